@@ -1,0 +1,46 @@
+.DEFAULT_GOAL := help
+SHELL := bash
+BIN := node_modules/.bin
+
+## help: list what can be made
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+node_modules: package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch node_modules
+
+## install: fetch the dependencies from the npm registry
+install: node_modules
+
+## build: install, generate schemas, compile, bundle the programs into bin/
+build: node_modules
+	node tools/schema.mjs
+	$(BIN)/tsc -p .
+	node tools/bundle.mjs
+
+## up: run a whole control plane in ./.plat
+up: build
+	bin/plat up
+
+## demo: run the main job from end to end in a temporary directory and narrate it
+demo: build
+	bin/plat demo
+
+## lint: check style and the rules of the house
+lint: node_modules
+	$(BIN)/oxlint --deny-warnings
+
+## test: build, lint and run every test
+test: build lint
+	node tools/test.mjs
+
+## bench: measure plat beside the raw limits of this machine
+bench: build
+	node dist/bench/index.js
+
+## clean: remove what was built
+clean:
+	rm -rf dist
+
+.PHONY: help install build up demo lint test bench clean

@@ -1,0 +1,64 @@
+/** The longest delay a timer of the platform takes, in ms; longer waits are cut into pieces. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * The only source of time. `now` is wall time in ms since the epoch and may jump; `monotonic` (ms, arbitrary origin) never goes
+ * back. `hold` tells a virtual clock that work is under way which must end before time may move; a real clock ignores it.
+ */
+export interface Clock {
+  now(): number;
+  monotonic(): number;
+  /** Runs `run` once after `afterMs` (zero or less: soon, never at once) unless disposed before. */
+  schedule(afterMs: number, run: () => void): Disposable;
+  hold(): Disposable;
+}
+
+const nothing: Disposable = {[Symbol.dispose]() {}};
+
+/** The machine's clock. Its timers do not keep a process alive on their own. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  schedule(afterMs, run) {
+    let left = Math.max(0, afterMs);
+    let timer: NodeJS.Timeout;
+    const wait = () => {
+      const piece = Math.min(left, longestTimerMs);
+      left -= piece;
+      timer = setTimeout(() => (left > 0 ? wait() : run()), piece);
+      timer.unref();
+    };
+    wait();
+    return {[Symbol.dispose]: () => clearTimeout(timer)};
+  },
+  hold: () => nothing,
+};
+
+/** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
+export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason as Error);
+    const timer = clock.schedule(ms, () => {
+      signal?.removeEventListener('abort', cancel);
+      resolve();
+    });
+    const cancel = () => {
+      timer[Symbol.dispose]();
+      reject(signal?.reason as Error);
+    };
+    signal?.addEventListener('abort', cancel, {once: true});
+  });
+
+/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap. */
+export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: () => void | Promise<void>): void => {
+  const next = () => {
+    if (signal.aborted) return;
+    const timer = clock.schedule(periodMs, () => {
+      signal.removeEventListener('abort', cancel);
+      void Promise.resolve(run()).finally(next);
+    });
+    const cancel = () => timer[Symbol.dispose]();
+    signal.addEventListener('abort', cancel, {once: true});
+  };
+  next();
+};

@@ -1,0 +1,39 @@
+import type {Clock} from './clock.js';
+
+/** A token bucket on monotonic time: `rate` tokens a second, at most `burst` saved up. */
+export class TokenBucket {
+  readonly #clock: Clock;
+  readonly #rate: number;
+  readonly #burst: number;
+  #tokens: number;
+  #at: number;
+
+  constructor(clock: Clock, rate: number, burst: number) {
+    this.#clock = clock;
+    this.#rate = rate;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#at = clock.monotonic();
+  }
+
+  /** Takes one token if there is one. */
+  tryTake(): boolean {
+    this.#fill();
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  /** Takes one token in any case, in advance if need be, and tells how many ms to wait before acting on it. */
+  reserve(): number {
+    this.#fill();
+    this.#tokens--;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#rate) * 1000;
+  }
+
+  #fill(): void {
+    const now = this.#clock.monotonic();
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#at) / 1000) * this.#rate);
+    this.#at = now;
+  }
+}

@@ -1,0 +1,85 @@
+import type {Clock} from './clock.js';
+import {Heap} from './heap.js';
+
+interface Timer {
+  at: number;
+  order: number;
+  run: (() => void) | undefined;
+}
+
+/** How many turns of the event loop must pass quietly before work counts as drained. */
+const quietTurns = 3;
+
+/**
+ * A clock that moves only when told to. `advance` steps from timer to timer; before each step it waits until no `hold` is open and
+ * the event loop has been quiet, so everything a step sets off has happened before the next one. Timers due together run in the order they were set.
+ */
+export class VirtualClock implements Clock {
+  #now: number;
+  readonly #start: number;
+  #order = 0;
+  #holds = 0;
+  readonly #timers = new Heap<Timer>((a, b) => a.at - b.at || a.order - b.order);
+
+  constructor(start: number | string = '2026-01-01T00:00:00Z') {
+    this.#now = this.#start = typeof start === 'number' ? start : Date.parse(start);
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now - this.#start;
+  }
+
+  schedule(afterMs: number, run: () => void): Disposable {
+    const timer: Timer = {at: this.#now + Math.max(0, afterMs), order: this.#order++, run};
+    this.#timers.push(timer);
+    return {
+      [Symbol.dispose]() {
+        timer.run = undefined;
+      },
+    };
+  }
+
+  hold(): Disposable {
+    this.#holds++;
+    let held = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (held) this.#holds--;
+        held = false;
+      },
+    };
+  }
+
+  /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
+  async drain(): Promise<void> {
+    for (let quiet = 0; quiet < quietTurns; ) {
+      await new Promise(resolve => setImmediate(resolve));
+      quiet = this.#holds === 0 ? quiet + 1 : 0;
+    }
+  }
+
+  /** Moves time by `ms`, running every timer that falls due on the way at its own moment. */
+  async advance(ms: number): Promise<void> {
+    const target = this.#now + ms;
+    await this.drain();
+    for (;;) {
+      const next = this.#timers.peek();
+      if (!next || next.at > target) break;
+      this.#timers.pop();
+      if (!next.run) continue;
+      this.#now = Math.max(this.#now, next.at);
+      next.run();
+      await this.drain();
+    }
+    this.#now = target;
+  }
+
+  /** How many timers wait to run: a test that ends with some has leaked them. */
+  get pending(): number {
+    return this.#timers.filter(timer => timer.run !== undefined).length;
+  }
+}

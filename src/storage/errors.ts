@@ -1,0 +1,36 @@
+/** A create met a record under its key. */
+export class KeyExists extends Error {
+  override readonly name = 'KeyExists';
+}
+
+/** A compare failed: the record changed or is gone. */
+export class RevisionMismatch extends Error {
+  override readonly name = 'RevisionMismatch';
+}
+
+/** The history asked for was compacted; `compacted` is the revision up to which it is gone. */
+export class Compacted extends Error {
+  override readonly name = 'Compacted';
+  readonly compacted: number;
+  constructor(compacted: number) {
+    super(`history up to revision ${compacted} is compacted`);
+    this.compacted = compacted;
+  }
+}
+
+/** A read at a revision the store has not reached; `current` is the newest. */
+export class FutureRevision extends Error {
+  override readonly name = 'FutureRevision';
+  readonly current: number;
+  constructor(current: number) {
+    super(`the newest revision is ${current}`);
+    this.current = current;
+  }
+}
+
+export class StoreClosed extends Error {
+  override readonly name = 'StoreClosed';
+  constructor() {
+    super('the store is closed');
+  }
+}

@@ -1,0 +1,95 @@
+/** One stored record. `revision` is that of its last write, `created` that of its creation; the value is opaque to the store. */
+export interface Record {
+  readonly key: string;
+  readonly value: Buffer;
+  readonly revision: number;
+  readonly created: number;
+}
+
+/** One change of one key. `previous` is the record as it was before (absent on a creation); on a deletion `record` is absent and `revision` is the deletion's. */
+export interface Change {
+  readonly key: string;
+  readonly revision: number;
+  readonly record?: Record;
+  readonly previous?: Record;
+}
+
+export interface RangeQuery {
+  /** Keys are compared bytewise: from `start` inclusive to `end` exclusive. */
+  readonly start: string;
+  readonly end: string;
+  /** At most so many records; absent means all. */
+  readonly limit?: number;
+  /** The exact revision to read at; absent means the newest durable one. */
+  readonly revision?: number;
+}
+
+export interface Range {
+  readonly records: readonly Record[];
+  /** The revision the range was read at. */
+  readonly revision: number;
+  /** Whether keys of the range were left out by the limit. */
+  readonly more: boolean;
+}
+
+export interface WatchQuery {
+  readonly start: string;
+  readonly end: string;
+  /** Changes after this revision are told, history first, then live; none is lost and none told twice. */
+  readonly after: number;
+}
+
+/**
+ * Who follows changes. Calls come in order of revision and never overlap; a batch holds the changes of one or more commits.
+ * `ended` comes at most once and last: with an error when history is gone (`Compacted`) or the store failed, without one when it was closed.
+ */
+export interface Watcher {
+  changes(batch: readonly Change[]): void;
+  /** Everything up to `revision` that concerns this watch has been told. */
+  progress?(revision: number): void;
+  ended(error?: Error): void;
+}
+
+/** A lease: records written under it are deleted by the store when it runs out. */
+export type LeaseId = number;
+
+export interface WriteOptions {
+  readonly lease?: LeaseId;
+}
+
+/** A value, or the promise of one where the store has to wait. */
+export type Eventually<T> = T | Promise<T>;
+
+/**
+ * A revisioned key-value store: one increasing revision for the whole store. Reads and watches see only what is durable; compares see
+ * what is pending, so of two writers with the same expectation one wins. A resolved write is on disk. Every method throws (or rejects
+ * with) `StoreClosed` after `close`.
+ */
+export interface Store {
+  /** The newest durable revision. */
+  revision(): Eventually<number>;
+  get(key: string): Eventually<Record | undefined>;
+  /** Throws `Compacted` for a revision whose history is gone, `FutureRevision` for one not reached yet. */
+  range(query: RangeQuery): Eventually<Range>;
+  count(start: string, end: string): Eventually<number>;
+  /** Puts a new key and resolves to its revision. Throws `KeyExists` when there is one. */
+  create(key: string, value: Buffer, options?: WriteOptions): Promise<number>;
+  /** Replaces the value if the key's revision is still `expected`. Throws `RevisionMismatch` otherwise, also when the key is gone. */
+  update(key: string, value: Buffer, expected: number, options?: WriteOptions): Promise<number>;
+  /** Deletes the key if its revision is still `expected` and resolves to the revision of the deletion. Throws `RevisionMismatch` otherwise. */
+  delete(key: string, expected: number): Promise<number>;
+  /** Follows changes until the returned handle is disposed. */
+  watch(query: WatchQuery, watcher: Watcher): Disposable;
+  /** Forgets history up to and including `revision`; the newest records stay. */
+  compact(revision: number): Promise<void>;
+  /** The revision up to which history is gone; zero when nothing was compacted. */
+  compacted(): Eventually<number>;
+  /** A lease that runs out `seconds` from now. */
+  lease(seconds: number): Eventually<LeaseId>;
+  /** How many bytes the store takes on its medium. */
+  size(): Eventually<number>;
+  close(): Promise<void>;
+}
+
+/** The exclusive end of all keys that begin with `prefix` (which must not be empty). */
+export const endOfPrefix = (prefix: string): string => prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
