@@ -1,0 +1,69 @@
+import {statusError, type StatusError} from './status.js';
+
+/** What is wrong with one field. `detail` is the text without the path; `reason` the cause's reason on the wire. */
+export interface FieldError {
+  readonly path: string;
+  readonly reason: string;
+  readonly detail: string;
+}
+
+/** A value as error texts show it: strings quoted, numbers and booleans bare, null for nothing, everything else as JSON. */
+export const shown = (value: unknown): string => (value === undefined || value === null ? 'null' : JSON.stringify(value));
+
+const because = (text: string, detail?: string): string => (detail ? `${text}: ${detail}` : text);
+
+export const required = (path: string, detail?: string): FieldError => ({path, reason: 'FieldValueRequired', detail: because('Required value', detail)});
+export const invalid = (path: string, value: unknown, detail: string): FieldError => ({
+  path,
+  reason: 'FieldValueInvalid',
+  detail: because(`Invalid value: ${shown(value)}`, detail),
+});
+/** Like `invalid`, with the value's text given as it shall stand. */
+export const invalidText = (path: string, text: string, detail: string): FieldError => ({
+  path,
+  reason: 'FieldValueInvalid',
+  detail: because(`Invalid value: ${text}`, detail),
+});
+export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
+  path,
+  reason: 'FieldValueTypeInvalid',
+  detail: because(`Invalid value: ${shown(value)}`, detail),
+});
+/** `supported` is shown in the order given. */
+export const notSupported = (path: string, value: unknown, supported: readonly string[]): FieldError => ({
+  path,
+  reason: 'FieldValueNotSupported',
+  detail: because(`Unsupported value: ${shown(value)}`, supported.length > 0 ? `supported values: ${supported.map(v => JSON.stringify(v)).join(', ')}` : ''),
+});
+export const forbiddenField = (path: string, detail: string): FieldError => ({path, reason: 'FieldValueForbidden', detail: `Forbidden: ${detail}`});
+export const duplicate = (path: string, value: unknown): FieldError => ({
+  path,
+  reason: 'FieldValueDuplicate',
+  detail: `Duplicate value: ${shown(value)}`,
+});
+export const notFoundValue = (path: string, value: unknown): FieldError => ({path, reason: 'FieldValueNotFound', detail: `Not found: ${shown(value)}`});
+export const tooLong = (path: string, bytes: number): FieldError => ({
+  path,
+  reason: 'FieldValueTooLong',
+  detail: `Too long: may not be more than ${bytes} bytes`,
+});
+export const tooMany = (path: string, count: number, most: number): FieldError => ({
+  path,
+  reason: 'FieldValueTooMany',
+  detail: `Too many: ${count}: must have at most ${most} items`,
+});
+export const internalFieldError = (path: string, detail: string): FieldError => ({path, reason: 'InternalError', detail: `Internal error: ${detail}`});
+
+/** The 422 for an object: one error bare, several in brackets, equal texts once; a cause for each error. */
+export const invalidObject = (of: {group: string; kind: string}, name: string, errors: readonly FieldError[]): StatusError => {
+  const texts = [...new Set(errors.map(({path, detail}) => (path ? `${path}: ${detail}` : detail)))];
+  const what = of.group ? `${of.kind}.${of.group}` : of.kind;
+  return statusError('Invalid', `${what} "${name}" is invalid: ${texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`}`, {
+    details: {
+      ...(name ? {name} : {}),
+      ...(of.group ? {group: of.group} : {}),
+      kind: of.kind,
+      causes: errors.map(({path, reason, detail}) => ({reason, message: detail, field: path})),
+    },
+  });
+};

@@ -1,0 +1,173 @@
+/** Which vocabulary goes over the wire. */
+export type NamingName = 'plat' | 'kubernetes';
+
+/** API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are spelled alike in both vocabularies. */
+const suffixedGroups = [
+  'admissionregistration',
+  'apiextensions',
+  'apiregistration',
+  'authentication',
+  'authorization',
+  'certificates',
+  'coordination',
+  'discovery',
+  'events',
+  'flowcontrol.apiserver',
+  'internal.apiserver',
+  'metrics',
+  'custom.metrics',
+  'external.metrics',
+  'networking',
+  'node',
+  'rbac.authorization',
+  'resource',
+  'scheduling',
+  'storage',
+  'storagemigration',
+  'meta',
+  'audit',
+  'apidiscovery',
+  'apiserver.config',
+  'config',
+] as const;
+const plainGroups = ['', 'apps', 'autoscaling', 'batch', 'policy', 'extensions'] as const;
+
+/** A group as code names it: without any suffix. */
+export type GroupToken = (typeof suffixedGroups)[number] | (typeof plainGroups)[number];
+
+/** What differs between the vocabularies. Everything else on a `Naming` follows from these words. */
+interface Words {
+  readonly name: NamingName;
+  /** Suffix of API groups, and of the few labels and annotations that belong to a group. */
+  readonly apiSuffix: string;
+  /** Prefix domain of labels, annotations, taints, finalizers, signers, secret types and claims. */
+  readonly domain: string;
+  /** First word of component, namespace and user names. */
+  readonly prefix: string;
+  /** The node agent. */
+  readonly agent: string;
+  /** The self service, the namespace finalizer, and the issuer's host. */
+  readonly self: string;
+  /** First word of the flow-control response headers. */
+  readonly header: string;
+  readonly definitionPrefix: string;
+  readonly extensionPrefix: string;
+  readonly encryptedPrefix: string;
+  readonly envelopeMagic: readonly number[];
+  readonly lastAppliedKey: string;
+}
+
+const words: Record<NamingName, Words> = {
+  plat: {
+    name: 'plat',
+    apiSuffix: 'plat.io',
+    domain: 'plat.io',
+    prefix: 'plat',
+    agent: 'platlet',
+    self: 'plat',
+    header: 'X-Plat',
+    definitionPrefix: 'io.plat',
+    extensionPrefix: 'x-plat',
+    encryptedPrefix: 'plat:enc:',
+    envelopeMagic: [0x70, 0x6c, 0x74, 0x00],
+    lastAppliedKey: 'kubectl.kubernetes.io/last-applied-configuration',
+  },
+  kubernetes: {
+    name: 'kubernetes',
+    apiSuffix: 'k8s.io',
+    domain: 'kubernetes.io',
+    prefix: 'kube',
+    agent: 'kubelet',
+    self: 'kubernetes',
+    header: 'X-Kubernetes',
+    definitionPrefix: 'io.k8s',
+    extensionPrefix: 'x-kubernetes',
+    encryptedPrefix: 'k8s:enc:',
+    envelopeMagic: [0x6b, 0x38, 0x73, 0x00],
+    lastAppliedKey: 'kubectl.kubernetes.io/last-applied-configuration',
+  },
+};
+
+const suffixed: ReadonlySet<string> = new Set(suffixedGroups);
+
+const derive = (w: Words) => {
+  const tokens = new Map<string, GroupToken>([
+    ...suffixedGroups.map((token): [string, GroupToken] => [`${token}.${w.apiSuffix}`, token]),
+    ...plainGroups.map((token): [string, GroupToken] => [token, token]),
+  ]);
+  const group = (token: GroupToken): string => (suffixed.has(token) ? `${token}.${w.apiSuffix}` : token);
+  const key = (name: string): string => `${w.domain}/${name}`;
+  const groupKey = (token: GroupToken, name: string): string => `${group(token)}/${name}`;
+  const systemNamespace = `${w.prefix}-system`;
+  return {
+    ...w,
+    /** The group as it is spelled on the wire. */
+    group,
+    /** The token of a group on the wire; absent for groups that are not built in. */
+    groupToken: (wire: string): GroupToken | undefined => tokens.get(wire),
+    /** `apiVersion` on the wire. */
+    apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
+    /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
+    key,
+    /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */
+    subKey: (sub: string, name: string): string => `${sub}.${w.domain}/${name}`,
+    /** `<group>/<name>`: the few keys that belong to an API group. */
+    groupKey,
+    systemNamespace,
+    publicNamespace: `${w.prefix}-public`,
+    nodeLeaseNamespace: `${w.prefix}-node-lease`,
+    /** A component's program name, for example `component('controller-manager')`. */
+    component: (name: string): string => `${w.prefix}-${name}`,
+    /** A component's user. */
+    componentUser: (name: string): string => `system:${w.prefix}-${name}`,
+    serviceAccountUser: (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`,
+    signers: {
+      apiserverClient: key(`${w.prefix}-apiserver-client`),
+      apiserverClientAgent: key(`${w.prefix}-apiserver-client-${w.agent}`),
+      agentServing: key(`${w.agent}-serving`),
+      legacyUnknown: key('legacy-unknown'),
+      apiserverServing: key(`${w.prefix}-apiserver-serving`),
+    },
+    /** The finalizer in `spec.finalizers` of every namespace, and the name of the self service. */
+    namespaceFinalizer: w.self,
+    labels: {
+      metadataName: key('metadata.name'),
+      bootstrapping: key('bootstrapping'),
+      hostname: key('hostname'),
+      os: key('os'),
+      arch: key('arch'),
+      aggregateTo: (role: string): string => groupKey('rbac.authorization', `aggregate-to-${role}`),
+    },
+    annotations: {
+      autoupdate: `rbac.authorization.${w.domain}/autoupdate`,
+      initialEventsEnd: `${w.apiSuffix}/initial-events-end`,
+      description: key('description'),
+      lastApplied: w.lastAppliedKey,
+    },
+    extras: {
+      credentialId: `authentication.${w.domain}/credential-id`,
+    },
+    rootCaConfigMap: `${w.prefix}-root-ca.crt`,
+    protobufMediaType: `application/vnd.${w.self}.protobuf`,
+    issuer: `https://${w.self}.default.svc`,
+    /** The host names of the self service. */
+    selfServiceNames: [w.self, `${w.self}.default`, `${w.self}.default.svc`, `${w.self}.default.svc.cluster.local`] as readonly string[],
+    flowControlHeaders: {flowSchema: `${w.header}-PF-FlowSchema-UID`, priorityLevel: `${w.header}-PF-PriorityLevel-UID`},
+    /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
+    definition: (path: string): string => `${w.definitionPrefix}.${path}`,
+  };
+};
+
+/** One vocabulary, resolved: neutral tokens in, wire words out. */
+export type Naming = ReturnType<typeof derive>;
+
+const namings: Record<NamingName, Naming> = {plat: derive(words.plat), kubernetes: derive(words.kubernetes)};
+
+/** The vocabulary of that name. */
+export const naming = (name: NamingName): Naming => namings[name];
+
+/** Schema extensions every server emits in both namings, so that generic clients read them. */
+export const compatibleExtensionPrefix = words.kubernetes.extensionPrefix;
+
+/** Group suffixes a client's `Accept` parameters may carry in any naming. */
+export const knownApiSuffixes: readonly string[] = [words.plat.apiSuffix, words.kubernetes.apiSuffix];

@@ -1,0 +1,18 @@
+/** RFC 3339 in UTC with whole seconds, as `Time` is on the wire. */
+export const wireTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** RFC 3339 in UTC with six decimals, as `MicroTime` is on the wire. */
+export const wireMicroTime = (ms: number): string => {
+  const whole = Math.floor(ms);
+  const micros = Math.floor((ms - whole) * 1000);
+  return `${new Date(whole).toISOString().slice(0, 23)}${String(micros).padStart(3, '0')}Z`;
+};
+
+const pattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** Ms since the epoch of an RFC 3339 time; undefined for anything else. */
+export const parseTime = (text: string | undefined): number | undefined => {
+  if (!text || !pattern.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+};

@@ -1,0 +1,55 @@
+import type * as upstream from '@kubernetes/client-node';
+
+/** A type of the upstream library as it is on the wire: dates are strings. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? {[K in keyof T]: Wire<T[K]>}
+      : T;
+
+export type ObjectMeta = Wire<upstream.V1ObjectMeta>;
+export type OwnerReference = Wire<upstream.V1OwnerReference>;
+export type ListMeta = Wire<upstream.V1ListMeta>;
+
+/** What every stored object has. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: ObjectMeta;
+}
+
+/** A list of `T` as served. */
+export interface KubeList<T> {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: ListMeta;
+  items: T[];
+}
+
+export type CertificateSigningRequest = Wire<upstream.V1CertificateSigningRequest>;
+export type CertificateSigningRequestCondition = Wire<upstream.V1CertificateSigningRequestCondition>;
+export type Namespace = Wire<upstream.V1Namespace>;
+export type Node = Wire<upstream.V1Node>;
+export type Secret = Wire<upstream.V1Secret>;
+export type ConfigMap = Wire<upstream.V1ConfigMap>;
+export type ServiceAccount = Wire<upstream.V1ServiceAccount>;
+export type CoreEvent = Wire<upstream.CoreV1Event>;
+export type EventsEvent = Wire<upstream.EventsV1Event>;
+export type Lease = Wire<upstream.V1Lease>;
+export type Role = Wire<upstream.V1Role>;
+export type ClusterRole = Wire<upstream.V1ClusterRole>;
+export type RoleBinding = Wire<upstream.V1RoleBinding>;
+export type ClusterRoleBinding = Wire<upstream.V1ClusterRoleBinding>;
+export type PolicyRule = Wire<upstream.V1PolicyRule>;
+export type RbacSubject = Wire<upstream.RbacV1Subject>;
+export type TokenReview = Wire<upstream.V1TokenReview>;
+export type SubjectAccessReview = Wire<upstream.V1SubjectAccessReview>;
+export type LocalSubjectAccessReview = Wire<upstream.V1LocalSubjectAccessReview>;
+export type SelfSubjectAccessReview = Wire<upstream.V1SelfSubjectAccessReview>;
+export type SelfSubjectRulesReview = Wire<upstream.V1SelfSubjectRulesReview>;
+export type SelfSubjectReview = Wire<upstream.V1SelfSubjectReview>;
+export type DeleteOptions = Wire<upstream.V1DeleteOptions>;
+export type Condition = Wire<upstream.V1Condition>;
+export type ObjectReference = Wire<upstream.V1ObjectReference>;

@@ -1,0 +1,123 @@
+import type {FieldError} from '#src/api/field-error.js';
+import type {Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authentication} from '#src/serving/authentication.js';
+
+/** What hooks may look at besides the object. */
+export interface HookContext {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly user: UserInfo;
+  /** Whether a feature gate is on. */
+  gate(name: string): boolean;
+}
+
+/** What actions act in: they may read and write other objects as the server itself, and ask the server's own judges. */
+export interface ActionContext extends HookContext {
+  readonly authorizer: Authorizer;
+  authenticateToken(token: string, audiences: readonly string[]): Promise<Authentication>;
+  /** Rules the authorizers can list for a user; `incomplete` when one of them cannot. */
+  rulesFor(user: UserInfo, namespace: string): Promise<{resourceRules: unknown[]; nonResourceRules: unknown[]; incomplete: boolean; error?: string}>;
+  readonly namespace: string;
+  readonly dryRun: boolean;
+  warn(text: string): void;
+}
+
+/**
+ * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
+ * the stored object (on create: left out), and field ownership follows from the same list. Hooks run in this order: default, mutating admission,
+ * default again, `prepare`, `validate`, validating admission, store.
+ */
+export interface Endpoint<T extends KubeObject> {
+  readonly verbs?: readonly ('get' | 'update' | 'patch')[];
+  readonly writes: {readonly create?: readonly string[]; readonly update: readonly string[]};
+  /** Sets what the server owns. May change `object`; never refuses. */
+  prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
+  /** Says what is wrong. Never changes anything. */
+  validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
+  /** Texts for `Warning` headers. */
+  warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
+}
+
+/** Something a POST does other than storing its body. */
+export interface Action<In extends KubeObject = KubeObject> {
+  /** The kind it accepts and answers with; its group and version show in discovery. */
+  readonly kind: Kind<In>;
+  validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
+  /** Resolves to the object to answer with (201). */
+  run(object: In, context: ActionContext): Promise<KubeObject>;
+}
+
+/** One column of the server's table. Cells are strings or numbers; `now` is ms since the epoch. */
+export interface Column<T> {
+  readonly name: string;
+  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
+  readonly format?: string;
+  readonly description: string;
+  /** 1 shows it in the wide form only. */
+  readonly priority?: number;
+  of(object: Readonly<T>, now: number): string | number | boolean;
+}
+
+/** A version (or second group) of a resource that is served beside the hub. */
+export interface ServedVersion<Hub extends KubeObject> {
+  readonly kind: Kind;
+  /** Both mutate nothing; `fromHub(toHub(x))` loses nothing. */
+  toHub(object: KubeObject): Hub;
+  fromHub(hub: Readonly<Hub>): KubeObject;
+  readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
+  default?(object: KubeObject, context: HookContext): void;
+  validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
+}
+
+/** Everything the server does with a kind follows from this one value. */
+export interface ResourceDefinition<T extends KubeObject = KubeObject> {
+  /** The hub: the version that is stored. */
+  readonly kind: Kind<T>;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  /** Where it lies in the store below the prefix; its plural unless given. */
+  readonly storedAs?: string;
+  readonly otherVersions?: readonly ServedVersion<T>[];
+  /** Why a name is not allowed; `prefix` when a generateName is judged. Nothing for a good one. */
+  nameProblems(name: string, prefix: boolean): readonly string[];
+  /** Fills in what the caller left out. Runs on every write and read of the hub version. */
+  default?(object: T, context: Pick<HookContext, 'naming'>): void;
+  readonly main: Endpoint<T>;
+  readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
+  /** What POST does at subresources that store nothing of their own. */
+  readonly actions?: Readonly<Record<string, Action>>;
+  /** Set for kinds that are never stored: POST on the collection runs it. */
+  readonly review?: Action<T>;
+  /** PUT on a missing object creates it. */
+  readonly createOnUpdate?: boolean;
+  /** Whether PUT may leave out metadata.resourceVersion. Default true. */
+  readonly unconditionalUpdate?: boolean;
+  /** Whether metadata.generation counts changes outside metadata and status. */
+  readonly generation?: boolean;
+  /** What DELETE answers with when it removed the object. Default `status`. */
+  readonly deleteAnswers?: 'object' | 'status';
+  /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
+  readonly dependents?: 'background' | 'orphan' | 'unsupported';
+  /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
+  beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string};
+  /** Whether nothing holds the object any more besides metadata.finalizers. */
+  mayRemove?(object: Readonly<T>): boolean;
+  /** Seconds a record lives, if it does not live for ever. */
+  ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
+  /** Besides metadata.name and metadata.namespace. */
+  readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
+  /** Old field labels still understood. */
+  readonly columns?: readonly Column<T>[];
+  /** Fields always present in output though empty, for example `status`. */
+  readonly alwaysPresent?: Readonly<Record<string, unknown>>;
+}
+
+/** Keeps the type of the kind while the definition is written down, then lets it stand among others. */
+export const defineResource = <T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition => definition as unknown as ResourceDefinition;

@@ -1,0 +1,19 @@
+import type {Credentials} from '#src/api/exchange.js';
+import type {UserInfo} from '#src/api/user.js';
+
+/** What an authenticator looks at. */
+export interface AuthenticationRequest {
+  readonly credentials: Credentials;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/**
+ * What came of it: a user; `undefined` when the request carries no credential of this method; `rejected` (with the reason, for the log) when it
+ * carries one that is not valid. A union goes on after a rejection, and a request with a rejection and no success is unauthorized.
+ */
+export type Authentication = {readonly user: UserInfo; readonly audiences?: readonly string[]} | {readonly rejected: string} | undefined;
+
+export interface Authenticator {
+  readonly name: string;
+  authenticate(request: AuthenticationRequest): Authentication | Promise<Authentication>;
+}
