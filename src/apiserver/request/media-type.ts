@@ -1,0 +1,85 @@
+import {knownApiSuffixes} from '#src/api/naming.js';
+
+/** In which shape an object is wanted. */
+export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
+
+/** What was agreed on for a response. */
+export interface Accepted {
+  readonly media: 'json' | 'yaml';
+  readonly shape: Shape;
+  /** Version of the shape's group (`v1` for tables, `v2` for discovery). */
+  readonly shapeVersion: string;
+  /** The media type with its parameters, as the response repeats them. */
+  readonly contentType: string;
+}
+
+const medias: Readonly<Record<string, 'json' | 'yaml'>> = {
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/*': 'json',
+  '*/*': 'json',
+};
+
+export const plainJson: Accepted = {media: 'json', shape: 'object', shapeVersion: '', contentType: 'application/json'};
+
+interface Clause {
+  readonly type: string;
+  readonly params: ReadonlyMap<string, string>;
+  readonly q: number;
+}
+
+const parseClauses = (header: string): Clause[] =>
+  header
+    .split(',')
+    .map(clause => {
+      const [type = '', ...rest] = clause.split(';').map(part => part.trim());
+      const params = new Map(
+        rest.map((param): [string, string] => {
+          const equals = param.indexOf('=');
+          return equals < 0 ? [param.toLowerCase(), ''] : [param.slice(0, equals).trim().toLowerCase(), param.slice(equals + 1).trim().replace(/^"|"$/g, '')];
+        }),
+      );
+      const q = Number(params.get('q') ?? 1);
+      return {type: type.toLowerCase(), params, q: Number.isNaN(q) ? 1 : q};
+    })
+    .filter(({type, q}) => type !== '' && q > 0)
+    // A stable sort keeps the caller's order among equals.
+    .sort((a, b) => b.q - a.q);
+
+const knownGroup = (group: string, token: string): boolean => knownApiSuffixes.some(suffix => group === `${token}.${suffix}`);
+
+const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape>): {shape: Shape; version: string} | undefined => {
+  const as = params.get('as');
+  if (as === undefined) return {shape: 'object', version: ''};
+  const group = params.get('g') ?? '';
+  const version = params.get('v') ?? '';
+  if (!allowed.has(as as Shape)) return undefined;
+  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && (version === 'v2' || version === 'v2beta1') ? {shape: as, version} : undefined;
+  return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version} : undefined;
+};
+
+const cache = new Map<string, Accepted | null>();
+
+/**
+ * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
+ * `kind` tells which shapes are possible; it is part of what the small cache remembers.
+ */
+export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, yaml = true): Accepted | undefined => {
+  if (!header || header === '*/*' || header === 'application/json') return plainJson;
+  const key = `${kind} ${yaml ? 'y' : 'n'} ${header}`;
+  const known = cache.get(key);
+  if (known !== undefined) return known ?? undefined;
+  const found = parseClauses(header)
+    .map((clause): Accepted | undefined => {
+      const media = medias[clause.type];
+      if (!media || (media === 'yaml' && !yaml)) return undefined;
+      const shape = shapeOf(clause.params, allowed);
+      if (!shape) return undefined;
+      const params = shape.shape === 'APIGroupDiscoveryList' ? `;g=${clause.params.get('g')};v=${shape.version};as=${shape.shape}` : '';
+      return {media, shape: shape.shape, shapeVersion: shape.version, contentType: `application/${media}${params}`};
+    })
+    .find(accepted => accepted !== undefined);
+  if (cache.size > 500) cache.clear();
+  cache.set(key, found ?? null);
+  return found;
+};

@@ -1,0 +1,98 @@
+import {badRequest} from '#src/api/status.js';
+
+/** What a request asks for, read off its method and URL alone. */
+export interface RequestInfo {
+  readonly verb: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Absent for paths that name no resource. */
+  readonly resource?: ResourceTarget;
+  /** Path segments behind a named proxy-like subresource. */
+}
+
+export interface ResourceTarget {
+  /** The group on the wire; empty for core. */
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Whether the path named an object (a name taken from a field selector does not count). */
+  readonly item: boolean;
+}
+
+/** A boolean of the query: absent, `0` and `false` are false, everything else is true. */
+export const truthy = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
+
+const noQuery = new URLSearchParams();
+const itemVerbs: Readonly<Record<string, string>> = {GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'};
+const collectionVerbs: Readonly<Record<string, string>> = {GET: 'list', HEAD: 'list', POST: 'create', DELETE: 'deletecollection'};
+const namespaceSubresources = new Set(['status', 'finalize']);
+
+const decoded = (path: string): string => {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw badRequest(`invalid URL escape in path ${JSON.stringify(path)}`);
+  }
+};
+
+/** Classifies a request (the API reference, API access: request attributes). Throws 400 for a path that is not percent-encoded right. */
+export const requestInfo = (method: string, url: string): RequestInfo => {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
+  const plain = (): RequestInfo => ({verb: method.toLowerCase(), path: decoded(path), query});
+
+  const parts = path.split('/');
+  let at: number;
+  let group = '';
+  if (parts[1] === 'api') at = 2;
+  else if (parts[1] === 'apis') {
+    group = decoded(parts[2] ?? '');
+    at = 3;
+  } else return plain();
+  const version = parts[at++];
+  if (!version || parts.length <= at || (parts.length === at + 1 && parts[at] === '')) return plain();
+  if (parts.at(-1) === '') parts.pop();
+  const watchPrefix = parts[at] === 'watch' && parts.length > at + 1;
+  if (watchPrefix) at++;
+
+  let namespace = '';
+  let resource = decoded(parts[at]!);
+  let name = '';
+  let subresource = '';
+  let rest = at + 1;
+  if (resource === 'namespaces' && parts.length > at + 1) {
+    namespace = decoded(parts[at + 1]!);
+    if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) {
+      resource = decoded(parts[at + 2]!);
+      rest = at + 3;
+    }
+  }
+  const item = parts.length > rest;
+  if (item) name = decoded(parts[rest]!);
+  if (parts.length > rest + 1) subresource = parts.slice(rest + 1).map(decoded).join('/');
+
+  let verb = (item ? itemVerbs : collectionVerbs)[method] ?? method.toLowerCase();
+  if (verb === 'list' && (watchPrefix || truthy(query.get('watch')))) verb = 'watch';
+  if (verb === 'get' && watchPrefix) verb = 'watch';
+  if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
+  return {verb, path: decoded(path), query, resource: {group, version, resource, subresource, namespace, name, item}};
+};
+
+/** The name a field selector narrows a collection to, if it does. */
+const pinnedName = (selector: string | null): string => {
+  if (!selector || !selector.includes('metadata.name')) return '';
+  const match = /(?:^|,)metadata\.name==?([^,\\]+)(?:,|$)/.exec(selector);
+  return match?.[1] ?? '';
+};
+
+/** Whether a request is exempt from the request deadline. */
+export const isLongRunning = ({verb, path, resource}: RequestInfo): boolean =>
+  verb === 'watch' ||
+  verb === 'proxy' ||
+  (resource !== undefined && /^(attach|exec|portforward|proxy|log)(\/|$)/.test(resource.subresource)) ||
+  path.startsWith('/debug/pprof/');
