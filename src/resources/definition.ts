@@ -54,7 +54,7 @@ export interface Action<In extends KubeObject = KubeObject> {
   run(object: In, context: ActionContext): Promise<KubeObject>;
 }
 
-/** One column of the server's table. Cells are strings or numbers; `now` is ms since the epoch. */
+/** One column of the server's table; `now` is ms since the epoch. */
 export interface Column<T> {
   readonly name: string;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
@@ -62,7 +62,7 @@ export interface Column<T> {
   readonly description: string;
   /** 1 shows it in the wide form only. */
   readonly priority?: number;
-  of(object: Readonly<T>, now: number): string | number | boolean;
+  of(object: Readonly<T>, now: number, naming: Naming): string | number | boolean;
 }
 
 /** A version (or second group) of a resource that is served beside the hub. */

@@ -1,0 +1,32 @@
+import {humanDuration} from '#src/api/duration.js';
+import {parseTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Column} from './definition.js';
+
+/** How long ago a time was, as tables show it. */
+export const since = (time: string | undefined | null, now: number): string => {
+  const at = parseTime(time ?? undefined);
+  return at === undefined ? '<unknown>' : humanDuration(now - at);
+};
+
+/** The column every table begins with. */
+export const nameColumn: Column<KubeObject> = {
+  name: 'Name',
+  format: 'name',
+  description: 'What the object is called; unique among the objects of its kind, within its namespace if it has one.',
+  of: object => object.metadata?.name ?? '',
+};
+
+export const ageColumn: Column<KubeObject> = {
+  name: 'Age',
+  description: 'How long ago the object was created, by the clock of the server.',
+  of: (object, now) => since(object.metadata?.creationTimestamp, now),
+};
+
+/** The second column of kinds that have no columns of their own. */
+export const createdAtColumn: Column<KubeObject> = {
+  name: 'Created At',
+  type: 'date',
+  description: 'When the object was created, by the clock of the server.',
+  of: object => object.metadata?.creationTimestamp ?? '<unknown>',
+};

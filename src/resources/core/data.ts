@@ -1,0 +1,31 @@
+import {forbiddenField, invalid, tooLong, type FieldError} from '#src/api/field-error.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {dataKeyProblems} from '#src/resources/validation/names.js';
+
+/** How much a ConfigMap or a Secret may hold. */
+export const dataLimit = 1024 * 1024;
+
+const whenSet = 'field is immutable when `immutable` is set';
+
+/** Bytes of a base64 text once decoded. */
+export const decodedLength = (base64: string): number => Buffer.byteLength(base64, 'base64');
+
+/** Whether each key can be a file name. */
+export function* validateKeys(data: Readonly<Record<string, unknown>> | undefined, path: string): Iterable<FieldError> {
+  for (const key of Object.keys(data ?? {})) {
+    for (const problem of dataKeyProblems(key)) yield invalid(`${path}[${key}]`, key, problem);
+  }
+}
+
+export function* validateSize(sizes: readonly number[], path: string): Iterable<FieldError> {
+  if (sizes.reduce((sum, size) => sum + size, 0) > dataLimit) yield tooLong(path, dataLimit);
+}
+
+/** Once `immutable` is set, it and the fields named stay as they are. */
+export function* validateSealed<T extends {immutable?: boolean}>(object: Readonly<T>, old: Readonly<T>, fields: readonly (keyof T & string)[]): Iterable<FieldError> {
+  if (!old.immutable) return;
+  if (!object.immutable) yield forbiddenField('immutable', whenSet);
+  for (const field of fields) {
+    if (!sameContent(object[field], old[field])) yield forbiddenField(field, whenSet);
+  }
+}

@@ -1,0 +1,89 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {wireTime} from '#src/api/time.js';
+import type {Namespace} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {labelName, qualifiedNameProblems} from '#src/resources/validation/names.js';
+import {validateFinalizerOrigins} from '#src/resources/validation/object-meta.js';
+
+const finalizersPath = 'spec.finalizers';
+
+/** Selectors find a namespace by its name through this label; nobody can take it away. */
+const labelWithName = (namespace: Namespace, naming: Naming): void => {
+  const {metadata} = namespace;
+  if (metadata?.name) (metadata.labels ??= {})[naming.labels.metadataName] = metadata.name;
+};
+
+function* validateFinalizers(namespace: Readonly<Namespace>, naming: Naming, indexed: boolean): Iterable<FieldError> {
+  for (const [i, finalizer] of (namespace.spec?.finalizers ?? []).entries()) {
+    const path = indexed ? `${finalizersPath}[${i}]` : finalizersPath;
+    for (const problem of qualifiedNameProblems(finalizer)) yield invalid(path, finalizer, problem);
+    yield* validateFinalizerOrigins([finalizer], naming, path);
+  }
+}
+
+function* validatePhase(namespace: Readonly<Namespace>): Iterable<FieldError> {
+  const phase = namespace.status?.phase ?? '';
+  const terminating = namespace.metadata?.deletionTimestamp !== undefined;
+  if (!terminating && phase !== 'Active') yield invalid('status.Phase', phase, "may only be 'Active' if `deletionTimestamp` is empty");
+  if (terminating && phase !== 'Terminating') yield invalid('status.Phase', phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
+}
+
+/** A scope for names. It goes in two steps: marked first, removed once its content is gone and its finalizers are empty. */
+export const namespaces = defineResource<Namespace>({
+  kind: kinds.namespaces,
+  shortNames: ['ns'],
+  nameProblems: labelName,
+  alwaysPresent: {spec: {}, status: {}},
+
+  default(namespace, {naming}) {
+    labelWithName(namespace, naming);
+    if (namespace.status && !namespace.status.phase) namespace.status.phase = 'Active';
+  },
+  main: {
+    writes: {create: ['metadata', finalizersPath], update: ['metadata']},
+    prepare(namespace, old, {naming}) {
+      labelWithName(namespace, naming);
+      if (old) return;
+      namespace.status = {phase: 'Active'};
+      const finalizers = ((namespace.spec ??= {}).finalizers ??= []);
+      if (!finalizers.includes(naming.namespaceFinalizer)) finalizers.push(naming.namespaceFinalizer);
+    },
+    *validate(namespace, old, {naming}) {
+      if (!old) yield* validateFinalizers(namespace, naming, false);
+    },
+  },
+  subresources: {
+    status: {writes: {update: ['metadata', 'status']}, validate: validatePhase},
+    finalize: {
+      verbs: ['update'],
+      writes: {update: ['metadata', finalizersPath]},
+      validate: (namespace, _old, {naming}) => validateFinalizers(namespace, naming, true),
+    },
+  },
+
+  beginDelete(namespace, {clock}) {
+    const {metadata} = namespace;
+    if (metadata && !metadata.deletionTimestamp) {
+      metadata.deletionTimestamp = wireTime(clock.now());
+      (namespace.status ??= {}).phase = 'Terminating';
+      return 'keep';
+    }
+    return (namespace.spec?.finalizers ?? []).length === 0
+      ? 'remove'
+      : {
+          conflict:
+            'The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.',
+        };
+  },
+  mayRemove: namespace => (namespace.spec?.finalizers ?? []).length === 0,
+
+  selectableFields: {'status.phase': namespace => namespace.status?.phase ?? ''},
+  columns: [
+    nameColumn,
+    {name: 'Status', description: 'The status of the namespace', of: namespace => namespace.status?.phase ?? ''},
+    ageColumn,
+  ],
+});

@@ -1,0 +1,89 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Secret} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {decodedLength, validateKeys, validateSealed, validateSize} from './data.js';
+
+const opaque = 'Opaque';
+
+type TypeRule = (secret: Readonly<Secret>, naming: Naming) => Iterable<FieldError>;
+
+const keys =
+  (...names: readonly string[]): TypeRule =>
+  function* ({data = {}}) {
+    for (const name of names) if (!Object.hasOwn(data, name)) yield required(`data[${name}]`);
+  };
+
+/** One key whose value is a JSON object. */
+const jsonKey = (name: string): TypeRule =>
+  function* ({data = {}}) {
+    const value = data[name];
+    if (value === undefined) return yield required(`data[${name}]`);
+    try {
+      const parsed: unknown = JSON.parse(Buffer.from(value, 'base64').toString());
+      if (typeof parsed === 'object' && !Array.isArray(parsed)) return;
+      yield invalid(`data[${name}]`, '<secret contents redacted>', 'json: cannot unmarshal into an object');
+    } catch {
+      yield invalid(`data[${name}]`, '<secret contents redacted>', 'invalid character or unexpected end of JSON input');
+    }
+  };
+
+/** What secrets of a known type must hold, by the type's name without its domain. */
+const rules: ReadonlyMap<string, TypeRule> = new Map(
+  Object.entries<TypeRule>({
+    *'service-account-token'({metadata}, naming) {
+      const annotation = naming.key('service-account.name');
+      if (!metadata?.annotations?.[annotation]) yield required(`metadata.annotations[${annotation}]`);
+    },
+    dockercfg: jsonKey('.dockercfg'),
+    dockerconfigjson: jsonKey('.dockerconfigjson'),
+    *'basic-auth'({data = {}}) {
+      if (Object.hasOwn(data, 'username') || Object.hasOwn(data, 'password')) return;
+      yield required('data[username]');
+      yield required('data[password]');
+    },
+    *'ssh-auth'({data = {}}) {
+      if (!data['ssh-privatekey']) yield required('data[ssh-privatekey]');
+    },
+    tls: keys('tls.crt', 'tls.key'),
+  }),
+);
+
+function* validate(secret: Readonly<Secret>, old: Readonly<Secret> | undefined, {naming}: HookContext): Iterable<FieldError> {
+  if (old) {
+    yield* immutable('type', secret.type, old.type);
+    yield* validateSealed(secret, old, ['data']);
+  }
+  yield* validateKeys(secret.data, 'data');
+  yield* validateSize(Object.values(secret.data ?? {}).map(decodedLength), 'data');
+  const known = naming.key('');
+  if (secret.type?.startsWith(known)) yield* rules.get(secret.type.slice(known.length))?.(secret, naming) ?? [];
+}
+
+const writable = ['metadata', 'data', 'immutable', 'type'];
+
+/** Data that only some may read: bytes by name, 1 MiB in all. Its type is settled at creation. */
+export const secrets = defineResource<Secret>({
+  kind: kinds.secrets,
+  nameProblems: subdomainName,
+  default(secret) {
+    secret.type ||= opaque;
+    if (!secret.stringData) return;
+    // The write-only convenience: texts win over bytes of the same name, and are never shown again.
+    const texts = Object.entries(secret.stringData).map(([key, text]): [string, string] => [key, Buffer.from(text).toString('base64')]);
+    secret.data = Object.fromEntries([...Object.entries(secret.data ?? {}), ...texts]);
+    delete secret.stringData;
+  },
+  main: {writes: {create: writable, update: writable}, validate},
+  selectableFields: {type: secret => secret.type ?? ''},
+  columns: [
+    nameColumn,
+    {name: 'Type', description: 'What kind of data the secret holds, for programs that treat some kinds alike.', of: secret => secret.type ?? ''},
+    {name: 'Data', description: 'How many entries the object holds.', of: secret => Object.keys(secret.data ?? {}).length},
+    ageColumn,
+  ],
+});

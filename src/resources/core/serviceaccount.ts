@@ -1,0 +1,38 @@
+import {kinds} from '#src/api/kinds.js';
+import type {ServiceAccount} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+
+const mountable = 'enforce-mountable-secrets';
+
+function* warnAboutMountable(account: Readonly<ServiceAccount>, old: Readonly<ServiceAccount> | undefined, {naming}: HookContext): Iterable<string> {
+  const key = naming.key(mountable);
+  const value = account.metadata?.annotations?.[key];
+  if (value === 'true' && value !== old?.metadata?.annotations?.[key]) {
+    yield `metadata.annotations[${key}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
+  }
+}
+
+const writable = ['metadata', 'secrets', 'imagePullSecrets', 'automountServiceAccountToken'];
+
+/** An identity for programs that run in a namespace. */
+export const serviceAccounts = defineResource<ServiceAccount>({
+  kind: kinds.serviceAccounts,
+  shortNames: ['sa'],
+  nameProblems: subdomainName,
+  main: {
+    writes: {create: writable, update: writable},
+    prepare(account) {
+      // Secrets are those of the namespace: nothing but their names is kept.
+      if (account.secrets) account.secrets = account.secrets.map(({name}) => (name === undefined ? {} : {name}));
+    },
+    warn: warnAboutMountable,
+  },
+  deleteAnswers: 'object',
+  columns: [
+    nameColumn,
+    {name: 'Secrets', description: 'How many secrets the account names.', of: account => (account.secrets ?? []).length},
+    ageColumn,
+  ],
+});

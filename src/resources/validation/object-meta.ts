@@ -1,0 +1,133 @@
+import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import type {Naming} from '#src/api/naming.js';
+import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
+import {immutable} from './equality.js';
+import {labelName, labelValueProblems, qualifiedNameProblems, type NameProblems} from './names.js';
+
+/** How large all annotations of an object may be together, keys and values. */
+export const annotationsLimit = 256 * 1024;
+
+const orphan = 'orphan';
+const foreground = 'foregroundDeletion';
+
+export function* validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    for (const problem of qualifiedNameProblems(key)) yield invalid(path, key, problem);
+    for (const problem of labelValueProblems(value)) yield invalid(path, value, problem);
+  }
+}
+
+export function* validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    for (const problem of qualifiedNameProblems(key.toLowerCase())) yield invalid(path, key, problem);
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > annotationsLimit) yield tooLong(path, annotationsLimit);
+}
+
+function* validateOwner(owner: Readonly<OwnerReference>, path: string): Iterable<FieldError> {
+  const version = (owner.apiVersion ?? '').split('/').at(-1);
+  if (!version) yield invalid(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty');
+  if (!owner.kind) yield invalid(`${path}.kind`, owner.kind ?? '', 'must not be empty');
+  if (!owner.name) yield invalid(`${path}.name`, owner.name ?? '', 'must not be empty');
+  if (!owner.uid) yield invalid(`${path}.uid`, owner.uid ?? '', 'must not be empty');
+  if (owner.apiVersion === 'v1' && owner.kind === 'Event') yield invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner');
+}
+
+function* validateOwners(owners: readonly OwnerReference[] | undefined, path: string): Iterable<FieldError> {
+  let controller: string | undefined;
+  for (const owner of owners ?? []) {
+    yield* validateOwner(owner, path);
+    if (owner.controller !== true) continue;
+    const found = `${owner.kind}/${owner.name}`;
+    if (controller === undefined) controller = found;
+    else yield invalid(path, owners, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${found}`);
+  }
+}
+
+function* validateFinalizers(finalizers: readonly string[] | undefined, path: string): Iterable<FieldError> {
+  for (const finalizer of finalizers ?? []) {
+    for (const problem of qualifiedNameProblems(finalizer)) yield invalid(path, finalizer, problem);
+  }
+  if (finalizers?.includes(orphan) && finalizers.includes(foreground)) {
+    yield invalid(path, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`);
+  }
+}
+
+/** Finalizers of built-in kinds carry a domain, or are one of the platform's own three. */
+export function* validateFinalizerOrigins(finalizers: readonly string[] | undefined, naming: Naming, path: string): Iterable<FieldError> {
+  for (const finalizer of finalizers ?? []) {
+    if (finalizer.includes('/') || finalizer === orphan || finalizer === foreground || finalizer === naming.namespaceFinalizer) continue;
+    yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+  }
+}
+
+function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
+  for (const [i, entry] of (meta.managedFields ?? []).entries()) {
+    const at = `${path}[${i}]`;
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update') yield invalid(`${at}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`');
+    if (entry.fieldsType && entry.fieldsType !== 'FieldsV1') yield invalid(`${at}.fieldsType`, entry.fieldsType, 'must be `FieldsV1`');
+    if (Buffer.byteLength(entry.manager ?? '') > 128) yield tooLong(`${at}.manager`, 128);
+    if (Buffer.byteLength(entry.subresource ?? '') > 256) yield tooLong(`${at}.subresource`, 256);
+  }
+}
+
+function* validateName(meta: Readonly<ObjectMeta>, nameProblems: NameProblems, path: string): Iterable<FieldError> {
+  if (meta.generateName) {
+    for (const problem of nameProblems(meta.generateName, true)) yield invalid(`${path}.generateName`, meta.generateName, problem);
+  }
+  if (!meta.name) yield required(`${path}.name`, 'name or generateName is required');
+  else for (const problem of nameProblems(meta.name, false)) yield invalid(`${path}.name`, meta.name, problem);
+}
+
+export interface ObjectMetaRules {
+  readonly namespaced: boolean;
+  readonly nameProblems: NameProblems;
+  /** Set for built-in kinds, whose finalizers must be known or carry a domain. */
+  readonly naming?: Naming;
+}
+
+/** What is wrong with the metadata of an object that is being created. A generated name must already be in place. */
+export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
+  yield* validateName(meta, rules.nameProblems, path);
+  if (!rules.namespaced) {
+    if (meta.namespace) yield forbiddenField(`${path}.namespace`, 'not allowed on this type');
+  } else if (!meta.namespace) yield required(`${path}.namespace`);
+  else for (const problem of labelName(meta.namespace, false)) yield invalid(`${path}.namespace`, meta.namespace, problem);
+  if ((meta.generation ?? 0) < 0) yield invalid(`${path}.generation`, meta.generation, 'must be greater than or equal to 0');
+  yield* validateLabels(meta.labels, `${path}.labels`);
+  yield* validateAnnotations(meta.annotations, `${path}.annotations`);
+  yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
+  yield* validateFinalizers(meta.finalizers, `${path}.finalizers`);
+  yield* validateManagedFields(meta, `${path}.managedFields`);
+  if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
+}
+
+const goStrings = (texts: readonly string[]): string => `[]string{${texts.map(text => JSON.stringify(text)).join(', ')}}`;
+
+/**
+ * What is wrong with a change of metadata. Whether a resourceVersion is needed is judged where the kind's rule for that is known, not here.
+ */
+export function* validateObjectMetaUpdate(
+  meta: Readonly<ObjectMeta>,
+  old: Readonly<ObjectMeta>,
+  rules: Pick<ObjectMetaRules, 'naming'> = {},
+  path = 'metadata',
+): Iterable<FieldError> {
+  if (old.deletionTimestamp) {
+    const added = [...new Set(meta.finalizers ?? [])].filter(finalizer => !old.finalizers?.includes(finalizer)).sort();
+    if (added.length > 0) {
+      yield forbiddenField(`${path}.finalizers`, `no new finalizers can be added if the object is being deleted, found new finalizers ${goStrings(added)}`);
+    }
+  }
+  if ((meta.generation ?? 0) < (old.generation ?? 0)) yield invalid(`${path}.generation`, meta.generation ?? 0, 'must not be decremented');
+  for (const field of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
+    yield* immutable(`${path}.${field}`, meta[field], old[field]);
+  }
+  yield* validateLabels(meta.labels, `${path}.labels`);
+  yield* validateAnnotations(meta.annotations, `${path}.annotations`);
+  yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
+  yield* validateManagedFields(meta, `${path}.managedFields`);
+  if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
+}
