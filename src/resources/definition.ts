@@ -43,6 +43,15 @@ export interface Endpoint<T extends KubeObject> {
   validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
   /** Texts for `Warning` headers. */
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
+  /** Counters that a write adds one to, once it is stored; never for dry runs. */
+  counts?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<Count>;
+}
+
+/** One more on a counter, made on first use with the label names it comes with. */
+export interface Count {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** Something a POST does other than storing its body. */
@@ -101,8 +110,11 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly unconditionalUpdate?: boolean;
   /** Whether metadata.generation counts changes outside metadata and status. */
   readonly generation?: boolean;
-  /** What DELETE answers with when it removed the object. Default `status`. */
-  readonly deleteAnswers?: 'object' | 'status';
+  /**
+   * What DELETE answers with when it removed the object. Default `status`. While something still holds the object both answer with the object;
+   * `statusAlways` answers with a Status then too (202), and from the collection as well.
+   */
+  readonly deleteAnswers?: 'object' | 'status' | 'statusAlways';
   /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
   readonly dependents?: 'background' | 'orphan' | 'unsupported';
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
