@@ -36,7 +36,7 @@ export const recordJson = (record: Buffer, revision: number): Buffer => {
   const version = versionText(record, splice, revision);
   const json = Buffer.allocUnsafe(record.length - headerLength + version.length);
   record.copy(json, 0, headerLength, splice);
-  json.latin1Write(version, splice - headerLength);
+  json.write(version, splice - headerLength, 'latin1');
   record.copy(json, splice - headerLength + version.length, splice);
   return json;
 };
