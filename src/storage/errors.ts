@@ -28,6 +28,16 @@ export class FutureRevision extends Error {
   }
 }
 
+/** A write under a lease that ran out or never was. */
+export class LeaseNotFound extends Error {
+  override readonly name = 'LeaseNotFound';
+}
+
+/** The store cannot be opened, or not by this process; the message is one line for the person who starts it. */
+export class StoreUnusable extends Error {
+  override readonly name = 'StoreUnusable';
+}
+
 export class StoreClosed extends Error {
   override readonly name = 'StoreClosed';
   constructor() {

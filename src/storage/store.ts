@@ -1,17 +1,22 @@
-/** One stored record. `revision` is that of its last write, `created` that of its creation; the value is opaque to the store. */
-export interface Record {
+/**
+ * One stored record. `key` holds no NUL and at most 1,900 bytes of UTF-8. `revision` is that of its last write, `created` that of its creation; the value is opaque to the store and must
+ * not be changed once handed over, in either direction.
+ */
+export interface StoredRecord {
   readonly key: string;
   readonly value: Buffer;
   readonly revision: number;
   readonly created: number;
+  /** The lease the record was last written under. */
+  readonly lease?: LeaseId | undefined;
 }
 
 /** One change of one key. `previous` is the record as it was before (absent on a creation); on a deletion `record` is absent and `revision` is the deletion's. */
 export interface Change {
   readonly key: string;
   readonly revision: number;
-  readonly record?: Record;
-  readonly previous?: Record;
+  readonly record?: StoredRecord | undefined;
+  readonly previous?: StoredRecord | undefined;
 }
 
 export interface RangeQuery {
@@ -25,7 +30,7 @@ export interface RangeQuery {
 }
 
 export interface Range {
-  readonly records: readonly Record[];
+  readonly records: readonly StoredRecord[];
   /** The revision the range was read at. */
   readonly revision: number;
   /** Whether keys of the range were left out by the limit. */
@@ -41,11 +46,12 @@ export interface WatchQuery {
 
 /**
  * Who follows changes. Calls come in order of revision and never overlap; a batch holds the changes of one or more commits.
- * `ended` comes at most once and last: with an error when history is gone (`Compacted`) or the store failed, without one when it was closed.
+ * `ended` comes at most once and last: with an error when history is gone (`Compacted`), the store failed or the watcher itself threw,
+ * without one when the store was closed. Nothing comes before `watch` has returned or after its handle was disposed.
  */
 export interface Watcher {
   changes(batch: readonly Change[]): void;
-  /** Everything up to `revision` that concerns this watch has been told. */
+  /** Everything up to `revision` that concerns this watch has been told. Comes once history is told, and then some time after others' changes. */
   progress?(revision: number): void;
   ended(error?: Error): void;
 }
@@ -62,13 +68,13 @@ export type Eventually<T> = T | Promise<T>;
 
 /**
  * A revisioned key-value store: one increasing revision for the whole store. Reads and watches see only what is durable; compares see
- * what is pending, so of two writers with the same expectation one wins. A resolved write is on disk. Every method throws (or rejects
+ * what is pending, so of two writers with the same expectation one wins. A resolved write is on disk; one that failed (a full disk) changed nothing. Every method throws (or rejects
  * with) `StoreClosed` after `close`.
  */
 export interface Store {
-  /** The newest durable revision. */
+  /** The newest durable revision. An empty store is at revision 1, so that zero can mean "any". */
   revision(): Eventually<number>;
-  get(key: string): Eventually<Record | undefined>;
+  get(key: string): Eventually<StoredRecord | undefined>;
   /** Throws `Compacted` for a revision whose history is gone, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
   count(start: string, end: string): Eventually<number>;
@@ -80,11 +86,11 @@ export interface Store {
   delete(key: string, expected: number): Promise<number>;
   /** Follows changes until the returned handle is disposed. */
   watch(query: WatchQuery, watcher: Watcher): Disposable;
-  /** Forgets history up to and including `revision`; the newest records stay. */
+  /** Forgets what was before `revision`: reads and watches from it on stay exact. One already compacted is left alone; throws `FutureRevision`. */
   compact(revision: number): Promise<void>;
-  /** The revision up to which history is gone; zero when nothing was compacted. */
+  /** The oldest revision that can still be read or watched from; zero when nothing was compacted. */
   compacted(): Eventually<number>;
-  /** A lease that runs out `seconds` from now. */
+  /** A lease that runs out `seconds` from now. It survives a restart from the first write under it; writing under one that ran out throws `LeaseNotFound`. */
   lease(seconds: number): Eventually<LeaseId>;
   /** How many bytes the store takes on its medium. */
   size(): Eventually<number>;

@@ -1,0 +1,25 @@
+/** The longest key in bytes. */
+const longestKey = 1900;
+
+/** Refuses a key that a store cannot hold. */
+export const checkKey = (key: string): void => {
+  if (key === '' || key.includes('\0')) throw new TypeError('a key must not be empty or hold NUL');
+  if (key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey) throw new TypeError(`a key must not exceed ${longestKey} bytes`);
+};
+
+/** Surrogates stand for code points above all others, whose UTF-8 sorts last; UTF-16 puts them before U+E000. */
+const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+
+/** The order of keys: that of their UTF-8 bytes. */
+export const compareKeys = (a: string, b: string): number => {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index++) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+};
+
+/** Whether `key` lies in [start, end). */
+export const within = (key: string, start: string, end: string): boolean => compareKeys(key, start) >= 0 && compareKeys(key, end) < 0;

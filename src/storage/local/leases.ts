@@ -1,0 +1,99 @@
+import type {Clock} from '#src/base/clock.js';
+import {Heap} from '#src/base/heap.js';
+import {LeaseNotFound} from '#src/storage/errors.js';
+import type {LeaseId} from '#src/storage/store.js';
+import type {GrantedLease} from './medium.js';
+
+interface Lease extends GrantedLease {
+  /** Whether a commit carried it to the medium. */
+  stored: boolean;
+}
+
+/** When the deletions of a lease that ran out failed, they are tried again after this. */
+const retryAfterMs = 10_000;
+
+/** The leases in force. Each runs out at its time on the clock and is then handed to `expire` until that succeeds. */
+export class Leases {
+  readonly #clock: Clock;
+  readonly #expire: (lease: LeaseId) => Promise<void>;
+  readonly #granted = new Map<LeaseId, Lease>();
+  readonly #due = new Heap<GrantedLease>((a, b) => a.expiresAt - b.expiresAt);
+  #timer: Disposable | undefined;
+  #timerAt = Infinity;
+  #last = 0;
+  #stopped = false;
+
+  constructor(clock: Clock, stored: Iterable<GrantedLease>, expire: (lease: LeaseId) => Promise<void>) {
+    this.#clock = clock;
+    this.#expire = expire;
+    for (const lease of stored) this.#add({...lease, stored: true});
+    this.#arm();
+  }
+
+  grant(seconds: number): LeaseId {
+    if (!(seconds > 0)) throw new RangeError(`a lease must last longer than ${seconds} seconds`);
+    const id = this.#last + 1;
+    this.#add({id, expiresAt: this.#clock.now() + seconds * 1000, stored: false});
+    this.#arm();
+    return id;
+  }
+
+  /** The lease as a commit must carry it to the medium, if it has not been yet. Throws `LeaseNotFound` for one not in force. */
+  use(id: LeaseId): GrantedLease | undefined {
+    const lease = this.#granted.get(id);
+    if (!lease || lease.expiresAt <= this.#clock.now()) throw new LeaseNotFound(`there is no lease ${id}`);
+    if (lease.stored) return undefined;
+    lease.stored = true;
+    return lease;
+  }
+
+  /** The commit that carried these leases failed. */
+  unstore(leases: readonly GrantedLease[]): void {
+    for (const {id} of leases) {
+      const lease = this.#granted.get(id);
+      if (lease) lease.stored = false;
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.[Symbol.dispose]();
+  }
+
+  #add(lease: Lease): void {
+    this.#last = Math.max(this.#last, lease.id);
+    this.#granted.set(lease.id, lease);
+    this.#due.push(lease);
+  }
+
+  #arm(): void {
+    const next = this.#due.peek();
+    if (this.#stopped || !next || next.expiresAt >= this.#timerAt) return;
+    this.#timer?.[Symbol.dispose]();
+    this.#timerAt = next.expiresAt;
+    this.#timer = this.#clock.schedule(next.expiresAt - this.#clock.now(), () => {
+      this.#timerAt = Infinity;
+      this.#runOut();
+      this.#arm();
+    });
+  }
+
+  #runOut(): void {
+    const now = this.#clock.now();
+    for (let due = this.#due.peek(); due && due.expiresAt <= now; due = this.#due.peek()) {
+      this.#due.pop();
+      void this.#end(due.id);
+    }
+  }
+
+  async #end(id: LeaseId): Promise<void> {
+    this.#granted.delete(id);
+    try {
+      await this.#expire(id);
+    } catch {
+      if (this.#stopped) return;
+      this.#due.push({id, expiresAt: this.#clock.now() + retryAfterMs});
+      this.#arm();
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import type {Clock} from '#src/base/clock.js';
+import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed} from '#src/storage/errors.js';
+import type {Change, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import {checkKey, compareKeys} from './keys.js';
+import {Leases} from './leases.js';
+import type {GrantedLease, Medium} from './medium.js';
+import {Watchers} from './watchers.js';
+
+/** A change on its way to the medium, and who waits for it. */
+interface Pending {
+  readonly change: Change;
+  readonly granted: GrantedLease | undefined;
+  readonly resolve: (revision: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How many records of a lease that ran out are deleted in one commit. */
+const expireAtOnce = 500;
+
+/**
+ * A store in this process, over what keeps its records. Writes are checked against the newest record, pending ones included, and
+ * numbered when they are called for; all that are called for while a commit is under way share the next one.
+ */
+export class LocalStore implements Store {
+  readonly #medium: Medium;
+  readonly #clock: Clock;
+  readonly #watchers: Watchers;
+  readonly #leases: Leases;
+  /** The newest change of each key that is not durable yet. */
+  readonly #pending = new Map<string, Change>();
+  #queue: Pending[] = [];
+  /** The last revision handed out. */
+  #last: number;
+  #committing: Promise<void> | undefined;
+  #compacting: Promise<void> = Promise.resolve();
+  #closed: Promise<void> | undefined;
+
+  constructor(medium: Medium, clock: Clock) {
+    this.#medium = medium;
+    this.#clock = clock;
+    this.#last = medium.revision();
+    this.#watchers = new Watchers(medium, clock);
+    this.#leases = new Leases(clock, medium.leases(), lease => this.#expire(lease));
+  }
+
+  revision(): number {
+    return this.#open().revision();
+  }
+
+  compacted(): number {
+    return this.#open().compacted();
+  }
+
+  get(key: string): StoredRecord | undefined {
+    return this.#open().get(key);
+  }
+
+  range({start, end, limit = Infinity, revision}: RangeQuery): Range {
+    const medium = this.#open();
+    const newest = medium.revision();
+    const at = revision ?? newest;
+    if (at > newest) throw new FutureRevision(newest);
+    if (at < medium.compacted() && revision !== undefined) throw new Compacted(medium.compacted());
+    const empty = limit < 1 || compareKeys(start, end) >= 0;
+    const records = empty ? [] : at === newest ? medium.range(start, end, limit + 1) : medium.rangeAt(start, end, limit + 1, at);
+    const more = records.length > limit;
+    if (more) records.length = limit;
+    return {records, revision: at, more};
+  }
+
+  count(start: string, end: string): number {
+    const medium = this.#open();
+    return compareKeys(start, end) >= 0 ? 0 : medium.count(start, end);
+  }
+
+  async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
+    this.#open();
+    checkKey(key);
+    if (this.#newest(key)) throw new KeyExists(`${key} exists`);
+    const granted = lease === undefined ? undefined : this.#leases.use(lease);
+    const revision = ++this.#last;
+    return this.#write({key, revision, record: {key, value, revision, created: revision, lease}, previous: undefined}, granted);
+  }
+
+  async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
+    this.#open();
+    const previous = this.#expected(key, expected);
+    const granted = lease === undefined ? undefined : this.#leases.use(lease);
+    const revision = ++this.#last;
+    return this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
+  }
+
+  async delete(key: string, expected: number): Promise<number> {
+    this.#open();
+    return this.#remove(this.#expected(key, expected));
+  }
+
+  watch(query: WatchQuery, watcher: Watcher): Disposable {
+    this.#open();
+    return this.#watchers.follow(query, watcher);
+  }
+
+  compact(revision: number): Promise<void> {
+    const compact = async () => {
+      const medium = this.#open();
+      if (revision > medium.revision()) throw new FutureRevision(medium.revision());
+      if (revision > medium.compacted()) await medium.compact(revision);
+    };
+    const done = this.#compacting.then(compact);
+    this.#compacting = done.catch(() => {});
+    return done;
+  }
+
+  lease(seconds: number): LeaseId {
+    this.#open();
+    return this.#leases.grant(seconds);
+  }
+
+  size(): number {
+    return this.#open().size();
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#shut());
+  }
+
+  async #shut(): Promise<void> {
+    this.#leases.stop();
+    while (this.#committing) await this.#committing;
+    await this.#compacting;
+    this.#watchers.end();
+    await this.#medium.close();
+  }
+
+  #open(): Medium {
+    if (this.#closed) throw new StoreClosed();
+    return this.#medium;
+  }
+
+  /** The record as the next write must see it. */
+  #newest(key: string): StoredRecord | undefined {
+    const pending = this.#pending.get(key);
+    return pending ? pending.record : this.#medium.get(key);
+  }
+
+  #expected(key: string, revision: number): StoredRecord {
+    const newest = this.#newest(key);
+    if (newest?.revision === revision) return newest;
+    throw new RevisionMismatch(newest ? `${key} is at revision ${newest.revision}, not ${revision}` : `${key} is gone`);
+  }
+
+  #remove(previous: StoredRecord): Promise<number> {
+    const {key} = previous;
+    return this.#write({key, revision: ++this.#last, record: undefined, previous}, undefined);
+  }
+
+  #write(change: Change, granted: GrantedLease | undefined): Promise<number> {
+    this.#pending.set(change.key, change);
+    return new Promise((resolve, reject) => {
+      this.#queue.push({change, granted, resolve, reject});
+      this.#committing ??= this.#commitAll();
+    });
+  }
+
+  /** Commits until nothing is queued. Virtual time stands still meanwhile. */
+  async #commitAll(): Promise<void> {
+    const hold = this.#clock.hold();
+    while (this.#queue.length > 0) {
+      // Whoever writes in this turn shares the commit, and everything else gets its turn between two.
+      await new Promise<void>(resolve => setImmediate(resolve));
+      const batch = this.#queue;
+      this.#queue = [];
+      await this.#commit(batch);
+    }
+    this.#committing = undefined;
+    hold[Symbol.dispose]();
+  }
+
+  async #commit(batch: readonly Pending[]): Promise<void> {
+    const changes = batch.map(({change}) => change);
+    const granted = batch.flatMap(entry => entry.granted ?? []);
+    try {
+      const durable = this.#medium.commit({changes, granted, forgotten: []});
+      if (durable) await durable;
+    } catch (error) {
+      this.#leases.unstore(granted);
+      this.#fail(batch, error);
+      return;
+    }
+    for (const change of changes) if (this.#pending.get(change.key) === change) this.#pending.delete(change.key);
+    this.#watchers.tell(changes);
+    for (const {change, resolve} of batch) resolve(change.revision);
+  }
+
+  /** A failed commit takes those queued behind it along: they were checked against what it held. */
+  #fail(batch: readonly Pending[], error: unknown): void {
+    const queued = this.#queue;
+    this.#queue = [];
+    this.#leases.unstore(queued.flatMap(entry => entry.granted ?? []));
+    this.#pending.clear();
+    this.#last = this.#medium.revision();
+    for (const {reject} of [...batch, ...queued]) reject(error);
+  }
+
+  /** Deletes what stands under a lease that ran out. Crashing midway leaves the lease to the next start. */
+  async #expire(lease: LeaseId): Promise<void> {
+    const hold = this.#clock.hold();
+    try {
+      for (;;) {
+        // A write under the lease may still be pending.
+        while (this.#committing) await this.#committing;
+        const keys = this.#open().keysUnder(lease, expireAtOnce);
+        if (keys.length === 0) break;
+        const records = keys.map(key => this.#newest(key)).filter(record => record?.lease === lease);
+        await Promise.all(records.map(record => this.#remove(record!)));
+      }
+      await this.#open().commit({changes: [], granted: [], forgotten: [lease]});
+    } finally {
+      hold[Symbol.dispose]();
+    }
+  }
+}

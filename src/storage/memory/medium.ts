@@ -1,0 +1,131 @@
+import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
+import {within} from '#src/storage/local/keys.js';
+import {undo, type Former} from '#src/storage/local/range-at.js';
+import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
+import {SortedKeys} from './sorted-keys.js';
+
+/** An empty store is at this revision, so that zero can mean "any". */
+const firstRevision = 1;
+
+/** Records kept in this process's memory, and gone with it. */
+export class MemoryMedium implements Medium {
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #keys = new SortedKeys();
+  /** Every change since the last compaction: the one of revision r stands at r - `#base`. */
+  #changes: Change[] = [];
+  #base = firstRevision + 1;
+  #compacted = 0;
+  /** The revisions at which a key changed, as far as history goes back. */
+  readonly #trail = new Map<string, number[]>();
+  readonly #changedKeys = new SortedKeys();
+  readonly #under = new Map<LeaseId, Set<string>>();
+  #bytes = 0;
+
+  revision(): number {
+    return this.#base + this.#changes.length - 1;
+  }
+
+  compacted(): number {
+    return this.#compacted;
+  }
+
+  get(key: string): StoredRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  range(start: string, end: string, limit: number): StoredRecord[] {
+    const records: StoredRecord[] = [];
+    for (const key of this.#keys.between(start, end)) {
+      if (records.length >= limit) break;
+      records.push(this.#records.get(key)!);
+    }
+    return records;
+  }
+
+  rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[] {
+    return undo(this.#newest(start, end), this.#former(start, end, revision), limit);
+  }
+
+  count(start: string, end: string): number {
+    return this.#keys.count(start, end);
+  }
+
+  history({start, end, after, upTo, scan}: HistoryQuery): History {
+    const reached = Math.min(upTo, after + scan);
+    const scanned = this.#changes.slice(Math.max(0, after + 1 - this.#base), Math.max(0, reached + 1 - this.#base));
+    return {changes: scanned.filter(({key}) => within(key, start, end)), reached};
+  }
+
+  leases(): Iterable<GrantedLease> {
+    return [];
+  }
+
+  keysUnder(lease: LeaseId, limit: number): string[] {
+    return [...(this.#under.get(lease) ?? [])].slice(0, limit);
+  }
+
+  commit({changes, forgotten}: Commit): void {
+    for (const change of changes) this.#apply(change);
+    for (const lease of forgotten) this.#under.delete(lease);
+  }
+
+  compact(revision: number): void {
+    const gone = this.#changes.slice(0, Math.max(0, revision + 1 - this.#base));
+    for (const {key, previous} of gone) {
+      this.#bytes -= previous?.value.length ?? 0;
+      const trail = this.#trail.get(key)!;
+      trail.shift();
+      if (trail.length > 0) continue;
+      this.#trail.delete(key);
+      this.#changedKeys.delete(key);
+    }
+    this.#changes = this.#changes.slice(gone.length);
+    this.#base += gone.length;
+    this.#compacted = revision;
+  }
+
+  size(): number {
+    return this.#bytes;
+  }
+
+  close(): void {
+    this.#records.clear();
+    this.#changes = [];
+  }
+
+  #apply(change: Change): void {
+    const {key, revision, record, previous} = change;
+    this.#changes.push(change);
+    const trail = this.#trail.get(key);
+    if (trail) trail.push(revision);
+    else {
+      this.#trail.set(key, [revision]);
+      this.#changedKeys.add(key);
+    }
+    if (record) this.#records.set(key, record);
+    else this.#records.delete(key);
+    if (record && !previous) this.#keys.add(key);
+    if (!record) this.#keys.delete(key);
+    this.#bytes += record?.value.length ?? 0;
+    if (previous?.lease !== record?.lease) this.#move(key, previous?.lease, record?.lease);
+  }
+
+  #move(key: string, from: LeaseId | undefined, to: LeaseId | undefined): void {
+    if (from !== undefined) this.#under.get(from)?.delete(key);
+    if (to === undefined) return;
+    const keys = this.#under.get(to);
+    if (keys) keys.add(key);
+    else this.#under.set(to, new Set([key]));
+  }
+
+  *#newest(start: string, end: string): Generator<StoredRecord> {
+    for (const key of this.#keys.between(start, end)) yield this.#records.get(key)!;
+  }
+
+  *#former(start: string, end: string, revision: number): Generator<Former> {
+    for (const key of this.#changedKeys.between(start, end)) {
+      const next = this.#trail.get(key)!.find(at => at > revision);
+      if (next !== undefined) yield {key, record: this.#changes[next - this.#base]!.previous};
+    }
+  }
+}

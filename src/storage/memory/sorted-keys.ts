@@ -1,0 +1,74 @@
+import {compareKeys} from '#src/storage/local/keys.js';
+
+/** A chunk that grows beyond this is cut in two. */
+const longestChunk = 512;
+
+/** The first index at which `key` could stand. */
+const lowerBound = (length: number, keyAt: (index: number) => string, key: string): number => {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareKeys(keyAt(middle), key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Distinct keys in order, in chunks so that adding one stays cheap among many. */
+export class SortedKeys {
+  readonly #chunks: string[][] = [];
+
+  add(key: string): void {
+    const at = Math.min(this.#chunkOf(key), Math.max(0, this.#chunks.length - 1));
+    const chunk = this.#chunks[at];
+    if (!chunk) {
+      this.#chunks.push([key]);
+      return;
+    }
+    const index = lowerBound(chunk.length, i => chunk[i]!, key);
+    if (chunk[index] === key) return;
+    chunk.splice(index, 0, key);
+    if (chunk.length > longestChunk) this.#chunks.splice(at + 1, 0, chunk.splice(chunk.length >> 1));
+  }
+
+  delete(key: string): void {
+    const at = this.#chunkOf(key);
+    const chunk = this.#chunks[at];
+    if (!chunk) return;
+    const index = lowerBound(chunk.length, i => chunk[i]!, key);
+    if (chunk[index] !== key) return;
+    chunk.splice(index, 1);
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+  }
+
+  /** The keys of [start, end), in order. The set must not change meanwhile. */
+  *between(start: string, end: string): Generator<string, undefined> {
+    for (let at = this.#chunkOf(start); at < this.#chunks.length; at++) {
+      const chunk = this.#chunks[at]!;
+      for (let index = lowerBound(chunk.length, i => chunk[i]!, start); index < chunk.length; index++) {
+        const key = chunk[index]!;
+        if (compareKeys(key, end) >= 0) return;
+        yield key;
+      }
+    }
+  }
+
+  count(start: string, end: string): number {
+    const first = this.#chunkOf(start);
+    const last = this.#chunkOf(end);
+    let count = this.#before(last, end) - this.#before(first, start);
+    for (let at = first; at < last; at++) count += this.#chunks[at]!.length;
+    return count;
+  }
+
+  #before(at: number, key: string): number {
+    const chunk = this.#chunks[at];
+    return chunk ? lowerBound(chunk.length, i => chunk[i]!, key) : 0;
+  }
+
+  /** The chunk in which `key` stands or would stand: the first whose last key is not before it. */
+  #chunkOf(key: string): number {
+    return lowerBound(this.#chunks.length, i => this.#chunks[i]!.at(-1)!, key);
+  }
+}

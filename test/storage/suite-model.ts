@@ -1,0 +1,106 @@
+import type {ExecutionContext} from 'ava';
+import {seededRandom} from '#src/base/random.js';
+import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+import {endOfPrefix, type Change} from '#src/storage/store.js';
+import {brief, Follower} from './follower.js';
+import {bytes, type StoreTest, type World} from './world.js';
+
+type Snapshot = ReadonlyMap<string, {readonly value: string; readonly revision: number; readonly created: number}>;
+
+/** A store in the plainest form: every state it ever had. */
+class Model {
+  readonly states: Snapshot[] = [new Map(), new Map()];
+  readonly changes: string[] = [];
+
+  get newest(): Snapshot {
+    return this.states.at(-1)!;
+  }
+
+  write(key: string, value: string | undefined): void {
+    const next = new Map(this.newest);
+    const revision = this.states.length;
+    const before = next.get(key);
+    if (value === undefined) next.delete(key);
+    else next.set(key, {value, revision, created: before?.created ?? revision});
+    this.states.push(next);
+    this.changes.push(`${value === undefined ? '-' : before ? '~' : '+'}${key} ${revision}`);
+  }
+
+  range(revision: number, start: string, end: string): string[] {
+    const state = this.states[revision]!;
+    const keys = [...state.keys()].filter(key => key >= start && key < end).sort();
+    return keys.map(key => `${key} ${JSON.stringify(state.get(key))}`);
+  }
+}
+
+/** Few keys, many of them prefixes of others. */
+const keys = ['/a', '/a/a', '/a/b', '/a/b/c', '/ab', '/b', '/b/a', '/b/aa', '/c', '/c/0', '/c/0/1'];
+
+const play = async (t: ExecutionContext, {store}: World, seed: number): Promise<void> => {
+  const random = seededRandom(seed);
+  const pick = <T>(of: readonly T[]): T => of[Math.floor(random.float() * of.length)]!;
+  const model = new Model();
+  const followers: {follower: Follower; after: number}[] = [];
+  let compacted = 0;
+
+  const write = (): Promise<unknown> => {
+    const key = pick(keys);
+    const value = String(random.float());
+    const known = model.newest.get(key);
+    const expected = random.float() < 0.1 ? Math.floor(random.float() * model.states.length) : (known?.revision ?? 0);
+    const kind = pick(['create', 'update', 'update', 'delete'] as const);
+    if (kind === 'create') {
+      if (known) return t.throwsAsync(store.create(key, bytes(value)), {instanceOf: KeyExists});
+      model.write(key, value);
+      return store.create(key, bytes(value));
+    }
+    const attempt = kind === 'update' ? store.update(key, bytes(value), expected) : store.delete(key, expected);
+    if (known?.revision !== expected) return t.throwsAsync(attempt, {instanceOf: RevisionMismatch});
+    model.write(key, kind === 'update' ? value : undefined);
+    return attempt;
+  };
+
+  const compare = async (): Promise<void> => {
+    const newest = await store.revision();
+    const revision = Math.max(1, compacted, Math.floor(random.float() * (newest + 1)));
+    const start = pick(['/', ...keys]);
+    const end = pick(['0', endOfPrefix(start), `${start}\0`]);
+    const limit = pick([undefined, 1, 2, 5]);
+    const expected = model.range(revision, start, end);
+    const range = await store.range({start, end, revision, ...(limit === undefined ? {} : {limit})});
+    t.deepEqual(range.records.map(({key, value, revision, created}) => `${key} ${JSON.stringify({value: value.toString(), revision, created})}`), expected.slice(0, limit));
+    t.is(range.more, expected.length > (limit ?? Infinity));
+  };
+
+  for (let step = 0; step < 400; step++) {
+    const chance = random.float();
+    if (chance < 0.75) {
+      const writes = Array.from({length: 1 + Math.floor(random.float() * 6)}, write);
+      if (random.float() < 0.5) await Promise.all(writes);
+    } else if (chance < 0.93) await compare();
+    else if (chance < 0.98) {
+      const after = Math.max(compacted, Math.floor(random.float() * (await store.revision())));
+      followers.push({follower: new Follower(store, {after}), after});
+    } else {
+      for (const {follower} of followers) await follower.until(({progressed}) => progressed.length > 0);
+      compacted = Math.max(compacted, Math.floor(random.float() * (await store.revision())));
+      await store.compact(compacted);
+    }
+  }
+  const last = model.states.length - 1;
+  const told = (change: Change): number => change.revision;
+  for (const {follower, after} of followers) {
+    await follower.until(({heard, progressed}) => (heard.at(-1)?.revision ?? progressed.at(-1) ?? after) >= last || after >= last);
+    t.deepEqual(follower.heard.map(brief), model.changes.slice(Math.max(0, after - 1)));
+    t.true(follower.heard.every((change, i) => i === 0 || told(change) === told(follower.heard[i - 1]!) + 1));
+    for (const {key, revision, record, previous} of follower.heard) {
+      t.is(record?.value.toString(), model.states[revision]!.get(key)?.value);
+      t.is(previous?.value.toString(), model.states[revision - 1]!.get(key)?.value);
+      t.is(previous?.revision, model.states[revision - 1]!.get(key)?.revision);
+    }
+  }
+};
+
+export const modelSuite = (test: StoreTest): void => {
+  for (const seed of [1, 2, 3, 4, 5, 6]) test(`random operations agree with a plain model (seed ${seed})`, (t, world) => play(t, world, seed));
+};

@@ -1,0 +1,111 @@
+import {Compacted, FutureRevision} from '#src/storage/errors.js';
+import {endOfPrefix, type Range} from '#src/storage/store.js';
+import {bytes, type StoreTest} from './world.js';
+
+const everything = {start: '/', end: endOfPrefix('/')};
+const show = ({records}: Range): string[] => records.map(({key, value}) => `${key}=${value.toString()}`);
+
+export const readSuite = (test: StoreTest): void => {
+  test('a range holds its keys in bytewise order, from the start to before the end', async (t, {store}) => {
+    for (const key of ['/b', '/a/\u{1F600}', '/a/\uE000', '/a/é', '/a/z', '/a', '/a/1', '/a0']) await store.create(key, bytes('x'));
+
+    const range = await store.range({start: '/a', end: '/a0'});
+
+    t.deepEqual(range.records.map(({key}) => key), ['/a', '/a/1', '/a/z', '/a/é', '/a/\uE000', '/a/\u{1F600}']);
+    t.is(range.revision, 9);
+    t.false(range.more);
+    t.is(await store.count('/a', '/a0'), 6);
+    t.is(await store.count('/a0', '/a'), 0);
+    t.deepEqual((await store.range({start: '/b', end: '/a'})).records, []);
+  });
+
+  test('a limited range tells whether there is more', async (t, {store}) => {
+    for (const key of ['/a', '/b', '/c']) await store.create(key, bytes(key));
+
+    t.deepEqual(show(await store.range({...everything, limit: 2})), ['/a=/a', '/b=/b']);
+    t.true((await store.range({...everything, limit: 2})).more);
+    t.false((await store.range({...everything, limit: 3})).more);
+    t.deepEqual(show(await store.range({start: '/b\0', end: everything.end, limit: 2})), ['/c=/c']);
+  });
+
+  test('a range at an earlier revision shows what was there then', async (t, {store}) => {
+    await store.create('/a', bytes('1'));
+    const b = await store.create('/b', bytes('1'));
+    const then = await store.create('/c', bytes('1'));
+    await store.delete('/b', b);
+    await store.update('/c', bytes('2'), then);
+    await store.create('/b', bytes('2'));
+    await store.create('/d', bytes('1'));
+
+    t.deepEqual(show(await store.range({...everything, revision: then})), ['/a=1', '/b=1', '/c=1']);
+    t.deepEqual(show(await store.range({...everything, revision: then + 1})), ['/a=1', '/c=1']);
+    t.deepEqual(show(await store.range({...everything, revision: then + 3})), ['/a=1', '/b=2', '/c=2']);
+    t.deepEqual(show(await store.range(everything)), ['/a=1', '/b=2', '/c=2', '/d=1']);
+    t.deepEqual(show(await store.range({...everything, revision: 1})), []);
+  });
+
+  test('pages at one revision are not disturbed by writes between them', async (t, {store}) => {
+    for (let i = 0; i < 30; i++) await store.create(`/k${String(i).padStart(2, '0')}`, bytes(String(i)));
+    const pages: string[] = [];
+    let start = '/';
+    const {revision} = await store.range({...everything, limit: 1});
+
+    for (let more = true; more; ) {
+      const page = await store.range({start, end: everything.end, limit: 7, revision});
+      pages.push(...show(page));
+      start = `${page.records.at(-1)!.key}\0`;
+      more = page.more;
+      const next = await store.get(`/k${String(pages.length).padStart(2, '0')}`);
+      if (next) await store.delete(next.key, next.revision);
+      await store.create(`/k0${pages.length}x`, bytes('new'));
+    }
+
+    t.deepEqual(pages, Array.from({length: 30}, (_, i) => `/k${String(i).padStart(2, '0')}=${i}`));
+  });
+
+  test('a single key is read at an earlier revision', async (t, {store}) => {
+    const first = await store.create('/a', bytes('1'));
+    await store.create('/a/b', bytes('x'));
+    await store.update('/a', bytes('2'), first);
+
+    t.deepEqual(show(await store.range({start: '/a', end: '/a\0', revision: first + 1})), ['/a=1']);
+    t.deepEqual(show(await store.range({start: '/a\0', end: '/b', revision: first + 1})), ['/a/b=x']);
+  });
+
+  test('a range at a revision not reached yet is refused with the newest', async (t, {store}) => {
+    await store.create('/a', bytes('1'));
+
+    const error = await t.throwsAsync(async () => store.range({...everything, revision: 9}), {instanceOf: FutureRevision});
+
+    t.is(error?.current, 2);
+  });
+
+  test('compaction takes what was before and leaves the rest exact', async (t, {store}) => {
+    const one = await store.create('/a', bytes('1'));
+    const two = await store.update('/a', bytes('2'), one);
+    const three = await store.update('/a', bytes('3'), two);
+    t.is(await store.compacted(), 0);
+
+    await store.compact(two);
+    await store.compact(one);
+
+    t.is(await store.compacted(), two);
+    const error = await t.throwsAsync(async () => store.range({...everything, revision: one}), {instanceOf: Compacted});
+    t.is(error?.compacted, two);
+    t.deepEqual(show(await store.range({...everything, revision: two})), ['/a=2']);
+    t.deepEqual(show(await store.range({...everything, revision: three})), ['/a=3']);
+    await t.throwsAsync(store.compact(three + 1), {instanceOf: FutureRevision});
+  });
+
+  test('compaction keeps the revision and the newest records', async (t, {store}) => {
+    for (let i = 0; i < 50; i++) await store.create(`/${i}`, bytes('x'));
+    const revision = await store.delete('/7', 9);
+
+    await store.compact(revision);
+
+    t.is(await store.revision(), revision);
+    t.is(await store.count('/', '0'), 49);
+    t.is(await store.create('/7', bytes('y')), revision + 1);
+    t.is((await store.range({...everything, revision})).records.length, 49);
+  });
+};

@@ -1,0 +1,32 @@
+import type {TestFn} from 'ava';
+import type {Clock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Store} from '#src/storage/store.js';
+import {lifeSuite} from './suite-life.js';
+import {modelSuite} from './suite-model.js';
+import {readSuite} from './suite-reads.js';
+import {watchSuite} from './suite-watches.js';
+import {writeSuite} from './suite-writes.js';
+import type {StoreTest} from './world.js';
+
+/** One way to have a store, and to have it again after it was closed. */
+export interface Backend {
+  readonly name: string;
+  /** Opens an empty store. */
+  open(clock: Clock): Promise<Store>;
+}
+
+/** What every store promises, whichever keeps its records. */
+export const storeSuite = (test: TestFn, backend: Backend): void => {
+  const storeTest: StoreTest = (title, body) =>
+    test(`${backend.name}: ${title}`, async t => {
+      const clock = new VirtualClock();
+      const store = await backend.open(clock);
+      try {
+        await body(t, {store, clock});
+      } finally {
+        await store.close();
+      }
+    });
+  for (const suite of [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]) suite(storeTest);
+};
