@@ -1,0 +1,72 @@
+import {elementsOf, onlyElement, tags} from './der.js';
+import {sequence, tagged, type Node} from './der-builder.js';
+import {PkiError} from './error.js';
+import {ipBytes, ipText} from './ip.js';
+
+/** The subject alternative names of the four kinds that count (RFC 5280 §4.2.1.6). IPs are in their canonical text form. */
+export interface AlternativeNames {
+  readonly dnsNames: readonly string[];
+  readonly emailAddresses: readonly string[];
+  readonly ipAddresses: readonly string[];
+  readonly uris: readonly string[];
+}
+
+export const noAlternativeNames: AlternativeNames = {dnsNames: [], emailAddresses: [], ipAddresses: [], uris: []};
+
+const kind = {email: tags.context(1), dns: tags.context(2), uri: tags.context(6), ip: tags.context(7)} as const;
+
+// eslint-disable-next-line no-control-regex
+const beyondIa5 = /[^\0-\x7f]/;
+
+const ia5 = (content: Buffer, what: string): string => {
+  const text = content.toString('latin1');
+  if (beyondIa5.test(text)) throw new PkiError(`x509: SAN ${what} is malformed`);
+  return text;
+};
+
+const hostLabel = /^[A-Za-z0-9_-]+$/;
+
+const readUri = (content: Buffer): string => {
+  const text = ia5(content, 'uniformResourceIdentifier');
+  const authority = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/([^/?#]*)/.exec(text)?.[1] ?? '';
+  const host = authority.replace(/^.*@/, '').replace(/:\d*$/, '');
+  const isValid = host === '' || host.startsWith('[') || host.split('.').every(label => hostLabel.test(label));
+  // eslint-disable-next-line no-control-regex
+  if (/[\0-\x20\x7f]/.test(text) || /%(?![0-9A-Fa-f]{2})/.test(text)) throw new PkiError(`x509: cannot parse URI ${JSON.stringify(text)}`);
+  if (!isValid) throw new PkiError(`x509: cannot parse URI ${JSON.stringify(text)}: invalid domain`);
+  return text;
+};
+
+const readIp = (content: Buffer): string => {
+  if (content.length !== 4 && content.length !== 16) throw new PkiError(`x509: cannot parse IP address of length ${content.length}`);
+  return ipText(content);
+};
+
+/** Reads the value of the extension; names of other kinds are left out. */
+export const readAlternativeNames = (value: Buffer): AlternativeNames => {
+  const names = {dnsNames: [] as string[], emailAddresses: [] as string[], ipAddresses: [] as string[], uris: [] as string[]};
+  for (const {tag, content} of elementsOf(onlyElement(value, tags.sequence))) {
+    if (tag === kind.email) names.emailAddresses.push(ia5(content, 'rfc822Name'));
+    else if (tag === kind.dns) names.dnsNames.push(ia5(content, 'dNSName'));
+    else if (tag === kind.uri) names.uris.push(readUri(content));
+    else if (tag === kind.ip) names.ipAddresses.push(readIp(content));
+  }
+  return names;
+};
+
+const ia5Node = (tag: number, text: string): Node => {
+  if (beyondIa5.test(text)) throw new PkiError(`x509: ${JSON.stringify(text)} cannot be encoded as an IA5String`);
+  return tagged(tag, text);
+};
+
+export const hasAlternativeNames = (names: AlternativeNames): boolean =>
+  names.dnsNames.length + names.emailAddresses.length + names.ipAddresses.length + names.uris.length > 0;
+
+/** Builds the value of the extension: DNS names, then email addresses, IPs and URIs. */
+export const buildAlternativeNames = (names: AlternativeNames): Node =>
+  sequence(
+    ...names.dnsNames.map(name => ia5Node(kind.dns, name)),
+    ...names.emailAddresses.map(name => ia5Node(kind.email, name)),
+    ...names.ipAddresses.map(ip => tagged(kind.ip, ipBytes(ip))),
+    ...names.uris.map(uri => ia5Node(kind.uri, uri)),
+  );

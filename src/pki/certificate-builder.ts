@@ -1,0 +1,74 @@
+import {randomBytes, type KeyObject} from 'node:crypto';
+import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {tags} from './der.js';
+import {bits, encoded, integer, sequence, time, toDer, wrapped, type Node} from './der-builder.js';
+import {
+  buildAlternativeNamesExtension,
+  buildAuthorityKeyIdentifier,
+  buildBasicConstraints,
+  buildExtendedUsages,
+  buildKeyUsage,
+  buildSubjectKeyIdentifier,
+  type BasicConstraints,
+} from './extensions.js';
+import type {Validity} from './lifetime.js';
+import {buildName, type Subject} from './names.js';
+import {authorityAlgorithm, buildSignatureAlgorithm, signBytes} from './signatures.js';
+import type {CertificateUsages} from './usages.js';
+
+/** Everything a certificate is to say. */
+export interface CertificateTemplate {
+  readonly subject: Subject;
+  readonly validity: Validity;
+  /** SubjectPublicKeyInfo in DER. */
+  readonly publicKeyInfo: Buffer;
+  readonly usages: CertificateUsages;
+  readonly names?: AlternativeNames;
+  readonly basicConstraints: BasicConstraints;
+  readonly subjectKeyIdentifier?: Buffer;
+}
+
+/** Who signs: a private key, and the name and key identifier of its certificate. Without a name the certificate is self-signed. */
+export interface Issuer {
+  readonly key: KeyObject;
+  readonly name?: Buffer;
+  readonly keyIdentifier?: Buffer | undefined;
+}
+
+const extensionsOf = (template: CertificateTemplate, authorityKeyIdentifier: Buffer | undefined, subjectIsEmpty: boolean): Node[] => {
+  const {usages, basicConstraints, subjectKeyIdentifier, names = noAlternativeNames} = template;
+  return [
+    ...(usages.bits.length > 0 ? [buildKeyUsage(usages.bits)] : []),
+    ...(usages.extendedOids.length > 0 ? [buildExtendedUsages(usages.extendedOids)] : []),
+    buildBasicConstraints(basicConstraints),
+    ...(subjectKeyIdentifier ? [buildSubjectKeyIdentifier(subjectKeyIdentifier)] : []),
+    ...(authorityKeyIdentifier ? [buildAuthorityKeyIdentifier(authorityKeyIdentifier)] : []),
+    ...(hasAlternativeNames(names) ? [buildAlternativeNamesExtension(buildAlternativeNames(names), subjectIsEmpty)] : []),
+  ];
+};
+
+/** Any of 2^128 serial numbers, each as likely as the others. */
+const randomSerial = (): bigint => BigInt(`0x${randomBytes(16).toString('hex')}`);
+
+/** Makes a version 3 certificate in DER, signed by `issuer` with the algorithm of its key. */
+export const buildCertificate = (template: CertificateTemplate, issuer: Issuer): Buffer => {
+  const {validity} = template;
+  const subject = toDer(buildName(template.subject));
+  const issuerName = issuer.name ?? subject;
+  const subjectIsEmpty = subject.length === 2;
+  const authorityKeyIdentifier = issuerName.equals(subject) ? undefined : issuer.keyIdentifier;
+  const algorithm = authorityAlgorithm(issuer.key);
+  const body = toDer(
+    sequence(
+      wrapped(tags.contextConstructed(0), integer(2n)),
+      integer(randomSerial()),
+      buildSignatureAlgorithm(algorithm),
+      encoded(issuerName),
+      sequence(time(validity.notBefore), time(validity.notAfter)),
+      encoded(subject),
+      encoded(template.publicKeyInfo),
+      wrapped(tags.contextConstructed(3), sequence(...extensionsOf(template, authorityKeyIdentifier, subjectIsEmpty))),
+    ),
+  );
+  return toDer(sequence(encoded(body), buildSignatureAlgorithm(algorithm), bits(signBytes(algorithm, body, issuer.key))));
+};

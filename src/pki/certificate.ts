@@ -1,0 +1,149 @@
+import {createHash, type KeyObject} from 'node:crypto';
+import {noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {berToDer} from './ber.js';
+import {DerReader, readInteger, readOctetsOfBitString, tags, type Element} from './der.js';
+import {PkiError} from './error.js';
+import {
+  readAuthorityKeyIdentifier,
+  readBasicConstraints,
+  readExtendedUsages,
+  readExtensions,
+  readKeyUsage,
+  readSubjectKeyIdentifier,
+  type BasicConstraints,
+  type Extension,
+} from './extensions.js';
+import {readPublicKey} from './keys.js';
+import {readName, type DistinguishedName} from './names.js';
+import {extensionOids} from './oids.js';
+import {pemBlocks, toPem} from './pem.js';
+import {readSignatureAlgorithm, type SignedBytes} from './signatures.js';
+import {readTime} from './times.js';
+import {extendedUsageName, type KeyUsageBit} from './usages.js';
+
+/** An X.509 certificate (RFC 5280 §4.1). Times are in ms since the epoch; extended usages go by name, unknown ones by identifier. */
+export interface Certificate extends AlternativeNames {
+  readonly raw: Buffer;
+  readonly version: number;
+  readonly serial: bigint;
+  readonly issuer: DistinguishedName;
+  readonly subject: DistinguishedName;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly publicKeyInfo: Buffer;
+  /** Undefined when the key's algorithm is not supported. */
+  readonly publicKey: KeyObject | undefined;
+  readonly extensions: readonly Extension[];
+  readonly basicConstraints: BasicConstraints | undefined;
+  /** Undefined when the certificate does not restrict its key. */
+  readonly keyUsage: ReadonlySet<KeyUsageBit> | undefined;
+  readonly extendedUsages: readonly string[] | undefined;
+  readonly subjectKeyIdentifier: Buffer | undefined;
+  readonly authorityKeyIdentifier: Buffer | undefined;
+  readonly signed: SignedBytes;
+}
+
+const pemLabel = 'CERTIFICATE';
+
+const extensionFacts = (extensions: readonly Extension[]) => {
+  const read = <T>(wanted: string, reader: (value: Buffer) => T): T | undefined => {
+    const found = extensions.find(({oid}) => oid === wanted);
+    return found && reader(found.value);
+  };
+  return {
+    extensions,
+    basicConstraints: read(extensionOids.basicConstraints, readBasicConstraints),
+    keyUsage: read(extensionOids.keyUsage, readKeyUsage),
+    extendedUsages: read(extensionOids.extendedKeyUsage, readExtendedUsages)?.map(extendedUsageName),
+    subjectKeyIdentifier: read(extensionOids.subjectKeyIdentifier, readSubjectKeyIdentifier),
+    authorityKeyIdentifier: read(extensionOids.authorityKeyIdentifier, readAuthorityKeyIdentifier),
+    ...(read(extensionOids.subjectAlternativeName, readAlternativeNames) ?? noAlternativeNames),
+  };
+};
+
+const readVersion = (body: DerReader): number => {
+  const stated = body.optional(tags.contextConstructed(0));
+  const version = stated ? Number(readInteger(new DerReader(stated.content).next(tags.integer))) + 1 : 1;
+  if (version < 1 || version > 3) throw new PkiError('x509: invalid version');
+  return version;
+};
+
+const readBody = ({content}: Element) => {
+  const body = new DerReader(content);
+  const version = readVersion(body);
+  const serial = readInteger(body.next(tags.integer));
+  body.next(tags.sequence); // The signature algorithm once more; the outer one counts.
+  const issuer = readName(body.next(tags.sequence));
+  const validity = body.enter();
+  const [notBefore, notAfter] = [readTime(validity.next()), readTime(validity.next())];
+  const subject = readName(body.next(tags.sequence));
+  const publicKeyInfo = body.next(tags.sequence).raw;
+  body.optional(tags.context(1)); // Unique identifiers of version 2.
+  body.optional(tags.context(2));
+  const stated = body.optional(tags.contextConstructed(3));
+  body.end();
+  const extensions = stated ? readExtensions(new DerReader(stated.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
+  return {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, publicKey: readPublicKey(publicKeyInfo), ...extensionFacts(extensions)};
+};
+
+const readCertificate = ({raw, content}: Element): Certificate => {
+  const outer = new DerReader(content);
+  const body = outer.next(tags.sequence);
+  const algorithm = readSignatureAlgorithm(outer.next(tags.sequence));
+  const signature = readOctetsOfBitString(outer.next(tags.bitString));
+  outer.end();
+  return {raw, ...readBody(body), signed: {bytes: body.raw, signature, algorithm}};
+};
+
+/** Parses the certificates that `der` holds one after another; there may be none. */
+export const parseCertificates = (der: Buffer): Certificate[] => {
+  const certificates: Certificate[] = [];
+  for (const reader = new DerReader(der); reader.more; ) certificates.push(readCertificate(reader.next(tags.sequence)));
+  return certificates;
+};
+
+/** Parses exactly one certificate in DER, such as the one a TLS peer presented. */
+export const parseCertificate = (der: Buffer): Certificate => {
+  const [only, ...more] = parseCertificates(der);
+  if (!only) throw new PkiError('x509: malformed certificate');
+  if (more.length > 0) throw new PkiError('x509: trailing data');
+  return only;
+};
+
+/** As `parseCertificates`, but BER that is not DER is accepted. Signatures of such certificates need not verify: their bytes were rewritten. */
+export const parseCertificatesBer = (bytes: Buffer): Certificate[] => {
+  try {
+    return parseCertificates(bytes);
+  } catch (error) {
+    const der = rewritten(bytes);
+    if (!der || der.equals(bytes)) throw error;
+    return parseCertificates(der);
+  }
+};
+
+const rewritten = (bytes: Buffer): Buffer | undefined => {
+  try {
+    return berToDer(bytes);
+  } catch {
+    return undefined; // What is wrong with it was told by the first reading.
+  }
+};
+
+/** The certificates of a PEM bundle in order; other blocks and blocks with headers are passed over. Refuses a bundle without any. */
+export const parseCertificateBundle = (pem: Buffer | string): Certificate[] => {
+  const certificates: Certificate[] = [];
+  for (const {label, headers, bytes} of pemBlocks(pem)) {
+    if (label === pemLabel && Object.keys(headers).length === 0) certificates.push(parseCertificate(bytes));
+  }
+  if (certificates.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA certificates');
+  return certificates;
+};
+
+/** A certificate in PEM. */
+export const certificatePem = ({raw}: Pick<Certificate, 'raw'>): string => toPem(pemLabel, raw);
+
+/** The SHA-256 fingerprint in lower-case hex. */
+export const fingerprint = ({raw}: Pick<Certificate, 'raw'>): string => createHash('sha256').update(raw).digest('hex');
+
+/** Whether the certificate says that it belongs to an authority. */
+export const isAuthority = ({basicConstraints}: Certificate): boolean => basicConstraints?.isAuthority ?? false;

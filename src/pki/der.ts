@@ -1,0 +1,176 @@
+import {PkiError} from './error.js';
+
+/** Identifier octets of the universal types and of the context-specific ones by number. */
+export const tags = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  null: 0x05,
+  oid: 0x06,
+  utf8: 0x0c,
+  numeric: 0x12,
+  printable: 0x13,
+  t61: 0x14,
+  ia5: 0x16,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  bmp: 0x1e,
+  sequence: 0x30,
+  set: 0x31,
+  context: (number: number): number => 0x80 | number,
+  contextConstructed: (number: number): number => 0xa0 | number,
+} as const;
+
+/** One tag-length-value. Both buffers are views into the bytes that were read. */
+export interface Element {
+  readonly tag: number;
+  readonly raw: Buffer;
+  readonly content: Buffer;
+}
+
+const malformed = (why: string): PkiError => new PkiError(`asn1: structure error: ${why}`);
+const truncated = (): PkiError => new PkiError('asn1: syntax error: data truncated');
+
+/**
+ * Walks the elements of DER (ITU-T X.690 §10) in place, copying nothing. Lengths must be definite and minimal; whatever does not fit is
+ * refused with a `PkiError`. It never descends by itself, so depth costs nothing.
+ */
+export class DerReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get more(): boolean {
+    return this.#at < this.#bytes.length;
+  }
+
+  /** The next element, which must carry `tag` if one is given. */
+  next(tag?: number): Element {
+    const start = this.#at;
+    const found = this.#tag();
+    if (tag !== undefined && found !== tag) throw malformed(`tags don't match (${tag} vs ${found})`);
+    const end = this.#length() + this.#at;
+    if (end > this.#bytes.length) throw truncated();
+    const element = {tag: found, raw: this.#bytes.subarray(start, end), content: this.#bytes.subarray(this.#at, end)};
+    this.#at = end;
+    return element;
+  }
+
+  /** The next element if it carries `tag`; otherwise nothing is consumed. */
+  optional(tag: number): Element | undefined {
+    return this.more && this.#bytes[this.#at] === tag ? this.next(tag) : undefined;
+  }
+
+  /** A reader over the content of the next element, which must carry `tag`. */
+  enter(tag: number = tags.sequence): DerReader {
+    return new DerReader(this.next(tag).content);
+  }
+
+  /** Refuses bytes that are left over. */
+  end(): void {
+    if (this.more) throw new PkiError('asn1: syntax error: trailing data');
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw truncated();
+    return byte;
+  }
+
+  #tag(): number {
+    const first = this.#byte();
+    if ((first & 0x1f) !== 0x1f) return first;
+    let number = 0;
+    for (let byte = 0x80; byte & 0x80; ) {
+      byte = this.#byte();
+      if (number > 0xffff) throw malformed('tag too large');
+      number = number * 128 + (byte & 0x7f);
+    }
+    return number * 256 + first;
+  }
+
+  #length(): number {
+    const first = this.#byte();
+    if (first < 0x80) return first;
+    if (first === 0x80) throw malformed('indefinite length found (not DER)');
+    let length = 0;
+    for (let left = first & 0x7f; left > 0; left--) {
+      length = length * 256 + this.#byte();
+      if (length > 0x7fffffff) throw malformed('length too large');
+      if (length === 0) throw malformed('superfluous leading zeros in length');
+    }
+    if (length < 0x80) throw malformed('non-minimal length');
+    return length;
+  }
+}
+
+/** All elements of `content`, one after another. */
+export const elementsOf = (content: Buffer): Element[] => {
+  const reader = new DerReader(content);
+  const elements: Element[] = [];
+  while (reader.more) elements.push(reader.next());
+  return elements;
+};
+
+/** The content of the single element that `bytes` consist of. */
+export const onlyElement = (bytes: Buffer, tag: number): Buffer => {
+  const reader = new DerReader(bytes);
+  const {content} = reader.next(tag);
+  reader.end();
+  return content;
+};
+
+/** An object identifier in dotted form. Arcs beyond 2^53 are refused. */
+export const readOid = ({content}: Element): string => {
+  if (content.length === 0 || content[content.length - 1]! & 0x80) throw malformed('invalid object identifier');
+  const arcs: number[] = [];
+  let arc = 0;
+  for (const byte of content) {
+    if (arc === 0 && byte === 0x80) throw malformed('integer is not minimally encoded');
+    if (arc > 0x3fffffffffff) throw malformed('base 128 integer too large');
+    arc = arc * 128 + (byte & 0x7f);
+    if (byte & 0x80) continue;
+    if (arcs.length === 0) {
+      const root = Math.min(2, Math.floor(arc / 40));
+      arcs.push(root, arc - root * 40);
+    } else arcs.push(arc);
+    arc = 0;
+  }
+  return arcs.join('.');
+};
+
+/** A signed integer of any size. */
+export const readInteger = ({content}: Element): bigint => {
+  const [first, second] = content;
+  if (first === undefined) throw malformed('empty integer');
+  if (second !== undefined && ((first === 0 && second < 0x80) || (first === 0xff && second >= 0x80))) throw malformed('integer not minimally-encoded');
+  const unsigned = BigInt(`0x${content.toString('hex')}`);
+  return first < 0x80 ? unsigned : BigInt.asIntN(content.length * 8, unsigned);
+};
+
+export const readBoolean = ({content}: Element): boolean => {
+  if (content.length !== 1 || (content[0] !== 0 && content[0] !== 0xff)) throw new PkiError('asn1: syntax error: invalid boolean');
+  return content[0] === 0xff;
+};
+
+/** A bit string: its bytes, and how many bits of the last one do not count. */
+export const readBitString = ({content}: Element): {bytes: Buffer; unusedBits: number} => {
+  const [unusedBits] = content;
+  if (unusedBits === undefined) throw new PkiError('asn1: syntax error: zero length BIT STRING');
+  const last = content[content.length - 1]!;
+  if (unusedBits > 7 || (content.length === 1 && unusedBits > 0) || (last & ((1 << unusedBits) - 1)) !== 0) {
+    throw new PkiError('asn1: syntax error: invalid padding bits in BIT STRING');
+  }
+  return {bytes: content.subarray(1), unusedBits};
+};
+
+/** A bit string that holds whole bytes. */
+export const readOctetsOfBitString = (element: Element): Buffer => {
+  const {bytes, unusedBits} = readBitString(element);
+  if (unusedBits > 0) throw malformed('expected octet-aligned data in BIT STRING');
+  return bytes;
+};

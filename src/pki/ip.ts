@@ -1,0 +1,44 @@
+import {isIPv4, isIPv6} from 'node:net';
+import {PkiError} from './error.js';
+
+const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex');
+
+const isMapped = (bytes: Buffer): boolean => bytes.length === 16 && bytes.subarray(0, 12).equals(mappedPrefix);
+
+const ipv4Bytes = (text: string): Buffer => Buffer.from(text.split('.').map(Number));
+
+const ipv6Bytes = (text: string): Buffer => {
+  const [head = '', tail] = text.split('::');
+  const bytesOf = (groups: string): Buffer =>
+    Buffer.concat(
+      groups
+        .split(':')
+        .filter(group => group !== '')
+        .map(group => (group.includes('.') ? ipv4Bytes(group) : Buffer.from(group.padStart(4, '0'), 'hex'))),
+    );
+  const front = bytesOf(head);
+  const back = bytesOf(tail ?? '');
+  return Buffer.concat([front, Buffer.alloc(16 - front.length - back.length), back]);
+};
+
+/** The 4 or 16 bytes of an IP address; one of IPv4 mapped into IPv6 has 4. */
+export const ipBytes = (text: string): Buffer => {
+  if (isIPv4(text)) return ipv4Bytes(text);
+  if (!isIPv6(text) || text.includes('%')) throw new PkiError(`not an IP address: ${JSON.stringify(text)}`);
+  const bytes = ipv6Bytes(text);
+  return isMapped(bytes) ? bytes.subarray(12) : bytes;
+};
+
+/** The text form of 4 or 16 bytes: dotted, or RFC 5952 (the longest run of zero groups shortened, lower case). */
+export const ipText = (bytes: Buffer): string => {
+  if (bytes.length === 4 || isMapped(bytes)) return bytes.subarray(-4).join('.');
+  const groups = Array.from({length: 8}, (_, index) => bytes.readUInt16BE(2 * index).toString(16));
+  const runs = groups.map((_, index) => {
+    const end = groups.findIndex((group, at) => at >= index && group !== '0');
+    return (end < 0 ? groups.length : end) - index;
+  });
+  const longest = Math.max(...runs);
+  if (longest < 2) return groups.join(':');
+  const start = runs.indexOf(longest);
+  return `${groups.slice(0, start).join(':')}::${groups.slice(start + longest).join(':')}`;
+};

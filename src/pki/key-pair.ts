@@ -1,0 +1,39 @@
+import type {KeyObject} from 'node:crypto';
+import {parseCertificate, type Certificate} from './certificate.js';
+import {PkiError} from './error.js';
+import {parsePrivateKey, sameKey} from './keys.js';
+import {pemBlocks} from './pem.js';
+
+/** A certificate chain and its private key, both in PEM: what goes into files. */
+export interface KeyPairPem {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** A private key and the chain that vouches for it, leaf first. */
+export interface KeyPair {
+  readonly chain: readonly [Certificate, ...Certificate[]];
+  readonly key: KeyObject;
+}
+
+const noneFound = (what: string, where: string, labels: readonly string[]): PkiError =>
+  new PkiError(
+    labels.length === 0
+      ? `tls: failed to find any PEM data in ${where} input`
+      : `tls: failed to find ${what} in ${where} input after skipping PEM blocks of the following types: [${labels.join(' ')}]`,
+  );
+
+/** Parses a chain and its key. Refuses a key that does not belong to the first certificate. */
+export const parseKeyPair = (certificate: Buffer | string, key: Buffer | string): KeyPair => {
+  const blocks = [...pemBlocks(certificate)];
+  const [leaf, ...rest] = blocks.filter(({label}) => label === 'CERTIFICATE').map(({bytes}) => bytes);
+  if (!leaf) throw noneFound('"CERTIFICATE" PEM block', 'certificate', blocks.map(({label}) => label));
+  const keyLabels = [...pemBlocks(key)].map(({label}) => label);
+  if (!keyLabels.some(label => label.endsWith('PRIVATE KEY'))) throw noneFound('PEM block with type ending in "PRIVATE KEY"', 'key', keyLabels);
+
+  const chain = [parseCertificate(leaf), ...rest.map(parseCertificate)] as const;
+  const privateKey = parsePrivateKey(key);
+  if (!chain[0].publicKey) throw new PkiError('tls: unknown public key algorithm');
+  if (!sameKey(chain[0].publicKey, privateKey)) throw new PkiError('tls: private key does not match public key');
+  return {chain: [...chain], key: privateKey};
+};

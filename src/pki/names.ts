@@ -1,0 +1,138 @@
+import {DerReader, readOid, tags, type Element} from './der.js';
+import {directoryString, oid, sequence, setOf, type Node} from './der-builder.js';
+import {PkiError} from './error.js';
+import {attributeOids} from './oids.js';
+
+/** One attribute of a distinguished name. `value` is undefined where it is no character string. */
+export interface Attribute {
+  readonly oid: string;
+  readonly value: string | undefined;
+}
+
+/** A distinguished name as it was encoded, with its attributes in order of appearance. */
+export interface DistinguishedName {
+  readonly raw: Buffer;
+  readonly attributes: readonly Attribute[];
+  /** The last CN; empty without one. */
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+}
+
+/** The parts of a name that survive issuing; several values of one attribute keep their order. */
+export interface Subject {
+  readonly commonName?: string;
+  readonly serialNumber?: string;
+  readonly countries?: readonly string[];
+  readonly organizations?: readonly string[];
+  readonly organizationalUnits?: readonly string[];
+  readonly localities?: readonly string[];
+  readonly provinces?: readonly string[];
+  readonly streets?: readonly string[];
+  readonly postalCodes?: readonly string[];
+}
+
+const notPrintable = /[^A-Za-z0-9 '()+,\-./:=?*&]/;
+const strictUtf8 = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
+
+const readUtf8 = (content: Buffer): string => {
+  try {
+    return strictUtf8.decode(content);
+  } catch (error) {
+    throw new PkiError('asn1: syntax error: invalid UTF-8 string', {cause: error});
+  }
+};
+
+const readAscii = (content: Buffer, kind: string, refused: RegExp): string => {
+  const text = content.toString('latin1');
+  if (refused.test(text)) throw new PkiError(`asn1: syntax error: ${kind} contains invalid character`);
+  return text;
+};
+
+const readBmp = (content: Buffer): string => {
+  if (content.length % 2 !== 0) throw new PkiError('asn1: syntax error: invalid BMPString');
+  return Buffer.from(content).swap16().toString('utf16le').replace(/\0$/, '');
+};
+
+/** A character string of a name, or undefined for any other type. */
+const readString = ({tag, content}: Element): string | undefined => {
+  switch (tag) {
+    case tags.utf8:
+      return readUtf8(content);
+    case tags.printable:
+      return readAscii(content, 'PrintableString', notPrintable);
+    case tags.numeric:
+      return readAscii(content, 'NumericString', /[^0-9 ]/);
+    case tags.ia5:
+      // eslint-disable-next-line no-control-regex
+      return readAscii(content, 'IA5String', /[^\0-\x7f]/);
+    case tags.t61:
+      return content.toString('latin1');
+    case tags.bmp:
+      return readBmp(content);
+    default:
+      return undefined;
+  }
+};
+
+/** The string values of one attribute, in order of appearance. */
+export const valuesOf = (attributes: readonly Attribute[], wanted: string): string[] =>
+  attributes.flatMap(({oid: found, value}) => (found === wanted && value !== undefined ? [value] : []));
+
+/** Reads a Name (RFC 5280 §4.1.2.4). */
+export const readName = ({raw, content}: Element): DistinguishedName => {
+  const attributes: Attribute[] = [];
+  for (const sets = new DerReader(content); sets.more; ) {
+    for (const set = sets.enter(tags.set); set.more; ) {
+      const attribute = set.enter();
+      attributes.push({oid: readOid(attribute.next(tags.oid)), value: readString(attribute.next())});
+      attribute.end();
+    }
+  }
+  return {
+    raw,
+    attributes,
+    commonName: valuesOf(attributes, attributeOids.commonName).at(-1) ?? '',
+    organizations: valuesOf(attributes, attributeOids.organization),
+  };
+};
+
+/** What of a name an issued certificate carries over; of several CNs or serial numbers the last counts, unknown attributes are left out. */
+export const subjectOf = ({attributes}: DistinguishedName): Subject => ({
+  commonName: valuesOf(attributes, attributeOids.commonName).at(-1) ?? '',
+  serialNumber: valuesOf(attributes, attributeOids.serialNumber).at(-1) ?? '',
+  countries: valuesOf(attributes, attributeOids.country),
+  organizations: valuesOf(attributes, attributeOids.organization),
+  organizationalUnits: valuesOf(attributes, attributeOids.organizationalUnit),
+  localities: valuesOf(attributes, attributeOids.locality),
+  provinces: valuesOf(attributes, attributeOids.province),
+  streets: valuesOf(attributes, attributeOids.street),
+  postalCodes: valuesOf(attributes, attributeOids.postalCode),
+});
+
+/** Builds a Name in the field's fixed order of attributes, the values of one attribute in one set. */
+export const buildName = (subject: Subject): Node => {
+  const sets: [string, readonly string[]][] = [
+    [attributeOids.country, subject.countries ?? []],
+    [attributeOids.organization, subject.organizations ?? []],
+    [attributeOids.organizationalUnit, subject.organizationalUnits ?? []],
+    [attributeOids.locality, subject.localities ?? []],
+    [attributeOids.province, subject.provinces ?? []],
+    [attributeOids.street, subject.streets ?? []],
+    [attributeOids.postalCode, subject.postalCodes ?? []],
+    [attributeOids.commonName, subject.commonName ? [subject.commonName] : []],
+    [attributeOids.serialNumber, subject.serialNumber ? [subject.serialNumber] : []],
+  ];
+  const present = sets.filter(([, values]) => values.length > 0);
+  return sequence(...present.map(([type, values]) => setOf(...values.map(value => sequence(oid(type), directoryString(value))))));
+};
+
+/** The UID a client certificate states for its user, if it states one. Refuses several, and an empty one. */
+export const userIdOf = ({attributes}: DistinguishedName): string | undefined => {
+  const stated = attributes.filter(({oid: found}) => found === attributeOids.userId);
+  if (stated.length > 1) throw new PkiError('expected 1 UID, but found multiple');
+  const [only] = stated;
+  if (!only) return undefined;
+  if (only.value === undefined) throw new PkiError('unable to parse UID into a string');
+  if (only.value === '') throw new PkiError('UID cannot be an empty string');
+  return only.value;
+};

@@ -1,0 +1,94 @@
+import type {KeyObject} from 'node:crypto';
+import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from './der.js';
+import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from './der-builder.js';
+import {PkiError} from './error.js';
+import {buildAlternativeNamesExtension, readExtensions, type Extension} from './extensions.js';
+import {publicKeyDer, readPublicKey} from './keys.js';
+import {buildName, readName, type DistinguishedName, type Subject} from './names.js';
+import {extensionOids, extensionRequestOid} from './oids.js';
+import {firstPemBlock, toPem} from './pem.js';
+import {buildSignatureAlgorithm, checkSignature, readSignatureAlgorithm, requestAlgorithm, signBytes, type SignedBytes} from './signatures.js';
+
+/** A PKCS #10 certification request (RFC 2986). Its alternative names are those it asks for. */
+export interface SigningRequest extends AlternativeNames {
+  readonly raw: Buffer;
+  readonly subject: DistinguishedName;
+  /** SubjectPublicKeyInfo in DER. */
+  readonly publicKeyInfo: Buffer;
+  /** Undefined when the key's algorithm is not supported: such a request never verifies. */
+  readonly publicKey: KeyObject | undefined;
+  readonly requestedExtensions: readonly Extension[];
+  readonly signed: SignedBytes;
+}
+
+const pemLabel = 'CERTIFICATE REQUEST';
+
+const requestedExtensionsIn = (attributes: Element): Extension[] => {
+  const duplicates = 'x509: certificate request contains duplicate requested extensions';
+  for (const {tag, content} of elementsOf(attributes.content)) {
+    if (tag !== tags.sequence) throw new PkiError('asn1: structure error: malformed attribute');
+    const attribute = new DerReader(content);
+    if (readOid(attribute.next(tags.oid)) !== extensionRequestOid) continue;
+    return readExtensions(attribute.enter(tags.set).next(tags.sequence), duplicates);
+  }
+  return [];
+};
+
+/** Parses one PKCS #10 structure in DER. Does not verify its signature: `checkRequestSignature` does. */
+export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
+  const outer = new DerReader(onlyElement(raw, tags.sequence));
+  const info = outer.next(tags.sequence);
+  const algorithm = readSignatureAlgorithm(outer.next(tags.sequence));
+  const signature = readOctetsOfBitString(outer.next(tags.bitString));
+  outer.end();
+
+  const inner = new DerReader(info.content);
+  readInteger(inner.next(tags.integer)); // The version, which nobody looks at.
+  const subject = readName(inner.next(tags.sequence));
+  const publicKeyInfo = inner.next(tags.sequence).raw;
+  const requestedExtensions = requestedExtensionsIn(inner.next(tags.contextConstructed(0)));
+  inner.end();
+
+  const names = requestedExtensions.find(extension => extension.oid === extensionOids.subjectAlternativeName);
+  return {
+    raw,
+    subject,
+    publicKeyInfo,
+    publicKey: readPublicKey(publicKeyInfo),
+    requestedExtensions,
+    ...(names ? readAlternativeNames(names.value) : noAlternativeNames),
+    signed: {bytes: info.raw, signature, algorithm},
+  };
+};
+
+/** Parses the first PEM block, whose label must be CERTIFICATE REQUEST; text around it is ignored. Does not verify the signature. */
+export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
+  const block = firstPemBlock(pem);
+  if (block?.label !== pemLabel) throw new PkiError(`PEM block type must be ${pemLabel}`);
+  return parseSigningRequestDer(block.bytes);
+};
+
+/** Refuses a request that is not signed with its own key. SHA-1 is still accepted here: the signature proves possession only. */
+export const checkRequestSignature = ({signed, publicKey}: SigningRequest): void => checkSignature(signed, publicKey, {allowSha1: true});
+
+/** What a request is to ask for. */
+export interface RequestTemplate extends Partial<AlternativeNames> {
+  readonly subject: Subject;
+}
+
+const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): Node[] => {
+  if (!hasAlternativeNames(names)) return [];
+  const extension = buildAlternativeNamesExtension(buildAlternativeNames(names), subjectIsEmpty);
+  return [sequence(oid(extensionRequestOid), setOf(sequence(extension)))];
+};
+
+/** Makes a request for `privateKey`, signed with it, in PEM. */
+export const createSigningRequest = (privateKey: KeyObject, {subject, ...names}: RequestTemplate): string => {
+  const name = buildName(subject);
+  const algorithm = requestAlgorithm(privateKey);
+  const attributes = requestedAttributes({...noAlternativeNames, ...names}, name.value.length === 0);
+  const info = toDer(sequence(integer(0n), name, encoded(publicKeyDer(privateKey)), wrapped(tags.contextConstructed(0), ...attributes)));
+  const signature = signBytes(algorithm, info, privateKey);
+  return toPem(pemLabel, toDer(sequence(encoded(info), buildSignatureAlgorithm(algorithm), bits(signature))));
+};
