@@ -1,0 +1,145 @@
+import type {Lister} from '#informers/lister.js';
+import type {InformerFactory} from '#informers/factory.js';
+import type {Source} from '#informers/selection.js';
+import type {ObjectKey} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {EventRecorder} from './events.js';
+import type {Result} from './result.js';
+import type {OwnedWatch, Watch} from './watches.js';
+import type {Writer} from './writer.js';
+
+export {againAfter, Expected, settled, Terminal, type Result} from './result.js';
+export {every, forLoop, mapped, owned, sameKey, theOnlyKey} from './watches.js';
+
+/** Which feature gates are on. */
+export interface Gates {
+  enabled(gate: string): boolean;
+}
+
+/** Everything a controller may touch. Nothing else reaches it. */
+export interface ControllerContext<O = unknown> {
+  /** The canonical name. */
+  readonly name: string;
+  /** The cache of a source. Sources of the declaration may be asked for at any time, others only inside `create`, which makes the workers wait for them. */
+  lister<T extends KubeObject>(source: Source<T>): Lister<T>;
+  writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
+  /** The controller's own client: its identity, its rate limits. */
+  readonly client: Client;
+  /** For engines that follow kinds known only at run time. */
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly events: EventRecorder;
+  readonly naming: Naming;
+  readonly options: Readonly<O>;
+  readonly gates: Gates;
+  /** Aborts when the controller is to end. */
+  readonly signal: AbortSignal;
+  /** Asks for a key from outside of any watch; `afterMs` later if given. */
+  enqueue(key: ObjectKey, how?: {readonly afterMs?: number; readonly loop?: string}): void;
+  /** Replaces the controller's health check, which otherwise always passes. It fails by throwing. */
+  healthCheck(check: () => void | Promise<void>): void;
+}
+
+/** One look at one key. */
+export interface Attempt {
+  /** Carries the key. */
+  readonly log: Log;
+  /** How often this key failed in a row before. */
+  readonly retries: number;
+  /** Aborts when the controller is to end. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Brings one object to its wanted state, from what the caches hold now; which event asked for it is not told. Returns `settled` or
+ * `againAfter(ms)`. A throw means retry with backoff, a thrown `Terminal` means do not retry.
+ */
+export type Reconcile = (key: ObjectKey, attempt: Attempt) => Promise<Result>;
+
+/** How failing keys are retried: the longer of a delay that doubles with each failure of the key, and a bucket all keys share. */
+export interface QueueSettings {
+  /** 5 unless given. */
+  readonly baseDelayMs?: number;
+  /** 1000 s unless given. */
+  readonly maxDelayMs?: number;
+  /** After that many retries a key is given up until something changes. Unlimited unless given. */
+  readonly maxRetries?: number;
+  /** The queue's name in metrics: the controller's unless given. */
+  readonly name?: string;
+}
+
+/** A value that follows from the options. Written as a method so that lists of controllers may hold declarations that read different options. */
+type FromOptions<O, V> = {of(options: Readonly<O>): V}['of'];
+
+interface Declaration<O> {
+  /** One sentence for `--help` and the docs. */
+  readonly doc: string;
+  /** The canonical name, as `--controllers` and metrics know it. Never changed once published. */
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  /** Runs only when named, not under `*`. */
+  readonly offByDefault?: boolean;
+  /** Gates that must all be on. */
+  readonly gates?: readonly string[];
+  /** The service account it acts as when controllers have their own identities. */
+  readonly serviceAccount: string;
+  /** The source component of its Events: the canonical name unless given. */
+  readonly eventSource?: string;
+  /** The flags it reads, as the command line spells them. */
+  readonly flags?: readonly string[];
+  /** Whether the options let it run; a text says why not. */
+  enabled?(options: Readonly<O>, world: {readonly gates: Gates; readonly naming: Naming}): true | string;
+  /** Sources it reads beside those it watches; all are synced before work begins. */
+  readonly reads?: readonly Source[];
+  /** How much more its client may ask of the server than others. */
+  readonly clientLimits?: {readonly qpsFactor: number; readonly burstFactor: number};
+  /** Left out unless a provider of cloud services is configured. */
+  readonly cloud?: boolean;
+}
+
+/** A controller that is asked about one key at a time. */
+export interface KeyedController<O = unknown> extends Declaration<O> {
+  readonly shape: 'keyed';
+  /** The kind whose keys are reconciled; every change to an object asks for its key. */
+  readonly primary?: Source;
+  readonly watches?: readonly (Watch | OwnedWatch)[];
+  /** How many keys are worked on at once, in each loop. One unless given. */
+  readonly workers?: number | FromOptions<O, number>;
+  readonly queue?: QueueSettings;
+  /**
+   * Called once, before the informers start: caches are empty still. The answer is the reconcile, or several loops by name, each
+   * with a queue and workers of its own. A rejection stops the program.
+   */
+  create(context: ControllerContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
+}
+export type Loops = Readonly<Record<string, Reconcile>>;
+
+/** A controller with an engine of its own. */
+export interface LongRunningController<O = unknown> extends Declaration<O> {
+  readonly shape: 'running';
+  /** As for keyed controllers. The `run` it answers is called once caches are synced, and ends all its work before it resolves. */
+  create(context: ControllerContext<O>): Run | Promise<Run>;
+}
+export type Run = (signal: AbortSignal) => Promise<void>;
+
+/** A controller's declaration, whichever shape it has. `O` is what it reads of the options. */
+export type Controller<O = unknown> = KeyedController<O> | LongRunningController<O>;
+
+/** Declares a controller by key. */
+export const defineController = <O = unknown>(declaration: Omit<KeyedController<O>, 'shape'>): KeyedController<O> => ({...declaration, shape: 'keyed'});
+
+/** Declares a controller with an engine of its own. */
+export const defineLongRunning = <O = unknown>(declaration: Omit<LongRunningController<O>, 'shape'>): LongRunningController<O> => ({
+  ...declaration,
+  shape: 'running',
+});

@@ -1,0 +1,75 @@
+import type {Change} from '#informers/change.js';
+import type {Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
+import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {apiVersionOf, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+
+/** What a mapping may look at. */
+export interface MapWorld<O = unknown> {
+  lister<T extends KubeObject>(source: Source<T>): Lister<T>;
+  readonly naming: Naming;
+  readonly options: Readonly<O>;
+}
+
+/** A key to look at, at once or later. */
+export type Wish = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number};
+
+/** The key of controllers that know one thing to do only. */
+export const theOnlyKey: ObjectKey = {namespace: '', name: 'all'};
+
+/** Watches a source and says which keys a change concerns. */
+export interface MappedWatch {
+  readonly watch: 'mapped';
+  readonly source: Source;
+  /** Method syntax: a watch of pods is one of the watches of objects. */
+  map(change: Change, world: MapWorld): Iterable<Wish>;
+  readonly loop?: string;
+}
+
+/** Asks for keys again and again, by default for all keys of the primary kind. */
+export interface PeriodicWatch {
+  readonly watch: 'every';
+  readonly period: string | number | ((options: never) => number);
+  keys?(world: MapWorld): Iterable<Wish>;
+  readonly loop?: string;
+}
+
+export type Watch = MappedWatch | PeriodicWatch;
+
+/** Objects of `source` whose controller is of the primary kind concern their owner, before and after the change. */
+export const owned = <T extends KubeObject>(source: Source<T>): {readonly watch: 'owned'; readonly source: Source; readonly loop?: string} => ({
+  watch: 'owned',
+  source: source as Source,
+});
+export type OwnedWatch = ReturnType<typeof owned>;
+
+/** Objects of `source` concern the keys that `map` names. */
+export const mapped = <T extends KubeObject>(source: Source<T>, map: (change: Change<T>, world: MapWorld) => Iterable<Wish>): MappedWatch => ({
+  watch: 'mapped',
+  source: source as Source,
+  map: map as MappedWatch['map'],
+});
+
+/** Objects of `source` concern the key that is their own. */
+export const sameKey = <T extends KubeObject>(source: Source<T>, when: (change: Change<T>, world: MapWorld) => boolean = () => true): MappedWatch =>
+  mapped(source, (change, world) => (when(change, world) ? [keyOf(change.object)] : []));
+
+/** Each period (`5m`, ms, or as the options say), the keys given or all of the primary kind; the first time after one period. */
+export const every = (period: PeriodicWatch['period'], keys?: (world: MapWorld) => Iterable<Wish>): PeriodicWatch => ({
+  watch: 'every',
+  period,
+  ...(keys ? {keys} : {}),
+});
+
+/** The same watch for one loop of a controller that has several. */
+export const forLoop = <W extends Watch | OwnedWatch>(loop: string, watch: W): W => ({...watch, loop});
+
+/** The key of the owner that controls `object`, if that owner is of `kind` (any version of it). */
+export const controllerKey = (object: Frozen<KubeObject>, kind: Kind, naming: Naming): ObjectKey | undefined => {
+  const owner = object.metadata?.ownerReferences?.find(reference => reference.controller);
+  const groupOf = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
+  if (!owner || owner.kind !== kind.kind || groupOf(owner.apiVersion) !== groupOf(apiVersionOf(naming, kind))) return undefined;
+  return {namespace: kind.namespaced ? (object.metadata?.namespace ?? '') : '', name: owner.name};
+};
