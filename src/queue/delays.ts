@@ -1,0 +1,68 @@
+import type {Clock} from '#src/base/clock.js';
+import {Heap} from '#src/base/heap.js';
+
+/** The longest wait that is taken; whatever is further off is not meant to happen in this process. */
+const longestMs = 10 * 365 * 86_400_000;
+
+interface Waiting<T> {
+  readonly item: T;
+  readonly at: number;
+  readonly order: number;
+}
+
+/** Items that come back at a time. Of two times for one item the earlier counts. One timer, however many wait. */
+export class Delays<T> {
+  readonly #clock: Clock;
+  readonly #due: (item: T) => void;
+  readonly #heap = new Heap<Waiting<T>>((a, b) => a.at - b.at || a.order - b.order);
+  /** The entry that counts for each item; others in the heap are stale. */
+  readonly #waiting = new Map<T, Waiting<T>>();
+  #order = 0;
+  #timer: {readonly at: number; readonly handle: Disposable} | undefined;
+
+  constructor(clock: Clock, due: (item: T) => void) {
+    this.#clock = clock;
+    this.#due = due;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  add(item: T, afterMs: number): void {
+    const at = this.#clock.monotonic() + Math.min(afterMs, longestMs);
+    const known = this.#waiting.get(item);
+    if (known && known.at <= at) return;
+    const entry = {item, at, order: this.#order++};
+    this.#waiting.set(item, entry);
+    this.#heap.push(entry);
+    this.#arm();
+  }
+
+  clear(): void {
+    this.#timer?.handle[Symbol.dispose]();
+    this.#timer = undefined;
+    this.#waiting.clear();
+    while (this.#heap.pop());
+  }
+
+  #arm(): void {
+    const next = this.#heap.peek();
+    if (!next || (this.#timer && this.#timer.at <= next.at)) return;
+    this.#timer?.handle[Symbol.dispose]();
+    const wait = Math.max(0, next.at - this.#clock.monotonic());
+    this.#timer = {at: next.at, handle: this.#clock.schedule(wait, () => this.#fire())};
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    const now = this.#clock.monotonic();
+    for (let next = this.#heap.peek(); next && next.at <= now; next = this.#heap.peek()) {
+      this.#heap.pop();
+      if (this.#waiting.get(next.item) !== next) continue;
+      this.#waiting.delete(next.item);
+      this.#due(next.item);
+    }
+    this.#arm();
+  }
+}

@@ -1,0 +1,81 @@
+import type {Clock} from '#src/base/clock.js';
+import {exponentialBuckets, type Meter} from '#src/base/meter.js';
+
+const labels = ['name'];
+const buckets = exponentialBuckets(1e-8, 10, 12);
+
+/** What a queue tells of itself, under the metric names that dashboards of the field know. Times are monotonic. */
+export class QueueMetrics<T> implements Disposable {
+  readonly #clock: Clock;
+  readonly #labels: {readonly name: string};
+  readonly #added = new Map<T, number>();
+  readonly #started = new Map<T, number>();
+  readonly #adds;
+  readonly #retries;
+  readonly #queueDuration;
+  readonly #workDuration;
+  readonly #observed: readonly Disposable[];
+
+  constructor(clock: Clock, meter: Meter, name: string, depth: () => number) {
+    this.#clock = clock;
+    this.#labels = {name};
+    this.#adds = meter.counter({name: 'workqueue_adds_total', help: 'Total number of adds handled by workqueue', labels});
+    this.#retries = meter.counter({name: 'workqueue_retries_total', help: 'Total number of retries handled by workqueue', labels});
+    this.#queueDuration = meter.histogram({
+      name: 'workqueue_queue_duration_seconds',
+      help: 'How long in seconds an item stays in workqueue before being requested.',
+      labels,
+      buckets,
+    });
+    this.#workDuration = meter.histogram({
+      name: 'workqueue_work_duration_seconds',
+      help: 'How long in seconds processing an item from workqueue takes.',
+      labels,
+      buckets,
+    });
+    const observe = (metric: string, help: string, read: () => number) => meter.observed({name: metric, help, labels}, () => [[this.#labels, read()]]);
+    this.#observed = [
+      observe('workqueue_depth', 'Current depth of workqueue', depth),
+      observe('workqueue_unfinished_work_seconds', 'How many seconds of work is in progress and not yet counted by work_duration. Large values tell of stuck workers.', () =>
+        this.#running().reduce((sum, age) => sum + age, 0),
+      ),
+      observe('workqueue_longest_running_processor_seconds', 'How many seconds the longest running processor of workqueue has been running.', () =>
+        Math.max(0, ...this.#running()),
+      ),
+    ];
+    // Series exist from the start, so that rates can be taken over the first event.
+    this.#adds.add(this.#labels, 0);
+    this.#retries.add(this.#labels, 0);
+  }
+
+  added(item: T): void {
+    this.#adds.add(this.#labels);
+    if (!this.#added.has(item)) this.#added.set(item, this.#clock.monotonic());
+  }
+
+  retried(): void {
+    this.#retries.add(this.#labels);
+  }
+
+  taken(item: T): void {
+    const now = this.#clock.monotonic();
+    this.#queueDuration.observe((now - (this.#added.get(item) ?? now)) / 1000, this.#labels);
+    this.#added.delete(item);
+    this.#started.set(item, now);
+  }
+
+  done(item: T): void {
+    const now = this.#clock.monotonic();
+    this.#workDuration.observe((now - (this.#started.get(item) ?? now)) / 1000, this.#labels);
+    this.#started.delete(item);
+  }
+
+  [Symbol.dispose](): void {
+    for (const series of this.#observed) series[Symbol.dispose]();
+  }
+
+  #running(): number[] {
+    const now = this.#clock.monotonic();
+    return [...this.#started.values()].map(since => (now - since) / 1000);
+  }
+}

@@ -1,0 +1,46 @@
+import PQueue from 'p-queue';
+import type {WorkQueue} from './work-queue.js';
+
+/** Hands that work on a queue. */
+export interface Workers {
+  /** Takes nothing more; resolves when what is in work is done. */
+  stop(): Promise<void>;
+  /** Shuts the queue down and resolves when everything that was ready is done. */
+  drain(): Promise<void>;
+}
+
+/**
+ * Works on `queue` with `concurrency` items at once. `process` answers for its own failures: one that rejects all the same is
+ * reported to `onBug`, and the work goes on.
+ */
+export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item: T) => Promise<void>, onBug: (error: unknown, item: T) => void): Workers => {
+  const pool = new PQueue({concurrency});
+  const turn = async () => {
+    const item = queue.take();
+    if (item === undefined) return;
+    try {
+      await process(item);
+    } catch (error) {
+      onBug(error, item);
+    } finally {
+      queue.done(item);
+    }
+  };
+  // A turn for each ready item; which one it takes is the queue's to say, so that an item stays unique until its turn comes.
+  const service = queue.serve(() => void pool.add(turn));
+  const finish = async () => {
+    await pool.onIdle();
+    service[Symbol.dispose]();
+  };
+  return {
+    async stop() {
+      service[Symbol.dispose]();
+      pool.clear();
+      await finish();
+    },
+    async drain() {
+      queue.shutDown();
+      await finish();
+    },
+  };
+};
