@@ -1,6 +1,176 @@
+import {Observable, type Subscriber, type Subscription} from 'rxjs';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import {jittered, type Random} from '#src/base/random.js';
+import {Cache} from './cache.js';
+import type {Change} from './change.js';
+import {follow, type Followed, type FollowOptions} from './follow.js';
+import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
+import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
+import {deepFrozen, trimmed} from './trim.js';
 
-export interface SharedInformer<T extends KubeObject = KubeObject> {
-  readonly lister: Lister<T>;
+export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize'> {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** Names the informer in logs and metrics. */
+  readonly name: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** Listeners are reminded of every object once in a time drawn between this and twice this; zero: never. */
+  readonly minResyncMs: number;
+  /** Whether objects are deeply frozen: for tests, where a change to a shared object shall throw. */
+  readonly freeze?: boolean;
+}
+
+/**
+ * One followed collection for many listeners. The cache knows of a change before any listener hears of it; listeners hear all changes in
+ * one order, each on the spot. Who comes late is first told of every cached object. "Synced" means that every object of the first list has been handled.
+ */
+export class SharedInformer<T extends KubeObject = KubeObject> {
+  /** Every change from now on, after an `added` for each object there is. Never completes before the informer is stopped. */
+  readonly changes: Observable<Change<T>>;
+  readonly #api: ListerWatcher<T>;
+  readonly #options: SharedInformerOptions;
+  readonly #cache = new Cache<T>();
+  readonly #listeners = new Set<Subscriber<Change<T>>>();
+  readonly #pending: {readonly change: () => readonly Change<T>[]; readonly then: () => void}[] = [];
+  readonly #waiters = new Set<() => void>();
+  #metrics: InformerMetrics | undefined;
+  #subscription: Subscription | undefined;
+  #resync: Disposable | undefined;
+  #synced = false;
+  #busy = false;
+
+  constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
+    this.#api = api;
+    this.#options = options;
+    this.changes = new Observable(subscriber => {
+      // Replayed and joined without a pause in between: nothing is missed, nothing told twice.
+      this.#listeners.add(subscriber);
+      subscriber.add(() => this.#listeners.delete(subscriber));
+      for (const object of this.#cache.list()) subscriber.next({type: 'added', object, initial: true});
+    });
+  }
+
+  get lister(): Lister<T> {
+    return this.#cache;
+  }
+
+  get isSynced(): boolean {
+    return this.#synced;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** Calls `listener` with each of `changes`. One that throws is reported and hears the next change all the same. */
+  listen(listener: (change: Change<T>) => void): Disposable {
+    const {log, name} = this.#options;
+    const subscription = this.changes.subscribe(change => {
+      try {
+        listener(change);
+      } catch (error) {
+        log.error({informer: name, key: keyText(keyOf(change.object)), err: error}, 'a listener failed on a change');
+      }
+    });
+    return {[Symbol.dispose]: () => subscription.unsubscribe()};
+  }
+
+  /** Follows the collection until the signal aborts. Once only. */
+  start(signal: AbortSignal): void {
+    if (this.#subscription || signal.aborted) return;
+    const {clock, random, meter, log, name, minResyncMs} = this.#options;
+    const metrics = informerMetrics(meter, clock, name, {size: () => this.#cache.size, isSynced: () => this.#synced});
+    this.#metrics = metrics;
+    this.#subscription = follow(this.#api, {
+      ...this.#options,
+      onAttempt: what => metrics.attempt(what),
+      onError(error, waitMs) {
+        metrics.failed(error);
+        log.warn({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
+      },
+    }).subscribe(event => this.#take(event));
+    if (minResyncMs > 0) this.#remindEvery(jittered(random, minResyncMs, 1));
+    signal.addEventListener('abort', () => this.#stop(), {once: true});
+  }
+
+  /** Resolves once synced; rejects with the signal's reason if that comes first. */
+  whenSynced(signal: AbortSignal): Promise<void> {
+    if (this.#synced) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const settle = (then: () => void) => () => {
+        this.#waiters.delete(synced);
+        signal.removeEventListener('abort', aborted);
+        then();
+      };
+      const synced = settle(resolve);
+      const aborted = settle(() => reject(signal.reason as Error));
+      if (signal.aborted) return aborted();
+      this.#waiters.add(synced);
+      signal.addEventListener('abort', aborted);
+    });
+  }
+
+  #stop(): void {
+    this.#subscription?.unsubscribe();
+    this.#resync?.[Symbol.dispose]();
+    this.#metrics?.[Symbol.dispose]();
+    for (const listener of this.#listeners) listener.complete();
+  }
+
+  #take(event: Followed<T>): void {
+    this.#metrics?.heard();
+    if (event.type === 'BOOKMARK') return;
+    if (event.type === 'listed') {
+      const objects = event.items.map(item => this.#kept(item));
+      this.#dispatch(
+        () => this.#cache.replace(objects),
+        () => this.#becomeSynced(),
+      );
+      return;
+    }
+    const object = this.#kept(event.object);
+    this.#dispatch(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
+  }
+
+  #kept(object: T): Frozen<T> {
+    const kept = trimmed(object, this.#options);
+    return this.#options.freeze ? deepFrozen(kept) : kept;
+  }
+
+  /** Changes the cache, then tells all who listened at that moment. What a listener sets off while being told waits its turn. */
+  #dispatch(change: () => readonly Change<T>[], then: () => void = () => {}): void {
+    this.#pending.push({change, then});
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
+        const listeners = [...this.#listeners];
+        for (const each of next.change()) for (const listener of listeners) listener.next(each);
+        next.then();
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #becomeSynced(): void {
+    if (this.#synced) return;
+    this.#synced = true;
+    for (const waiter of this.#waiters) waiter();
+  }
+
+  #remindEvery(periodMs: number): void {
+    this.#resync = this.#options.clock.schedule(periodMs, () => {
+      this.#dispatch(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
+      this.#remindEvery(periodMs);
+    });
+  }
 }

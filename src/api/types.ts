@@ -1,12 +1,12 @@
 import type * as upstream from '@kubernetes/client-node';
 
-/** A type of the upstream library as it is on the wire: dates are strings. */
+/** A type of the upstream library as it is on the wire: dates are strings, and fields named by a reserved word have no underscore before it. */
 export type Wire<T> = T extends Date
   ? string
   : T extends (infer Item)[]
     ? Wire<Item>[]
     : T extends object
-      ? {[K in keyof T]: Wire<T[K]>}
+      ? {[K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]>}
       : T;
 
 export type ObjectMeta = Wire<upstream.V1ObjectMeta>;

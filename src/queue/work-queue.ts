@@ -32,6 +32,7 @@ export class WorkQueue<T = string> {
   readonly #delays: Delays<T>;
   readonly #servants = new Set<() => void>();
   #hold: Disposable | undefined;
+  #resting = 0;
   #closed = false;
 
   constructor({clock, name, meter = noMeter, limiter = standardLimiter(clock)}: WorkQueueOptions<T>) {
@@ -105,6 +106,20 @@ export class WorkQueue<T = string> {
     this.#holdWhileBusy();
   }
 
+  /** An item in work only waits for time to pass, until the answer is disposed of: it does not hold the clock meanwhile. */
+  rest(): Disposable {
+    let resting = true;
+    this.#resting++;
+    this.#holdWhileBusy();
+    return {
+      [Symbol.dispose]: () => {
+        if (resting) this.#resting--;
+        resting = false;
+        this.#holdWhileBusy();
+      },
+    };
+  }
+
   /** Calls `ready` once for each item that can be taken, those that wait already included, until the answer is disposed of. */
   serve(ready: () => void): Disposable {
     this.#servants.add(ready);
@@ -132,7 +147,7 @@ export class WorkQueue<T = string> {
   }
 
   #holdWhileBusy(): void {
-    const busy = this.#processing.size > 0 || (this.#ready.size > 0 && this.#servants.size > 0);
+    const busy = this.#processing.size > this.#resting || (this.#ready.size > 0 && this.#servants.size > 0);
     if (busy) this.#hold ??= this.#clock.hold();
     else {
       this.#hold?.[Symbol.dispose]();

@@ -58,6 +58,8 @@ export interface Attempt {
   readonly retries: number;
   /** Aborts when the controller is to end. */
   readonly signal: AbortSignal;
+  /** Waits within an attempt, where coming back later will not do. The only wait a virtual clock does not hang on. */
+  pause(ms: number): Promise<void>;
 }
 
 /**

@@ -1,0 +1,118 @@
+import {keyText, keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Change} from './change.js';
+import type {Index, Lister} from './lister.js';
+
+/** The objects of one index value, by key. */
+type Shelf<T extends KubeObject> = Map<string, Frozen<T>>;
+
+const versionOf = (object: Frozen<KubeObject>): string => object.metadata?.resourceVersion ?? '';
+
+/** Whether `a` is surely an older version than `b`: versions are numbers of growing size wherever both look like one. */
+const isOlder = (a: string, b: string): boolean => /^\d+$/.test(a) && /^\d+$/.test(b) && (a.length === b.length ? a < b : a.length < b.length);
+
+/** The last known state of a collection with its indexes. Only the informer that owns it writes; the answers to writes say what they changed. */
+export class Cache<T extends KubeObject> implements Lister<T> {
+  #objects = new Map<string, Frozen<T>>();
+  readonly #namespaces = new Map<string, Shelf<T>>();
+  readonly #indexes = new Map<Index<T>, Map<string, Shelf<T>>>();
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: ObjectKey | string): Frozen<T> | undefined {
+    return this.#objects.get(typeof key === 'string' ? key : keyText(key));
+  }
+
+  list(namespace?: string): readonly Frozen<T>[] {
+    return [...((namespace ? this.#namespaces.get(namespace) : this.#objects)?.values() ?? [])];
+  }
+
+  by(index: Index<T>, value: string): readonly Frozen<T>[] {
+    let shelves = this.#indexes.get(index);
+    if (!shelves) {
+      shelves = new Map();
+      this.#indexes.set(index, shelves);
+      for (const [key, object] of this.#objects) for (const each of index.values(object)) put(shelves, each, key, object);
+    }
+    return [...(shelves.get(value)?.values() ?? [])];
+  }
+
+  /** Takes in an object as the server holds it now. A version known already, or older than that, changes nothing. */
+  apply(object: Frozen<T>): readonly Change<T>[] {
+    const key = keyText(keyOf(object));
+    const old = this.#objects.get(key);
+    if (old && sameObject(old, object) && (versionOf(old) === versionOf(object) || isOlder(versionOf(object), versionOf(old)))) return [];
+    this.#put(key, object, old);
+    return changesBetween(old, object);
+  }
+
+  /** Forgets an object; `object` is its last state. */
+  remove(object: Frozen<T>): readonly Change<T>[] {
+    const key = keyText(keyOf(object));
+    const old = this.#objects.get(key);
+    // The deletion of an earlier object of that name says nothing about the present one.
+    if (!old || !sameObject(old, object)) return [];
+    this.#drop(key, old);
+    return [{type: 'deleted', object, tombstone: false}];
+  }
+
+  /** Takes in the whole collection: what is not in it is gone. */
+  replace(objects: readonly Frozen<T>[]): readonly Change<T>[] {
+    const listed = new Map(objects.map(object => [keyText(keyOf(object)), object]));
+    const changes: Change<T>[] = [];
+    for (const [key, old] of this.#objects) {
+      if (listed.has(key)) continue;
+      this.#drop(key, old);
+      changes.push({type: 'deleted', object: old, tombstone: true});
+    }
+    for (const [key, object] of listed) {
+      const old = this.#objects.get(key);
+      if (old && sameObject(old, object) && versionOf(old) === versionOf(object)) continue;
+      this.#put(key, object, old);
+      changes.push(...changesBetween(old, object));
+    }
+    return changes;
+  }
+
+  #put(key: string, object: Frozen<T>, old: Frozen<T> | undefined): void {
+    if (old) this.#unfile(key, old);
+    this.#objects.set(key, object);
+    put(this.#namespaces, object.metadata?.namespace ?? '', key, object);
+    for (const [index, shelves] of this.#indexes) for (const value of index.values(object)) put(shelves, value, key, object);
+  }
+
+  #drop(key: string, old: Frozen<T>): void {
+    this.#unfile(key, old);
+    this.#objects.delete(key);
+  }
+
+  #unfile(key: string, old: Frozen<T>): void {
+    take(this.#namespaces, old.metadata?.namespace ?? '', key);
+    for (const [index, shelves] of this.#indexes) for (const value of index.values(old)) take(shelves, value, key);
+  }
+}
+
+const sameObject = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => a.metadata?.uid === b.metadata?.uid;
+
+/** An object that took another's name is a deletion and an addition. */
+const changesBetween = <T extends KubeObject>(old: Frozen<T> | undefined, object: Frozen<T>): readonly Change<T>[] => {
+  if (!old) return [{type: 'added', object, initial: false}];
+  if (sameObject(old, object)) return [{type: 'updated', object, old}];
+  return [
+    {type: 'deleted', object: old, tombstone: true},
+    {type: 'added', object, initial: false},
+  ];
+};
+
+const put = <T extends KubeObject>(shelves: Map<string, Shelf<T>>, value: string, key: string, object: Frozen<T>): void => {
+  const shelf = shelves.get(value);
+  if (shelf) shelf.set(key, object);
+  else shelves.set(value, new Map([[key, object]]));
+};
+
+const take = <T extends KubeObject>(shelves: Map<string, Shelf<T>>, value: string, key: string): void => {
+  const shelf = shelves.get(value);
+  if (shelf?.delete(key) && shelf.size === 0) shelves.delete(value);
+};

@@ -1,0 +1,21 @@
+import type {Observable} from 'rxjs';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import type {WatchEvent} from '#src/api/watch.js';
+import type {Client, ListOptions, WatchOptions} from '#src/client/client.js';
+import type {ResolvedSelection} from './selection.js';
+
+/** The two calls that following a collection takes. */
+export interface ListerWatcher<T extends KubeObject> {
+  list(options: ListOptions): Promise<KubeList<T>>;
+  watch(options: WatchOptions): Observable<WatchEvent<T>>;
+}
+
+/** The calls for a selection, through `client`. */
+export const listerWatcher = <T extends KubeObject>(client: Client, {kind, namespace, labelSelector, fieldSelector}: ResolvedSelection<T>): ListerWatcher<T> => {
+  const resource = client.resource(kind);
+  const chosen = {...(namespace ? {namespace} : {}), ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})};
+  return {
+    list: options => resource.list({...options, ...chosen}),
+    watch: options => resource.watch({...options, ...chosen}),
+  };
+};

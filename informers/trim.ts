@@ -1,0 +1,21 @@
+import type {Frozen} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+
+/** What a cache keeps of an object: with its kind, which lists leave out, and without the managers of its fields, which no controller reads. */
+export const trimmed = <T extends KubeObject>(object: T, of: {readonly apiVersion: string; readonly kind: string}): Frozen<T> => {
+  const {metadata} = object;
+  if (object.kind && object.apiVersion && !metadata?.managedFields) return object as Frozen<T>;
+  const copy = {...of, ...object};
+  if (metadata?.managedFields) {
+    const {managedFields: _, ...kept} = metadata;
+    copy.metadata = kept;
+  }
+  return copy as Frozen<T>;
+};
+
+/** Freezes a value and everything in it, so that a change to a shared object is an error where it happens. */
+export const deepFrozen = <T>(value: T): T => {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
+};
