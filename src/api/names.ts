@@ -1,0 +1,131 @@
+// The forms of names and labels (RFC 1123, RFC 1035; the API reference's "Object Names and IDs" and "Labels and Selectors").
+// Each function says what is wrong with a text, in the field's own words, and nothing for a good one.
+
+const bytes = (text: string): number => Buffer.byteLength(text);
+
+/** `must be no more than N bytes`. */
+export const tooLongText = (most: number): string => `must be no more than ${most} bytes`;
+export const emptyText = 'must be non-empty';
+
+/** What a text must look like, with examples and the pattern it is held against. */
+export const patternText = (message: string, pattern: string, ...examples: readonly string[]): string => {
+  const shown = examples.map(example => `'${example}', `).join(' or ');
+  return examples.length > 0 ? `${message} (e.g. ${shown}regex used for validation is '${pattern}')` : `${message} (regex used for validation is '${pattern}')`;
+};
+
+const exactly = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`);
+
+const label1123 = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const subdomain1123 = `${label1123}(\\.${label1123})*`;
+const labelKey = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+const labelValue = `(${labelKey})?`;
+
+const isLabel1123 = exactly(label1123);
+const isLabel1035 = exactly(label1035);
+const isSubdomain1123 = exactly(subdomain1123);
+const isLabelKey = exactly(labelKey);
+const isLabelValue = exactly(labelValue);
+
+/** A DNS label by RFC 1123: at most 63 bytes. */
+export const dnsLabelProblems = (text: string): string[] => {
+  const problems: string[] = [];
+  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (isLabel1123.test(text)) return problems;
+  problems.push(
+    isSubdomain1123.test(text)
+      ? 'must not contain dots'
+      : patternText(
+          "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+          label1123,
+          'my-name',
+          '123-abc',
+        ),
+  );
+  return problems;
+};
+
+/** A DNS label by RFC 1035: as by RFC 1123, but it begins with a letter. */
+export const dnsLabel1035Problems = (text: string): string[] => {
+  const problems: string[] = [];
+  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (!isLabel1035.test(text)) {
+    problems.push(
+      patternText(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        label1035,
+        'my-name',
+        'abc-123',
+      ),
+    );
+  }
+  return problems;
+};
+
+/** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes. */
+export const dnsSubdomainProblems = (text: string): string[] => {
+  const problems: string[] = [];
+  if (bytes(text) > 253) problems.push(tooLongText(253));
+  if (!isSubdomain1123.test(text)) {
+    problems.push(
+      patternText(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+        subdomain1123,
+        'example.com',
+      ),
+    );
+  }
+  return problems;
+};
+
+const labelKeyText = (): string =>
+  patternText(
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    labelKey,
+    'MyName',
+    'my.name',
+    '123-abc',
+  );
+
+/** A label key, which is also the form of annotations, finalizers and taints: `[prefix/]name`. */
+export const labelKeyProblems = (text: string): string[] => {
+  const parts = text.split('/');
+  if (parts.length > 2) {
+    return [`a valid label key ${labelKeyText()} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+  }
+  const [prefix, name] = parts.length === 2 ? [parts[0], parts[1] ?? ''] : [undefined, text];
+  const problems: string[] = [];
+  if (prefix === '') problems.push(`prefix part ${emptyText}`);
+  else if (prefix !== undefined) problems.push(...dnsSubdomainProblems(prefix).map(problem => `prefix part ${problem}`));
+  if (name === '') problems.push(`name part ${emptyText}`);
+  else if (bytes(name) > 63) problems.push(`name part ${tooLongText(63)}`);
+  if (!isLabelKey.test(name)) problems.push(`name part ${labelKeyText()}`);
+  return problems;
+};
+
+/** A label value: empty, or like a label key's name. */
+export const labelValueProblems = (text: string): string[] => {
+  const problems: string[] = [];
+  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (!isLabelValue.test(text)) {
+    problems.push(
+      patternText(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+        labelValue,
+        'MyValue',
+        'my_value',
+        '12345',
+      ),
+    );
+  }
+  return problems;
+};
+
+/** A name that stands as one segment of a path. */
+export const pathSegmentProblems = (text: string): string[] => {
+  if (text === '.' || text === '..') return [`may not be '${text}'`];
+  return ['/', '%'].filter(character => text.includes(character)).map(character => `may not contain '${character}'`);
+};
+
+/** The same judgement for a `generateName`, whose last character may be what a whole name must not end with. */
+export const asPrefix = (text: string): string => (text.length > 1 && text.endsWith('-') ? `${text.slice(0, -1)}a` : text);
