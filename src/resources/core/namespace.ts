@@ -1,11 +1,12 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
+import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
 import type {Namespace} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {labelName, qualifiedNameProblems} from '#src/resources/validation/names.js';
+import {labelName} from '#src/resources/validation/names.js';
 import {validateFinalizerOrigins} from '#src/resources/validation/object-meta.js';
 
 const finalizersPath = 'spec.finalizers';
@@ -19,7 +20,7 @@ const labelWithName = (namespace: Namespace, naming: Naming): void => {
 function* validateFinalizers(namespace: Readonly<Namespace>, naming: Naming, indexed: boolean): Iterable<FieldError> {
   for (const [i, finalizer] of (namespace.spec?.finalizers ?? []).entries()) {
     const path = indexed ? `${finalizersPath}[${i}]` : finalizersPath;
-    for (const problem of qualifiedNameProblems(finalizer)) yield invalid(path, finalizer, problem);
+    for (const problem of labelKeyProblems(finalizer)) yield invalid(path, finalizer, problem);
     yield* validateFinalizerOrigins([finalizer], naming, path);
   }
 }

@@ -1,8 +1,9 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
 import {immutable} from './equality.js';
-import {labelName, labelValueProblems, qualifiedNameProblems, type NameProblems} from './names.js';
+import {labelName, type NameProblems} from './names.js';
 
 /** How large all annotations of an object may be together, keys and values. */
 export const annotationsLimit = 256 * 1024;
@@ -12,7 +13,7 @@ const foreground = 'foregroundDeletion';
 
 export function* validateLabels(labels: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
   for (const [key, value] of Object.entries(labels ?? {})) {
-    for (const problem of qualifiedNameProblems(key)) yield invalid(path, key, problem);
+    for (const problem of labelKeyProblems(key)) yield invalid(path, key, problem);
     for (const problem of labelValueProblems(value)) yield invalid(path, value, problem);
   }
 }
@@ -20,7 +21,7 @@ export function* validateLabels(labels: Readonly<Record<string, string>> | undef
 export function* validateAnnotations(annotations: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    for (const problem of qualifiedNameProblems(key.toLowerCase())) yield invalid(path, key, problem);
+    for (const problem of labelKeyProblems(key.toLowerCase())) yield invalid(path, key, problem);
     size += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
   if (size > annotationsLimit) yield tooLong(path, annotationsLimit);
@@ -48,7 +49,7 @@ function* validateOwners(owners: readonly OwnerReference[] | undefined, path: st
 
 function* validateFinalizers(finalizers: readonly string[] | undefined, path: string): Iterable<FieldError> {
   for (const finalizer of finalizers ?? []) {
-    for (const problem of qualifiedNameProblems(finalizer)) yield invalid(path, finalizer, problem);
+    for (const problem of labelKeyProblems(finalizer)) yield invalid(path, finalizer, problem);
   }
   if (finalizers?.includes(orphan) && finalizers.includes(foreground)) {
     yield invalid(path, finalizers, `finalizer ${orphan} and ${foreground} cannot be both set`);

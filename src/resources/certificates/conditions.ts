@@ -1,0 +1,93 @@
+import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {wireTime} from '#src/api/time.js';
+import type {CertificateSigningRequest, CertificateSigningRequestCondition as Condition} from '#src/api/types.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+
+const path = 'status.conditions';
+const verdicts = ['Approved', 'Denied'];
+const lasting = [...verdicts, 'Failed'];
+
+export const conditionsOf = (csr: Readonly<CertificateSigningRequest> | undefined): readonly Condition[] => csr?.status?.conditions ?? [];
+
+const ofType = (csr: Readonly<CertificateSigningRequest> | undefined, type: string): readonly Condition[] =>
+  conditionsOf(csr).filter(condition => condition.type === type);
+
+/** Undoes every edit of the verdicts, as long as none was added or taken away. */
+export const restoreVerdicts = (csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest> | undefined): void => {
+  for (const type of verdicts) {
+    const stored = ofType(old, type);
+    if (stored.length === 0 || stored.length !== ofType(csr, type).length) continue;
+    const next = stored[Symbol.iterator]();
+    csr.status!.conditions = csr.status!.conditions!.map(condition => (condition.type === type ? {...next.next().value!} : condition));
+  }
+};
+
+/** Fills in the times the caller left out. A condition that was there before in the same status keeps the time it came about. */
+export const fillTimes = (csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest> | undefined, {clock}: HookContext): void => {
+  if (!csr.status?.conditions) return;
+  const now = wireTime(clock.now());
+  const transitionOf = ({type, status}: Condition): string =>
+    conditionsOf(old).find(before => before.type === type && before.status === status && before.lastTransitionTime)?.lastTransitionTime ?? now;
+  csr.status.conditions = csr.status.conditions.map(condition => ({
+    ...condition,
+    lastUpdateTime: condition.lastUpdateTime || now,
+    lastTransitionTime: condition.lastTransitionTime || transitionOf(condition),
+  }));
+};
+
+const excludeEachOther = (conditions: readonly Condition[]): boolean => verdicts.every(type => conditions.some(condition => condition.type === type));
+
+const hasDuplicates = (conditions: readonly Condition[]): boolean => new Set(conditions.map(({type}) => type)).size < conditions.length;
+
+function* validateStatus({type, status}: Condition, at: string): Iterable<FieldError> {
+  const allowed = lasting.includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
+  if (!status) yield required(`${at}.status`);
+  else if (!allowed.includes(status)) yield notSupported(`${at}.status`, status, allowed);
+}
+
+/** The rules for the list as it is. What the stored object already breaks is put up with. */
+export function* validateConditions(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined): Iterable<FieldError> {
+  const before = conditionsOf(old);
+  const may = {
+    leaveTypeEmpty: before.some(({type}) => !type),
+    repeat: hasDuplicates(before),
+    haveBothVerdicts: excludeEachOther(before),
+  };
+  const seen = new Set<string>();
+  for (const [i, condition] of conditionsOf(csr).entries()) {
+    const {type} = condition;
+    const at = `${path}[${i}]`;
+    if (!type && !may.leaveTypeEmpty) yield required(`${at}.type`);
+    yield* validateStatus(condition, at);
+    const opposite = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
+    if (opposite && seen.has(opposite) && !may.haveBothVerdicts) yield invalid(path, type, 'Approved and Denied conditions are mutually exclusive');
+    if (seen.has(type) && !may.repeat) yield duplicate(`${at}.type`, type);
+    seen.add(type);
+  }
+}
+
+export interface ConditionRights {
+  /** Types that may be added. */
+  readonly add: readonly string[];
+  /** Whether what the verdicts say may be edited. */
+  readonly editVerdicts: boolean;
+}
+
+/** The rules for changes of the list: what was decided stays decided. */
+export function* validateConditionChanges(
+  csr: Readonly<CertificateSigningRequest>,
+  old: Readonly<CertificateSigningRequest>,
+  {add, editVerdicts}: ConditionRights,
+): Iterable<FieldError> {
+  for (const type of lasting) {
+    if (ofType(csr, type).length < ofType(old, type).length) yield forbiddenField(path, `updates may not remove a condition of type "${type}"`);
+  }
+  for (const type of lasting) {
+    const [now, before] = [ofType(csr, type), ofType(old, type)];
+    if (now.length > before.length && !add.includes(type)) yield forbiddenField(path, `updates may not add a condition of type "${type}"`);
+    if (now.length === before.length && verdicts.includes(type) && !editVerdicts && !sameContent(now, before)) {
+      yield forbiddenField(path, `updates may not modify a condition of type "${type}"`);
+    }
+  }
+}

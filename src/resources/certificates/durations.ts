@@ -1,0 +1,32 @@
+import type {CertificateSigningRequest} from '#src/api/types.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import type {Count, HookContext} from '#src/resources/definition.js';
+
+const minutes = 60_000;
+const prefix = 'apiserver_certificates_registry_csr';
+
+/** How long the issued certificate is valid, in ms; undefined when that cannot be read. */
+const issuedDuration = (certificate: string): number | undefined => {
+  try {
+    const [issued] = parseCertificateBundle(Buffer.from(certificate, 'base64'));
+    return issued && issued.notAfter - issued.notBefore;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Counts requests that named a duration when their certificate arrives, and those of them that got about what they asked for. */
+export function* countDurations(csr: Readonly<CertificateSigningRequest>, old: Readonly<CertificateSigningRequest> | undefined, {naming}: HookContext): Iterable<Count> {
+  const {signerName, expirationSeconds} = csr.spec;
+  const certificate = csr.status?.certificate;
+  if (!certificate || old?.status?.certificate || !expirationSeconds) return;
+
+  const labels = {signerName: signerName.startsWith(naming.key('')) ? signerName : 'other'};
+  yield {name: `${prefix}_requested_duration_total`, help: 'Total number of issued CSRs with a requested duration, sliced by signer', labels};
+
+  const wanted = expirationSeconds * 1000;
+  const issued = issuedDuration(certificate);
+  if (issued !== undefined && Math.abs(wanted - issued) < 5 * minutes + wanted / 20) {
+    yield {name: `${prefix}_honored_duration_total`, help: 'Total number of issued CSRs with a requested duration that was honored, sliced by signer', labels};
+  }
+}
