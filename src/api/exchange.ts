@@ -22,7 +22,7 @@ export interface ApiRequest {
   readonly caller: Caller;
   readonly remoteAddress: string;
   /** Bytes, or an object that the in-process client hands over for good. */
-  readonly body?: ApiBody;
+  readonly body?: ApiBody | undefined;
   /** Aborts when the caller went away. */
   readonly signal: AbortSignal;
   /** Whether the caller takes objects instead of encoded bytes: then responses and watch events carry parsed, frozen values. */
@@ -38,6 +38,8 @@ export type ApiBody =
 export interface WatchSink {
   /** Whether the consumer keeps up; false asks for patience, and a consumer who stays behind is cut off. */
   event(event: EncodedEvent): boolean;
+  /** Resolves as soon as the consumer has caught up, or is gone. To be awaited after `event` said false, above all while sending an initial state. */
+  drained(): Promise<void>;
   /** The stream is over. */
   end(): void;
 }

@@ -1,0 +1,138 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
+import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import {type StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import {compressed} from './compression.js';
+import {connectionOf} from './connection.js';
+import {type Cors, cors} from './cors.js';
+import {sendHttp1} from './http1-response.js';
+import {sendHttp2} from './http2-response.js';
+import {Http1Request, Http2Request} from './http-request.js';
+import type {RequestHandler} from './listener.js';
+import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
+
+export interface FaceOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers. */
+  readonly goawayChance?: number | undefined;
+  /** Directives of `Strict-Transport-Security`; none adds no header. */
+  readonly hsts?: readonly string[] | undefined;
+  /** Regular expressions of allowed origins; none turns CORS off. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  readonly outbox?: Partial<OutboxLimits>;
+  /** Told of what went wrong while answering: a fault of ours, never the caller's. */
+  readonly onFault?: (fault: unknown) => void;
+}
+
+/** The HTTP face of an exchange, and what can be seen of it. */
+export interface HttpFace extends RequestHandler {
+  /** How many watch streams are open, and how many were cut off because they did not keep up. */
+  readonly watchers: number;
+  readonly cutOff: number;
+}
+
+/** Turns requests of either HTTP version into exchanges and answers into bytes. Nothing a client sends makes it throw. */
+export const httpFace = (exchange: Exchange, options: FaceOptions): HttpFace => new Face(exchange, options);
+
+const ignore = () => {};
+
+class Face implements HttpFace {
+  readonly #exchange: Exchange;
+  readonly #frames: Frames;
+  readonly #cors: Cors | undefined;
+  readonly #hsts: string | undefined;
+  readonly #goaway: (() => boolean) | undefined;
+  readonly #onFault: (fault: unknown) => void;
+
+  constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, onFault = ignore}: FaceOptions) {
+    this.#exchange = exchange;
+    this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
+    this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
+    this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
+    this.#goaway = goawayChance > 0 ? () => random.float() < goawayChance : undefined;
+    this.#onFault = onFault;
+  }
+
+  get watchers(): number {
+    return this.#frames.watchers;
+  }
+
+  get cutOff(): number {
+    return this.#frames.cutOff;
+  }
+
+  http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    outgoing.on('error', ignore);
+    const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
+    const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, this.#frames);
+    this.#answer(request, send, () => outgoing.destroy());
+  }
+
+  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+    stream.on('error', ignore);
+    const session = stream.session as ServerHttp2Session | undefined;
+    if (!session) return;
+    const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
+    if (this.#goaway?.()) session.close();
+    const send = (response: ApiResponse) => sendHttp2(stream, request, response, this.#frames);
+    this.#answer(request, send, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+  }
+
+  #answer(request: ApiRequest, send: (response: ApiResponse) => void, abandon: () => void): void {
+    const deliver = (response: ApiResponse): void => {
+      try {
+        const ready = compressed(request, response);
+        if (ready instanceof Promise) ready.then(send).catch(fail);
+        else send(ready);
+      } catch (fault) {
+        fail(fault);
+      }
+    };
+    const fail = (fault: unknown): void => {
+      this.#onFault(fault);
+      abandon();
+    };
+    const refuse = (fault: unknown): void => {
+      this.#onFault(fault);
+      deliver(failure(internalError(fault)));
+    };
+    try {
+      this.#respond(request).then(deliver, refuse);
+    } catch (fault) {
+      refuse(fault);
+    }
+  }
+
+  #respond(request: ApiRequest): Promise<ApiResponse> {
+    const refusal = refusalOf(request);
+    if (!this.#cors && !this.#hsts) return refusal ? Promise.resolve(failure(refusal)) : this.#exchange(request);
+    return this.#decorated(request, refusal);
+  }
+
+  async #decorated(request: ApiRequest, refusal: StatusError | undefined): Promise<ApiResponse> {
+    const verdict = this.#cors?.(request.method, request.headers);
+    const response = refusal ? failure(refusal) : (verdict?.preflight ?? (await this.#exchange(request)));
+    return {
+      ...response,
+      headers: {...response.headers, ...verdict?.headers, ...(this.#hsts ? {'Strict-Transport-Security': this.#hsts} : {})},
+    };
+  }
+}
+
+/** What the face itself turns down. */
+const refusalOf = (request: ApiRequest): StatusError | undefined => {
+  if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
+  if (request.method !== 'GET') return undefined;
+  const {upgrade} = request.headers;
+  if (upgrade === undefined || !/websocket|spdy/i.test(String(upgrade))) return undefined;
+  return badRequest(`this server does not upgrade connections to ${String(upgrade)}: a watch is streamed as the body of an ordinary request`);
+};
+
+const failure = ({status}: StatusError): ApiResponse => ({
+  status: status.code ?? 500,
+  headers: {'Cache-Control': 'no-cache, private'},
+  body: {kind: 'bytes', bytes: `${JSON.stringify(status)}\n`, contentType: 'application/json'},
+});

@@ -1,0 +1,90 @@
+/** Headers that HTTP defines as lists: sent twice, they mean the joined list (RFC 9110 §5.3). */
+const lists: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'connection',
+  'if-match',
+  'if-none-match',
+  'sec-websocket-protocol',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'via',
+  'x-forwarded-for',
+]);
+
+/** Headers of which only one makes sense: the first counts. */
+const singles: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'host',
+  'origin',
+  'referer',
+  'retry-after',
+  'user-agent',
+  'audit-id',
+]);
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Names as sent to names in lower case; clients send the same few. Bounded, since callers choose the keys. */
+const lowered = new Map<string, string>();
+const mostLowered = 500;
+
+const lower = (name: string): string => {
+  const known = lowered.get(name);
+  if (known !== undefined) return known;
+  const low = name.toLowerCase();
+  if (lowered.size < mostLowered && name.length < 100) lowered.set(name, low);
+  return low;
+};
+
+/**
+ * Headers by lower-case name, from names and values in turn. A header sent twice is joined where HTTP says so, the first counts where
+ * only one makes sense, and every other keeps its values apart, as identity headers need. Pseudo-headers of HTTP/2 are left out, but `:authority` becomes `host`.
+ */
+export const headersOf = (raw: readonly string[]): Headers => {
+  const headers = Object.create(null) as Record<string, string | string[] | undefined>;
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    let name = lower(raw[index]!);
+    if (name.charCodeAt(0) === 58) {
+      if (name !== ':authority') continue;
+      name = 'host';
+    }
+    const value = raw[index + 1]!;
+    const before = headers[name];
+    headers[name] = before === undefined ? value : repeated(name, before, value);
+  }
+  return headers;
+};
+
+const repeated = (name: string, before: string | string[], value: string): string | string[] => {
+  if (singles.has(name)) return before;
+  if (name === 'cookie') return `${String(before)}; ${value}`;
+  if (lists.has(name)) return `${String(before)}, ${value}`;
+  return Array.isArray(before) ? [...before, value] : [before, value];
+};
+
+// oxlint-disable-next-line no-control-regex -- what must not be in a header is control characters, mostly
+const unsafe = /[^\t\u0020-\u007e]/;
+
+/** A value fit for the wire: UTF-8 as such, and no control characters, which could end the header. */
+export const wireValue = (value: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  unsafe.test(value) ? Buffer.from(value.replaceAll(/[\u0000-\u0008\u000a-\u001f\u007f]/g, ' ')).toString('latin1') : value;
+
+/** Whether `accept-encoding` takes gzip. */
+export const acceptsGzip = (accepted: string | readonly string[] | undefined): boolean =>
+  accepted !== undefined &&
+  String(accepted)
+    .split(',')
+    .some(clause => {
+      const [coding, ...parameters] = clause.split(';').map(part => part.trim().toLowerCase());
+      return coding === 'gzip' && !parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter));
+    });

@@ -1,0 +1,91 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import type {IncomingHttpHeaders, ServerHttp2Stream} from 'node:http2';
+import {constants} from 'node:http2';
+import type {ApiBody, ApiRequest, Caller} from '#src/api/exchange.js';
+import type {Connection} from './connection.js';
+import {UnreadBody} from './http-body.js';
+import {type Headers, headersOf} from './http-headers.js';
+
+/** Why a request's signal aborted. */
+const gone = (): Error => new Error('the caller went away');
+
+/** A request over HTTP/1.1. What most requests never touch (the signal, the body) costs nothing until touched. */
+export class Http1Request implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly caller: Caller;
+  readonly remoteAddress: string;
+  readonly body: ApiBody | undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #headers: Headers | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection) {
+    this.#request = request;
+    this.#response = response;
+    this.method = request.method!;
+    this.url = originForm(request.url!);
+    this.caller = connection.caller;
+    this.remoteAddress = connection.remoteAddress;
+    this.body = this.method === 'GET' ? undefined : this.#body();
+  }
+
+  get headers(): Headers {
+    return (this.#headers ??= headersOf(this.#request.rawHeaders));
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= abortedByClose(this.#response));
+  }
+
+  #body(): ApiBody | undefined {
+    const {'content-length': length, 'transfer-encoding': encoding} = this.headers;
+    if (encoding === undefined && (length === undefined || length === '0')) return undefined;
+    return new UnreadBody(this.#request, Number(length));
+  }
+}
+
+/** A request over HTTP/2. */
+export class Http2Request implements ApiRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly caller: Caller;
+  readonly remoteAddress: string;
+  readonly body: ApiBody | undefined;
+  readonly #raw: readonly string[];
+  readonly #stream: ServerHttp2Stream;
+  #headers: Headers | undefined;
+  #signal: AbortSignal | undefined;
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[], connection: Connection) {
+    this.#stream = stream;
+    this.#raw = raw;
+    this.method = headers[':method'] ?? '';
+    this.url = headers[':path'] ?? '';
+    this.caller = connection.caller;
+    this.remoteAddress = connection.remoteAddress;
+    this.body = flags & constants.NGHTTP2_FLAG_END_STREAM ? undefined : new UnreadBody(stream, Number(headers['content-length'] ?? Number.NaN));
+  }
+
+  get headers(): Headers {
+    return (this.#headers ??= headersOf(this.#raw));
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= abortedByClose(this.#stream));
+  }
+}
+
+const abortedByClose = (answer: ServerResponse | ServerHttp2Stream): AbortSignal => {
+  const controller = new AbortController();
+  if (answer.destroyed) controller.abort(gone());
+  else
+    answer.once('close', () => {
+      if (!answer.writableFinished) controller.abort(gone());
+    });
+  return controller.signal;
+};
+
+/** Path and query; a proxy's absolute form is cut down to them (RFC 9112 §3.2.2). */
+const originForm = (target: string): string => (target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/');

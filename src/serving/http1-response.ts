@@ -1,0 +1,73 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import type {ApiResponse} from '#src/api/exchange.js';
+import {wireValue} from './http-headers.js';
+import {type Frames, Outbox} from './outbox.js';
+
+/** Sends an answer over HTTP/1.1. */
+export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, frames: Frames): void => {
+  if (outgoing.destroyed || incoming.socket.destroyed) return;
+  const {body} = response;
+  const fields = fieldsOf(response);
+  if (body.kind === 'watch') {
+    outgoing.writeHead(response.status, fields);
+    outgoing.flushHeaders();
+    startWatch(outgoing, body, frames);
+    return;
+  }
+  if (body.kind === 'empty') {
+    if (response.status !== 204 && response.status !== 304) fields.push('Content-Length', '0');
+    outgoing.writeHead(response.status, fields).end();
+    return;
+  }
+  const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
+  fields.push('Content-Length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length));
+  const unread = leavesMuchUnread(incoming);
+  if (unread) outgoing.shouldKeepAlive = false;
+  outgoing.writeHead(response.status, fields);
+  if (unread) linger(incoming, outgoing, bytes, frames);
+  else outgoing.end(bytes);
+};
+
+/** Names and values in turn, the form Node writes without copying. */
+const fieldsOf = ({headers, body}: ApiResponse): string[] => {
+  const fields: string[] = [];
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (typeof value === 'string') fields.push(name, wireValue(value));
+    else for (const one of value) fields.push(name, wireValue(one));
+  }
+  if (body.kind !== 'empty') fields.push('Content-Type', body.contentType);
+  return fields;
+};
+
+export const startWatch = (
+  outlet: ConstructorParameters<typeof Outbox>[0],
+  body: Extract<ApiResponse['body'], {kind: 'watch'}>,
+  frames: Frames,
+): void => {
+  const subscription = body.start(new Outbox(outlet, frames));
+  if (outlet.destroyed) subscription[Symbol.dispose]();
+  else outlet.once('close', () => subscription[Symbol.dispose]());
+};
+
+/** A rest up to this size is swallowed to keep the connection. */
+const swallowedBytes = 256 << 10;
+const lingerMs = 1000;
+
+const leavesMuchUnread = (incoming: IncomingMessage): boolean => {
+  if (incoming.complete) return false;
+  const {'content-length': length, 'transfer-encoding': encoding} = incoming.headers;
+  return encoding !== undefined || Number(length ?? 0) > swallowedBytes;
+};
+
+/**
+ * Answers a client that is still sending: the connection ends, but not before he had time to read the answer. Closing at once
+ * would reset the connection, and the reset would overtake the answer.
+ */
+const linger = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer | string, frames: Frames): void => {
+  outgoing.write(bytes);
+  incoming.resume();
+  const timer = frames.later(lingerMs, () => outgoing.end());
+  incoming.once('end', () => outgoing.end());
+  outgoing.once('close', () => timer[Symbol.dispose]());
+};

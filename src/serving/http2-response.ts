@@ -1,0 +1,42 @@
+import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {wireValue} from './http-headers.js';
+import {startWatch} from './http1-response.js';
+import type {Frames} from './outbox.js';
+
+/** Sends an answer over HTTP/2. */
+export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, frames: Frames): void => {
+  if (stream.destroyed || stream.closed) return;
+  const {body} = response;
+  const headers = headersOf(response);
+  if (body.kind === 'watch') {
+    stream.respond(headers);
+    startWatch(stream, body, frames);
+    return;
+  }
+  if (body.kind === 'empty') {
+    stream.respond(headers, {endStream: true});
+  } else {
+    const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
+    headers['content-length'] = typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
+    if (request.method === 'HEAD') stream.respond(headers, {endStream: true});
+    else {
+      stream.respond(headers);
+      stream.end(bytes);
+    }
+  }
+  // A client that is still sending need not go on (RFC 9113 §8.1).
+  if (request.body && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+};
+
+const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders => {
+  const fields: OutgoingHttpHeaders = {':status': status};
+  for (const name in headers) {
+    // The connection is the session's matter in HTTP/2 (RFC 9113 §8.2.2).
+    if (name === 'Connection') continue;
+    const value = headers[name]!;
+    fields[name] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
+  }
+  if (body.kind !== 'empty') fields['content-type'] = body.contentType;
+  return fields;
+};

@@ -1,0 +1,228 @@
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import http2, {type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
+import https from 'node:https';
+import {constants as crypto} from 'node:crypto';
+import type {AddressInfo} from 'node:net';
+import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
+import type {Clock} from '#src/base/clock.js';
+import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
+import {Connection, remember} from './connection.js';
+
+/** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
+export interface RequestHandler {
+  http1(request: IncomingMessage, response: ServerResponse): void;
+  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]): void;
+}
+
+export interface ListenerOptions {
+  readonly clock: Clock;
+  /** Blank, `0.0.0.0` and `::` mean every interface and both address families. */
+  readonly bindAddress: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The serving certificate and the protocol's limits; an `SNICallback` chooses by server name. */
+  readonly tls: TlsOptions;
+  readonly handler: RequestHandler;
+  readonly disableHttp2?: boolean | undefined;
+  /** 0 or absent: the default. */
+  readonly maxStreamsPerConnection?: number | undefined;
+  /** Always so: the platform sets SO_REUSEADDR on every listening socket. */
+  readonly permitAddressSharing?: boolean | undefined;
+  readonly permitPortSharing?: boolean | undefined;
+  readonly maxHeaderBytes?: number;
+  /** Connections beyond this are dropped at once; 0 or absent sets no limit. */
+  readonly maxConnections?: number;
+  readonly handshakeTimeoutMs?: number;
+  readonly headersTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+}
+
+/** A port that is being listened on. */
+export interface Listener {
+  readonly address: string;
+  readonly port: number;
+  readonly connections: number;
+  /** New connections get these from now on. */
+  setSecureContext(options: SecureContextOptions): void;
+  /** Asks clients to go elsewhere: `Connection: close` on every answer and a GOAWAY on every session. Still accepts. */
+  drain(): void;
+  /** Stops accepting, lets answers that are under way finish within the grace, then cuts what is left. */
+  close(options?: {readonly graceMs?: number}): Promise<void>;
+}
+
+const defaults = {
+  maxHeaderBytes: 1 << 20,
+  handshakeTimeoutMs: 10_000,
+  headersTimeoutMs: 32_000,
+  idleTimeoutMs: 90_000,
+  /** The whole request, body included. */
+  requestTimeoutMs: 300_000,
+  maxStreams: 1000,
+  maxHeaders: 1000,
+};
+
+/** Listens for HTTP/1.1 and HTTP/2 on one TLS port. Client certificates are asked for and never judged here. */
+export const listen = async (options: ListenerOptions): Promise<Listener> => {
+  if (options.permitPortSharing) refusePortSharing(process.versions.node);
+  let failure: unknown;
+  for (const host of hostsToTry(options.bindAddress)) {
+    const endpoint = new Endpoint(options);
+    try {
+      await endpoint.bind(host);
+      return endpoint;
+    } catch (error) {
+      failure = error;
+      if (!lacksFamily(error)) break;
+    }
+  }
+  throw bindError(failure, options.bindAddress, options.port);
+};
+
+const ignore = () => {};
+
+class Endpoint implements Listener {
+  readonly #options: ListenerOptions;
+  readonly #http1: https.Server;
+  readonly #http2: http2.Http2Server;
+  readonly #sockets = new Set<TLSSocket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #streams = new WeakMap<ServerHttp2Session, number>();
+  #draining = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#http1 = this.#https();
+    this.#http2 = this.#sessionServer();
+    const speakHttp1 = this.#http1.listeners('secureConnection');
+    this.#http1.removeAllListeners('secureConnection');
+    this.#http1.on('secureConnection', socket => this.#accept(socket, speakHttp1));
+  }
+
+  get address(): string {
+    return (this.#http1.address() as AddressInfo).address;
+  }
+
+  get port(): number {
+    return (this.#http1.address() as AddressInfo).port;
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  bind(host: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#http1.once('error', reject);
+      this.#http1.listen({host, port: this.#options.port, ...(this.#options.permitPortSharing ? {reusePort: true} : {})}, () => {
+        this.#http1.off('error', reject);
+        this.#http1.on('error', ignore);
+        resolve();
+      });
+    });
+  }
+
+  setSecureContext(options: SecureContextOptions): void {
+    this.#http1.setSecureContext({...options, secureOptions: withoutTickets(options)});
+  }
+
+  drain(): void {
+    this.#draining = true;
+    for (const session of this.#sessions) session.close();
+    this.#http1.closeIdleConnections();
+  }
+
+  close({graceMs = 0}: {readonly graceMs?: number} = {}): Promise<void> {
+    return (this.#closed ??= this.#close(graceMs));
+  }
+
+  #close(graceMs: number): Promise<void> {
+    return new Promise(resolve => {
+      const deadline = this.#options.clock.schedule(graceMs, () => this.#cut());
+      this.#http1.close(() => {
+        deadline[Symbol.dispose]();
+        resolve();
+      });
+      this.drain();
+    });
+  }
+
+  #cut(): void {
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: TLSSocket, speakHttp1: readonly unknown[]): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    const connection = new Connection(socket);
+    remember(socket, connection);
+    if (socket.alpnProtocol !== 'h2') {
+      for (const speak of speakHttp1) (speak as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
+      return;
+    }
+    this.#http2.once('session', session => remember(session, connection));
+    this.#http2.emit('connection', socket);
+  }
+
+  #https(): https.Server {
+    const options = this.#options;
+    const server = https.createServer({
+      ...options.tls,
+      secureOptions: withoutTickets(options.tls),
+      ALPNProtocols: options.disableHttp2 ? ['http/1.1'] : ['h2', 'http/1.1'],
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: options.handshakeTimeoutMs ?? defaults.handshakeTimeoutMs,
+      maxHeaderSize: options.maxHeaderBytes ?? defaults.maxHeaderBytes,
+      headersTimeout: options.headersTimeoutMs ?? defaults.headersTimeoutMs,
+      requestTimeout: defaults.requestTimeoutMs,
+      keepAliveTimeout: options.idleTimeoutMs ?? defaults.idleTimeoutMs,
+      connectionsCheckingInterval: 1000,
+      noDelay: true,
+      keepAlive: true,
+    });
+    if (options.maxConnections) server.maxConnections = options.maxConnections;
+    server.on('request', (request, response) => {
+      if (this.#draining) response.shouldKeepAlive = false;
+      options.handler.http1(request, response);
+    });
+    return server;
+  }
+
+  #sessionServer(): http2.Http2Server {
+    const {handler, maxHeaderBytes = defaults.maxHeaderBytes, maxStreamsPerConnection, idleTimeoutMs = defaults.idleTimeoutMs} = this.#options;
+    const server = http2.createServer({
+      maxHeaderListPairs: defaults.maxHeaders,
+      settings: {
+        maxConcurrentStreams: maxStreamsPerConnection || defaults.maxStreams,
+        maxHeaderListSize: maxHeaderBytes,
+        enablePush: false,
+      },
+    });
+    server.on('session', session => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+      // Fires on quiet watches too, and they must live.
+      session.setTimeout(idleTimeoutMs, () => {
+        if (!this.#streams.get(session)) session.close();
+      });
+      if (this.#draining) session.close();
+    });
+    server.on('stream', (stream, headers, flags, ...rest) => {
+      this.#count(stream);
+      handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]);
+    });
+    return server;
+  }
+
+  #count(stream: ServerHttp2Stream): void {
+    const session = stream.session as ServerHttp2Session;
+    const streams = this.#streams;
+    streams.set(session, (streams.get(session) ?? 0) + 1);
+    stream.once('close', () => streams.set(session, streams.get(session)! - 1));
+  }
+}
+
+/** A resumed session knows the client's leaf certificate only, not its chain; clients keep connections alive instead. */
+const withoutTickets = (options: SecureContextOptions): number => (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET;

@@ -1,0 +1,190 @@
+import type {Writable} from 'node:stream';
+import type {EncodedEvent, WatchSink} from '#src/api/exchange.js';
+import type {Clock} from '#src/base/clock.js';
+
+/** The part of a response stream that an outbox uses; `ServerResponse` and HTTP/2 streams both have it. */
+type Outlet = Pick<Writable, 'write' | 'end' | 'destroy' | 'destroyed' | 'once'> & {readonly writableNeedDrain: boolean};
+
+export interface OutboxLimits {
+  /** A watcher with more than this waiting is cut off. */
+  readonly maxBytes: number;
+  /** Above this the consumer is told to have patience. */
+  readonly patienceBytes: number;
+  /** Up to this many watchers every event leaves at once. */
+  readonly fewWatchers: number;
+  /** How long a cut-off consumer has to read what was already sent. */
+  readonly farewellMs: number;
+}
+
+export const outboxDefaults: OutboxLimits = {maxBytes: 32 << 20, patienceBytes: 1 << 20, fewWatchers: 64, farewellMs: 5000};
+
+/**
+ * Decides when the outboxes of a listener write. With few watchers every event leaves in the same turn of the event loop; with many, the
+ * first after a pause leaves at once and what follows is gathered into frames of 25 to 50 ms, since a TLS record for each event and watcher is what costs.
+ */
+export class Frames {
+  readonly #clock: Clock;
+  readonly limits: OutboxLimits;
+  #dirty: Outbox[] = [];
+  #armed = false;
+  #last = Number.NEGATIVE_INFINITY;
+  /** How many watches are open. */
+  watchers = 0;
+  /** How many were cut off for being slow. */
+  cutOff = 0;
+  #shared: {readonly events: readonly Buffer[]; readonly bytes: Buffer} | undefined;
+
+  constructor(clock: Clock, limits: OutboxLimits = outboxDefaults) {
+    this.#clock = clock;
+    this.limits = limits;
+  }
+
+  later(afterMs: number, run: () => void): Disposable {
+    return this.#clock.schedule(afterMs, run);
+  }
+
+  dirty(outbox: Outbox): void {
+    this.#dirty.push(outbox);
+    if (this.#armed) return;
+    this.#armed = true;
+    const wait = this.#frameMs() - (this.#clock.monotonic() - this.#last);
+    if (wait <= 0) setImmediate(this.#flush);
+    else this.#clock.schedule(wait, this.#flush);
+  }
+
+  /** The events as one buffer. Watchers of the same kind mostly have the same events waiting: they share one. */
+  joined(events: readonly Buffer[]): Buffer {
+    if (events.length === 1) return events[0]!;
+    const shared = this.#shared;
+    if (shared && shared.events.length === events.length && shared.events.every((event, index) => event === events[index])) return shared.bytes;
+    const bytes = Buffer.concat(events);
+    this.#shared = {events, bytes};
+    return bytes;
+  }
+
+  #frameMs(): number {
+    if (this.watchers <= this.limits.fewWatchers) return 0;
+    return this.watchers <= 8 * this.limits.fewWatchers ? 25 : 50;
+  }
+
+  readonly #flush = (): void => {
+    this.#armed = false;
+    this.#last = this.#clock.monotonic();
+    const dirty = this.#dirty;
+    this.#dirty = [];
+    for (const outbox of dirty) outbox.flush();
+    this.#shared = undefined;
+  };
+}
+
+/** How much is joined into one write. */
+const frameBytes = 256 << 10;
+
+/** What waits to be sent to one watcher. Frames end where events end, so cutting a stream off never cuts an event. */
+export class Outbox implements WatchSink {
+  readonly #outlet: Outlet;
+  readonly #frames: Frames;
+  #events: Buffer[] = [];
+  #bytes = 0;
+  #state: 'open' | 'ending' | 'over' = 'open';
+  #isDirty = false;
+  #blocked = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(outlet: Outlet, frames: Frames) {
+    this.#outlet = outlet;
+    this.#frames = frames;
+    frames.watchers++;
+    outlet.once('close', () => {
+      frames.watchers--;
+      this.#finish();
+    });
+  }
+
+  event(event: EncodedEvent): boolean {
+    if (this.#state !== 'open') return false;
+    const bytes = event.bytes();
+    this.#events.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes > this.#frames.limits.maxBytes) {
+      this.#cutOff();
+      return false;
+    }
+    this.#schedule();
+    return this.#bytes < this.#frames.limits.patienceBytes;
+  }
+
+  end(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ending';
+    this.#schedule();
+  }
+
+  drained(): Promise<void> {
+    if (this.#state === 'over' || this.#bytes < this.#frames.limits.patienceBytes) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  flush(): void {
+    this.#isDirty = false;
+    while (!this.#blocked && this.#events.length > 0) {
+      if (!this.#outlet.write(this.#frames.joined(this.#take()))) this.#block();
+    }
+    if (this.#bytes < this.#frames.limits.patienceBytes) this.#release();
+    if (this.#state === 'ending' && this.#events.length === 0) {
+      this.#finish();
+      this.#outlet.end();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isDirty || this.#blocked) return;
+    this.#isDirty = true;
+    this.#frames.dirty(this);
+  }
+
+  #block(): void {
+    this.#blocked = true;
+    this.#outlet.once('drain', () => {
+      this.#blocked = false;
+      this.flush();
+    });
+  }
+
+  #take(): Buffer[] {
+    const events = this.#events;
+    let count = 0;
+    let size = 0;
+    while (count < events.length && size < frameBytes) size += events[count++]!.length;
+    this.#bytes -= size;
+    if (count === events.length) {
+      this.#events = [];
+      return events;
+    }
+    return events.splice(0, count);
+  }
+
+  #cutOff(): void {
+    this.#finish();
+    this.#frames.cutOff++;
+    this.#outlet.end();
+    const farewell = this.#frames.later(this.#frames.limits.farewellMs, () => this.#outlet.destroy());
+    this.#outlet.once('close', () => farewell[Symbol.dispose]());
+  }
+
+  #finish(): void {
+    this.#state = 'over';
+    this.#events = [];
+    this.#bytes = 0;
+    this.#release();
+  }
+
+  #release(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+}
