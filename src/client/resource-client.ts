@@ -1,0 +1,203 @@
+import {Observable} from 'rxjs';
+import {type Kind, apiVersionOf, collectionPath} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {type Status, StatusError} from '#src/api/status.js';
+import type {DeleteOptions, KubeList, KubeObject} from '#src/api/types.js';
+import type {WatchEvent} from '#src/api/watch.js';
+import type {Call, Caller} from './caller.js';
+import type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from './client.js';
+import {isStatus, refusal} from './errors.js';
+import {withQuery} from './query.js';
+
+const patchTypes: Record<PatchType, string> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+
+/** A client that reaches its server through `caller`. */
+export const clientOver = (caller: Caller, naming: Naming): Client => ({
+  naming,
+  resource: kind => new KindClient(caller, naming, kind),
+  request: (method, path, {query, ...rest} = {}) => answered(caller, {method, path: withQuery(path, query ?? {}), ...rest}),
+});
+
+/** The body of a successful answer; a refusal rejects. */
+const answered = async (caller: Caller, call: Call): Promise<unknown> => {
+  const reply = await caller.call(call);
+  if (reply.status >= 400) throw refusal(reply, call);
+  return reply.body;
+};
+
+type DeletionOptions = Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy' | 'preconditions'>;
+
+class KindClient<T extends KubeObject> implements ResourceClient<T> {
+  readonly #caller: Caller;
+  readonly #naming: Naming;
+  readonly #kind: Kind<T>;
+  readonly #group: string;
+
+  constructor(caller: Caller, naming: Naming, kind: Kind<T>) {
+    this.#caller = caller;
+    this.#naming = naming;
+    this.#kind = kind;
+    this.#group = naming.group(kind.group);
+  }
+
+  get(name: string, {resourceVersion, subresource, ...options}: CallOptions & {resourceVersion?: string; subresource?: string} = {}): Promise<T> {
+    return this.#one('get', 'GET', name, options, {subresource, query: {resourceVersion}});
+  }
+
+  list(options: ListOptions = {}): Promise<KubeList<T>> {
+    return this.#collection('list', 'GET', options) as Promise<KubeList<T>>;
+  }
+
+  watch(options: WatchOptions = {}): Observable<WatchEvent<T>> {
+    const query = {...listQuery(options), watch: true, allowWatchBookmarks: options.allowWatchBookmarks, sendInitialEvents: options.sendInitialEvents};
+    const path = withQuery(this.#path(options.namespace), query);
+    return watched<T>(this.#caller, {method: 'GET', path, signal: options.signal, about: this.#about('watch')});
+  }
+
+  async create(object: T, options: WriteOptions & {subresource?: string; name?: string} = {}): Promise<T> {
+    const namespace = this.#namespaceOf(object, options);
+    const {subresource, name} = options;
+    const path = subresource ? this.#objectPath(namespace, name ?? nameOf(object), subresource) : this.#path(namespace);
+    const call: Call = {
+      method: 'POST',
+      path: withQuery(path, writeQuery(options)),
+      body: subresource ? object : this.#stamped(object),
+      signal: options.signal,
+      about: this.#about('post', name ?? object.metadata?.name),
+    };
+    return (await answered(this.#caller, call)) as T;
+  }
+
+  async update(object: T, options: WriteOptions & {subresource?: string} = {}): Promise<T> {
+    const namespace = this.#namespaceOf(object, options);
+    return this.#one('put', 'PUT', nameOf(object), {...options, ...(namespace ? {namespace} : {})}, {
+      subresource: options.subresource,
+      query: writeQuery(options),
+      body: options.subresource ? object : this.#stamped(object),
+    });
+  }
+
+  patch(name: string, type: PatchType, body: unknown, options: WriteOptions & {subresource?: string; force?: boolean} = {}): Promise<T> {
+    const query = {...writeQuery(options), force: options.force};
+    return this.#one('patch', 'PATCH', name, options, {subresource: options.subresource, query, body, contentType: patchTypes[type]});
+  }
+
+  delete(name: string, options: WriteOptions & DeletionOptions = {}): Promise<unknown> {
+    return this.#one('delete', 'DELETE', name, options, {query: {}, body: deletion(options)});
+  }
+
+  deleteCollection(options: ListOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy'> = {}): Promise<unknown> {
+    return this.#collection('delete', 'DELETE', options, deletion(options));
+  }
+
+  async #one(
+    verb: string,
+    method: string,
+    name: string,
+    {namespace, signal}: CallOptions,
+    rest: {subresource?: string | undefined; query: Query; body?: unknown; contentType?: string},
+  ): Promise<T> {
+    if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
+    const {query, subresource, ...content} = rest;
+    const path = withQuery(this.#objectPath(namespace, name, subresource), query);
+    return (await answered(this.#caller, {method, path, ...content, signal, about: this.#about(verb, name)})) as T;
+  }
+
+  #collection(verb: string, method: string, options: ListOptions, body?: unknown): Promise<unknown> {
+    const path = withQuery(this.#path(options.namespace), listQuery(options));
+    return answered(this.#caller, {method, path, body, signal: options.signal, about: this.#about(verb)});
+  }
+
+  #path(namespace: string | undefined): string {
+    return collectionPath(this.#naming, this.#kind, this.#kind.namespaced ? namespace : undefined);
+  }
+
+  #objectPath(namespace: string | undefined, name: string, subresource: string | undefined): string {
+    if (!name) throw new Error('resource name may not be empty');
+    const path = `${this.#path(namespace)}/${encodeURIComponent(name)}`;
+    return subresource ? `${path}/${subresource}` : path;
+  }
+
+  #namespaceOf(object: T, options: CallOptions): string | undefined {
+    const namespace = options.namespace ?? object.metadata?.namespace;
+    if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set during creation');
+    return namespace;
+  }
+
+  #stamped(object: T): T {
+    return {...object, apiVersion: object.apiVersion ?? apiVersionOf(this.#naming, this.#kind), kind: object.kind ?? this.#kind.kind};
+  }
+
+  #about(verb: string, name?: string): NonNullable<Call['about']> {
+    return {verb, group: this.#group, resource: this.#kind.plural, ...(name ? {name} : {})};
+  }
+}
+
+type Query = Parameters<typeof withQuery>[1];
+
+const nameOf = (object: KubeObject): string => object.metadata?.name ?? '';
+
+const writeQuery = ({dryRun, fieldManager}: WriteOptions): Query => ({dryRun: dryRun ? 'All' : undefined, fieldManager});
+
+const listQuery = (options: ListOptions): Query => ({
+  labelSelector: options.labelSelector || undefined,
+  fieldSelector: options.fieldSelector || undefined,
+  limit: options.limit,
+  continue: options.continue || undefined,
+  resourceVersion: options.resourceVersion,
+  resourceVersionMatch: options.resourceVersionMatch,
+  timeoutSeconds: options.timeoutSeconds,
+});
+
+const deletion = ({dryRun, gracePeriodSeconds, propagationPolicy, preconditions}: WriteOptions & DeletionOptions): unknown => {
+  const options = {
+    ...(gracePeriodSeconds === undefined ? {} : {gracePeriodSeconds}),
+    ...(propagationPolicy === undefined ? {} : {propagationPolicy}),
+    ...(preconditions === undefined ? {} : {preconditions}),
+    ...(dryRun ? {dryRun: ['All']} : {}),
+  };
+  return Object.keys(options).length > 0 ? {kind: 'DeleteOptions', apiVersion: 'v1', ...options} : undefined;
+};
+
+const watched = <T extends KubeObject>(caller: Caller, call: Call): Observable<WatchEvent<T>> =>
+  new Observable(subscriber => {
+    const stop = new AbortController();
+    const cancel = () => {
+      subscriber.error(call.signal!.reason);
+      stop.abort(call.signal!.reason);
+    };
+    if (call.signal?.aborted) return cancel();
+    call.signal?.addEventListener('abort', cancel, {once: true});
+    const listener = {
+      event(type: string, object: unknown) {
+        if (type === 'ERROR') subscriber.error(new StatusError(isStatus(object) ? object : malformed(object)));
+        else subscriber.next({type: type as WatchEvent['type'], object: object as T});
+      },
+      end: (error?: unknown) => (error === undefined ? subscriber.complete() : subscriber.error(error)),
+    };
+    caller.watch({...call, signal: stop.signal}, listener).then(
+      reply => reply && subscriber.error(refusal(reply, call)),
+      (error: unknown) => subscriber.error(error),
+    );
+    return () => {
+      call.signal?.removeEventListener('abort', cancel);
+      stop.abort(unwatched);
+    };
+  });
+
+const unwatched = new Error('nobody watches any more');
+
+const malformed = (object: unknown): Status => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `the watch ended with an error that is no Status: ${JSON.stringify(object)}`,
+  reason: 'InternalError',
+  code: 500,
+});
