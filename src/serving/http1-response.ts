@@ -19,8 +19,9 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
     outgoing.writeHead(response.status, fields).end();
     return;
   }
-  const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
-  fields.push('Content-Length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length));
+  // Never text: Node would write the headers in the text's encoding then.
+  const bytes = body.kind === 'object' ? body.bytes() : typeof body.bytes === 'string' ? Buffer.from(body.bytes) : body.bytes;
+  fields.push('Content-Length', String(bytes.length));
   const unread = leavesMuchUnread(incoming);
   if (unread) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(response.status, fields);
@@ -64,7 +65,7 @@ const leavesMuchUnread = (incoming: IncomingMessage): boolean => {
  * Answers a client that is still sending: the connection ends, but not before he had time to read the answer. Closing at once
  * would reset the connection, and the reset would overtake the answer.
  */
-const linger = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer | string, frames: Frames): void => {
+const linger = (incoming: IncomingMessage, outgoing: ServerResponse, bytes: Buffer, frames: Frames): void => {
   outgoing.write(bytes);
   incoming.resume();
   const timer = frames.later(lingerMs, () => outgoing.end());

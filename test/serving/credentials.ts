@@ -1,0 +1,27 @@
+import {type Authority, createAuthority, signRequest} from '#src/pki/authority.js';
+import {certificatePem} from '#src/pki/certificate.js';
+import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
+import {createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
+
+export const anAuthority = async (commonName = 'test-ca'): Promise<Authority> =>
+  createAuthority(await generatePrivateKey(), {commonName, now: Date.now() - 60_000});
+
+export interface TestPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate for a user or for the local host, issued just now. */
+export const aPair = async (
+  authority: Authority,
+  subject: {readonly commonName: string; readonly organizations?: readonly string[]},
+  usage: 'client auth' | 'server auth',
+): Promise<TestPair> => {
+  const key = await generatePrivateKey();
+  const request = createSigningRequest(key, {
+    subject,
+    ...(usage === 'server auth' ? {dnsNames: ['localhost'], ipAddresses: ['127.0.0.1']} : {}),
+  });
+  const raw = signRequest(authority, parseSigningRequest(request), {usages: ['digital signature', usage], maximumTtlMs: 3_600_000, now: Date.now()});
+  return {cert: certificatePem({raw}), key: privateKeyPem(key)};
+};

@@ -1,0 +1,164 @@
+import test from 'ava';
+import {gunzipSync} from 'node:zlib';
+import type {ApiRequest} from '#src/api/exchange.js';
+import {StatusError} from '#src/api/status.js';
+import {aPair} from './credentials.js';
+import {answering, ask1, ask2, bothVersions, json, serve} from './server.js';
+
+for (const [version, ask] of bothVersions) {
+  test(`${version}: a request reaches the exchange as it was sent, and the answer comes back whole`, async t => {
+    let seen: ApiRequest | undefined;
+    await using server = await serve(
+      answering(async request => {
+        seen = request;
+        const {body} = request;
+        return json({got: body?.kind === 'bytes' ? (await body.read(100)).toString() : null}, 201, {'Audit-Id': 'a', Warning: ['299 - "one"', '299 - "zwölf"']});
+      }),
+    );
+
+    const answer = await ask(server, {
+      method: 'POST',
+      path: '/api/v1/namespaces/a%2Fb/pods?limit=1&limit=2',
+      headers: {'impersonate-group': ['a,b', 'c'], 'user-agent': 'tester', 'content-type': 'application/json'},
+      body: '{"x":"ü"}',
+    });
+
+    t.is(answer.status, 201);
+    t.is(answer.headers['audit-id'], 'a');
+    t.is(answer.headers['content-type'], 'application/json');
+    t.truthy(answer.headers['date']);
+    t.is(Buffer.from(String(answer.headers['warning']), 'latin1').toString(), '299 - "one", 299 - "zwölf"');
+    t.is(answer.headers['content-length'], String(answer.body.length));
+    t.deepEqual(JSON.parse(answer.body.toString()), {got: '{"x":"ü"}'});
+    t.is(seen!.method, 'POST');
+    t.is(seen!.url, '/api/v1/namespaces/a%2Fb/pods?limit=1&limit=2');
+    t.is(seen!.remoteAddress, '127.0.0.1');
+    t.deepEqual(seen!.headers['impersonate-group'], ['a,b', 'c']);
+    t.is(seen!.headers['user-agent'], 'tester');
+    t.is(seen!.headers['host'], `127.0.0.1:${server.port}`);
+  });
+
+  test(`${version}: the certificates of the caller are the same object for every request of a connection`, async t => {
+    const seen: ApiRequest[] = [];
+    await using server = await serve(answering(request => (seen.push(request), json({}))));
+    const pair = await aPair(server.authority, {commonName: 'jane', organizations: ['dev']}, 'client auth');
+
+    await ask(server, pair);
+    await ask(server);
+
+    const [first, second] = seen.map(({caller}) => ('credentials' in caller ? caller.credentials : undefined));
+    t.is(first!.certificates.length, 2);
+    t.true(first!.certificates[0]!.toString('latin1').includes('jane'));
+    t.is(first!.connection, first!.connection);
+    t.deepEqual(second!.certificates, []);
+    t.not(first!.connection, second!.connection);
+  });
+
+  test(`${version}: a body above the limit is refused with the reason, whether its length was announced or not`, async t => {
+    await using server = await serve(
+      answering(async request => {
+        try {
+          if (request.body?.kind === 'bytes') await request.body.read(1000);
+          return json({});
+        } catch (error) {
+          return json((error as StatusError).status, (error as StatusError).code);
+        }
+      }),
+    );
+    const body = Buffer.alloc(3_000_000, 'x');
+
+    const announced = await ask(server, {method: 'POST', body, headers: {'content-length': String(body.length)}});
+    const unannounced = await ask(server, {method: 'POST', body, ...(version === 'HTTP/1.1' ? {headers: {'transfer-encoding': 'chunked'}} : {})});
+
+    for (const {status, body: refusal} of [announced, unannounced]) {
+      t.is(status, 413);
+      t.is(JSON.parse(refusal.toString()).message, 'Request entity too large: limit is 1000');
+    }
+  });
+
+  test(`${version}: large bodies are compressed for those who take it`, async t => {
+    const big = {text: 'x'.repeat(200_000)};
+    await using server = await serve(answering(({url}) => json(url === '/big' ? big : {small: true})));
+
+    const packed = await ask(server, {path: '/big', headers: {'accept-encoding': 'br, gzip;q=0.5'}});
+    const refused = await ask(server, {path: '/big', headers: {'accept-encoding': 'gzip;q=0'}});
+    const small = await ask(server, {path: '/small', headers: {'accept-encoding': 'gzip'}});
+
+    t.is(packed.headers['content-encoding'], 'gzip');
+    t.is(packed.headers['vary'], 'Accept-Encoding');
+    t.deepEqual(JSON.parse(gunzipSync(packed.body).toString()), big);
+    t.is(refused.headers['content-encoding'], undefined);
+    t.deepEqual(JSON.parse(refused.body.toString()), big);
+    t.is(small.headers['content-encoding'], undefined);
+  });
+
+  test(`${version}: HEAD answers with the headers of GET and no body`, async t => {
+    await using server = await serve(answering(() => json({a: 1})));
+
+    const answer = await ask(server, {method: 'HEAD'});
+
+    t.is(answer.status, 200);
+    t.is(answer.headers['content-length'], '7');
+    t.is(answer.body.length, 0);
+  });
+
+  test(`${version}: the signal aborts when the caller goes away, and not before`, async t => {
+    let arrive: (request: ApiRequest) => void;
+    const arrived = new Promise<ApiRequest>(resolve => {
+      arrive = resolve;
+    });
+    await using server = await serve(answering(request => (arrive(request), new Promise(() => {}))));
+    const asked = ask(server).catch(() => {});
+
+    const {signal} = await arrived;
+    t.false(signal.aborted);
+    const aborted = new Promise(resolve => signal.addEventListener('abort', resolve));
+    void server.listener.close();
+    await aborted;
+
+    t.is(signal.reason.message, 'the caller went away');
+    await asked;
+  });
+
+  test(`${version}: an exchange that breaks its promise becomes an internal error`, async t => {
+    await using server = await serve(() => Promise.reject(new Error('boom')));
+
+    const answer = await ask(server);
+
+    t.is(answer.status, 500);
+    t.is(JSON.parse(answer.body.toString()).message, 'Internal error occurred: boom');
+    t.is(server.faults.length, 1);
+  });
+
+  test(`${version}: transport security and origins are answered as configured`, async t => {
+    await using server = await serve(answering(() => json({})), {face: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}});
+
+    const plain = await ask(server);
+    const good = await ask(server, {headers: {origin: 'https://good.example'}});
+    const preflight = await ask(server, {method: 'OPTIONS', headers: {origin: 'https://good.example'}});
+    const bad = await ask(server, {headers: {origin: 'https://good.example.evil'}});
+
+    t.is(plain.headers['strict-transport-security'], 'max-age=1; includeSubDomains');
+    t.is(good.headers['access-control-allow-origin'], 'https://good.example');
+    t.is(preflight.status, 204);
+    t.is(preflight.headers['access-control-allow-methods'], 'POST, GET, OPTIONS, PUT, DELETE, PATCH');
+    t.is(bad.headers['access-control-allow-origin'], undefined);
+  });
+}
+
+test('a request to upgrade the connection is refused in words', async t => {
+  await using server = await serve(answering(() => json({})));
+
+  const answer = await ask1(server, {path: '/api/v1/pods?watch=1', headers: {connection: 'upgrade', upgrade: 'websocket'}});
+
+  t.is(answer.status, 400);
+  t.regex(JSON.parse(answer.body.toString()).message, /does not upgrade connections to websocket/);
+});
+
+test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t => {
+  await using server = await serve(answering(() => json({})), {face: {goawayChance: 1}});
+
+  const answer = await ask2(server);
+
+  t.is(answer.status, 200);
+});
