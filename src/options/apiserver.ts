@@ -1,0 +1,72 @@
+import {admission, admissionOverlap} from './apiserver/admission.js';
+import {aggregation, coordinationObjection} from './apiserver/aggregation.js';
+import {audit, auditObjection} from './apiserver/audit.js';
+import {authentication, authorization, modeObjection, serviceAccountTokens} from './apiserver/authentication.js';
+import {cluster, clusterObjection} from './apiserver/cluster.js';
+import {limits, serving} from './apiserver/serving.js';
+import {backendObjection, storage} from './apiserver/storage.js';
+import {flagSection, flagTable} from './flag.js';
+import type {OptionsOf} from './flag.js';
+import {emulation, featureGates, help, logging, metrics, verbosity} from './shared/logging.js';
+import {serverNaming} from './shared/naming.js';
+
+const misc = flagSection('Logging, metrics, misc', {
+  ...verbosity,
+  ...logging,
+  ...metrics,
+  'runtime-config': {
+    type: 'switches',
+    help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha stand for many.',
+    subject: 'pending',
+  },
+  ...featureGates,
+  ...serverNaming,
+  ...help,
+});
+
+const versioning = flagSection('Versioning', {
+  ...emulation,
+  'emulation-forward-compatible': {
+    type: 'bool',
+    help: 'Also serve later, more stable versions of APIs that are beta or better at the emulated version. Only when that is lower than the program\'s own.',
+    subject: 'pending',
+  },
+  'runtime-config-emulation-forward-compatible': {
+    type: 'bool',
+    help: 'Serve APIs named by --runtime-config even if they are younger than the emulated version; otherwise such an API stops the start. Only when that version is lower than the program\'s own.',
+    subject: 'pending',
+  },
+});
+
+const forwardObjection = (
+  options: {readonly emulationForwardCompatible: boolean; readonly runtimeConfigEmulationForwardCompatible: boolean},
+  {versions}: {readonly versions: {readonly emulated: string; readonly binary: string}},
+): string | undefined => {
+  if (versions.emulated !== versions.binary) return undefined;
+  if (options.emulationForwardCompatible) return '--emulation-forward-compatible requires an --emulated-version lower than the program\'s own';
+  if (options.runtimeConfigEmulationForwardCompatible)
+    return '--runtime-config-emulation-forward-compatible requires an --emulated-version lower than the program\'s own';
+  return undefined;
+};
+
+/** Everything `plat-apiserver` accepts. */
+export const apiserverFlags = flagTable({
+  program: 'plat-apiserver',
+  summary: 'Serves and stores the objects of the API, and is the way through which all other components meet.',
+  sections: [serving, admission, storage, cluster, aggregation, misc, authentication, serviceAccountTokens, authorization, audit, limits, versioning],
+  rules: [
+    admissionOverlap,
+    backendObjection,
+    clusterObjection,
+    coordinationObjection,
+    modeObjection,
+    auditObjection,
+    forwardObjection,
+    options =>
+      options.enablePriorityAndFairness && options.maxRequestsInflight + options.maxMutatingRequestsInflight <= 0
+        ? '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on'
+        : undefined,
+  ],
+});
+
+export type ApiserverOptions = OptionsOf<typeof apiserverFlags>;

@@ -1,0 +1,72 @@
+import {flagSection} from '#src/options/flag.js';
+
+/** Admission plugins that are on unless switched off, in the documents' order. */
+export const defaultAdmissionPlugins = [
+  'NamespaceLifecycle',
+  'LimitRanger',
+  'ServiceAccount',
+  'TaintNodesByCondition',
+  'PodSecurity',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'DefaultStorageClass',
+  'StorageObjectInUseProtection',
+  'PersistentVolumeClaimResize',
+  'RuntimeClass',
+  'CertificateApproval',
+  'CertificateSigning',
+  'ClusterTrustBundleAttest',
+  'CertificateSubjectRestriction',
+  'DefaultIngressClass',
+  'PodTopologyLabels',
+  'NodeDeclaredFeatureValidator',
+  'MutatingAdmissionPolicy',
+  'MutatingAdmissionWebhook',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionWebhook',
+  'ResourceQuota',
+] as const;
+
+/** Plugins that are off unless named. */
+export const furtherAdmissionPlugins = [
+  'AlwaysAdmit',
+  'AlwaysDeny',
+  'AlwaysPullImages',
+  'DenyServiceExternalIPs',
+  'EventRateLimit',
+  'ExtendedResourceToleration',
+  'ImagePolicyWebhook',
+  'LimitPodHardAntiAffinityTopology',
+  'NamespaceAutoProvision',
+  'NamespaceExists',
+  'NodeRestriction',
+  'OwnerReferencesPermissionEnforcement',
+  'PodNodeSelector',
+  'PodTolerationRestriction',
+] as const;
+
+/** Every admission plugin by its name. */
+export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof furtherAdmissionPlugins)[number];
+
+const plugins = [...defaultAdmissionPlugins, ...furtherAdmissionPlugins] as const;
+const named = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${furtherAdmissionPlugins.join(', ')}. The order of names does not matter.`;
+
+/** Which admission plugins see a request. */
+export const admission = flagSection('Admission', {
+  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${named}`, oneOf: plugins},
+  'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${named}`, oneOf: plugins},
+  'admission-control': {
+    type: 'strings',
+    help: 'Exactly the plugins that are on. The order of names does not matter.',
+    oneOf: plugins,
+    deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',
+    excludes: ['enable-admission-plugins', 'disable-admission-plugins'],
+  },
+  'admission-control-config-file': {type: 'path', help: 'The file that configures admission plugins.', subject: 'pending'},
+});
+
+/** No plugin may be switched on and off at once. */
+export const admissionOverlap = (options: {readonly enableAdmissionPlugins: readonly string[]; readonly disableAdmissionPlugins: readonly string[]}): string | undefined => {
+  const both = options.enableAdmissionPlugins.find(plugin => options.disableAdmissionPlugins.includes(plugin));
+  return both && `${both} is named by both --enable-admission-plugins and --disable-admission-plugins`;
+};

@@ -1,0 +1,82 @@
+import {flagSection} from '#src/options/flag.js';
+import {leaseTimesObjection} from '#src/options/rules.js';
+
+/** How the server calls other servers, and how they choose leaders. */
+export const aggregation = flagSection('Aggregation and proxying', {
+  'enable-aggregator-routing': {
+    type: 'bool',
+    help: 'Send requests to the endpoint addresses of a service instead of its cluster IP.',
+    subject: 'pending',
+  },
+  'aggregator-reject-forwarding-redirect': {
+    type: 'bool',
+    help: 'Refuse redirects of an extension server instead of passing them to the client.',
+    default: 'true',
+    subject: 'pending',
+  },
+  'proxy-client-cert-file': {
+    type: 'path',
+    help: 'The client certificate that proves who is calling when the server calls extension servers and admission webhooks. Expected to be signed by the CA of --requestheader-client-ca-file.',
+    requires: ['proxy-client-key-file'],
+    subject: 'pending',
+  },
+  'proxy-client-key-file': {
+    type: 'path',
+    help: 'The private key of --proxy-client-cert-file.',
+    requires: ['proxy-client-cert-file'],
+    subject: 'pending',
+  },
+  'peer-advertise-ip': {
+    type: 'ip',
+    help: 'The address at which other API servers reach this one to pass on requests they cannot serve themselves. Effective with the gate UnknownVersionInteroperabilityProxy.',
+    gate: 'UnknownVersionInteroperabilityProxy',
+    subject: 'pending',
+  },
+  'peer-advertise-port': {
+    type: 'port',
+    help: 'The port beside --peer-advertise-ip. Effective with the gate UnknownVersionInteroperabilityProxy.',
+    gate: 'UnknownVersionInteroperabilityProxy',
+    subject: 'pending',
+  },
+  'peer-ca-file': {
+    type: 'path',
+    help: 'The CA that other API servers\' serving certificates are checked with. Effective with the gate UnknownVersionInteroperabilityProxy.',
+    gate: 'UnknownVersionInteroperabilityProxy',
+    subject: 'pending',
+  },
+  'coordinated-leadership-lease-duration': {
+    type: 'duration',
+    help: 'The length of a lease in coordinated leader election.',
+    default: '15s',
+    range: {above: '0'},
+    subject: 'pending',
+  },
+  'coordinated-leadership-renew-deadline': {
+    type: 'duration',
+    help: 'Within which time a leader must renew such a lease.',
+    default: '10s',
+    range: {above: '0'},
+    subject: 'pending',
+  },
+  'coordinated-leadership-retry-period': {
+    type: 'duration',
+    help: 'The wait between attempts to get or renew it.',
+    default: '2s',
+    range: {above: '0'},
+    subject: 'pending',
+  },
+});
+
+interface CoordinationOptions {
+  readonly coordinatedLeadershipLeaseDuration: number;
+  readonly coordinatedLeadershipRenewDeadline: number;
+  readonly coordinatedLeadershipRetryPeriod: number;
+}
+
+/** The order of the three times. */
+export const coordinationObjection = (options: CoordinationOptions): string | undefined =>
+  leaseTimesObjection('coordinated-leadership', {
+    leaseDuration: options.coordinatedLeadershipLeaseDuration,
+    renewDeadline: options.coordinatedLeadershipRenewDeadline,
+    retryPeriod: options.coordinatedLeadershipRetryPeriod,
+  });

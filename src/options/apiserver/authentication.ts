@@ -1,0 +1,223 @@
+import {naming} from '#src/api/naming.js';
+import {flagSection} from '#src/options/flag.js';
+import type {Given} from '#src/options/flag.js';
+import {requestHeader} from '#src/options/shared/serving.js';
+
+const plat = naming('plat');
+const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
+
+/** Who a caller is. */
+export const authentication = flagSection('Authentication', {
+  'anonymous-auth': {
+    type: 'bool',
+    help: 'Serve requests that no method rejected or recognised as user system:anonymous in group system:unauthenticated. Exclusive with the anonymous section of the authentication configuration file.',
+    default: 'true',
+  },
+  'authentication-config': {
+    type: 'path',
+    help: 'The file that configures JWT authenticators and the anonymous one. Needs the gate StructuredAuthenticationConfiguration; exclusive with the --oidc-* flags if it configures JWT.',
+    gate: 'StructuredAuthenticationConfiguration',
+    subject: 'pending',
+  },
+  'client-ca-file': {
+    type: 'path',
+    help: 'Authorities whose client certificates identify a caller by common name.',
+  },
+  'token-auth-file': {type: 'path', help: 'A file of static tokens.'},
+  'enable-bootstrap-token-auth': {
+    type: 'bool',
+    help: `Accept tokens kept in secrets of type ${plat.subKey('bootstrap', 'token')} in the namespace ${plat.systemNamespace}.`,
+    subject: 'pending',
+  },
+  'authentication-token-webhook-config-file': {
+    type: 'path',
+    help: 'Connection settings of a service that is asked to recognise bearer tokens.',
+    subject: 'pending',
+  },
+  'authentication-token-webhook-version': {
+    type: 'string',
+    help: 'The API version of the TokenReview exchanged with it.',
+    default: 'v1beta1',
+    oneOf: ['v1beta1', 'v1'],
+    subject: 'pending',
+  },
+  'authentication-token-webhook-cache-ttl': {
+    type: 'duration',
+    help: 'How long its answers are kept.',
+    default: '2m0s',
+    range: {min: '0'},
+    subject: 'pending',
+  },
+  'api-audiences': {
+    type: 'strings',
+    help: 'Names of this API server; a token must be meant for at least one of them.',
+    shownDefault: 'issuer URL if an issuer is set',
+    subject: 'pending',
+  },
+  'oidc-issuer-url': {
+    type: 'string',
+    help: 'The issuer of OpenID Connect tokens; an HTTPS URL.',
+    requires: ['oidc-client-id'],
+    check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
+    subject: 'pending',
+  },
+  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-ca-file': {
+    type: 'path',
+    help: 'The CA that the issuer\'s certificate is checked with.',
+    shownDefault: 'host roots',
+    requires: ['oidc-issuer-url'],
+    subject: 'pending',
+  },
+  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-username-prefix': {
+    type: 'string',
+    help: 'What user names begin with. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
+    requires: ['oidc-issuer-url'],
+    subject: 'pending',
+  },
+  'oidc-groups-claim': {
+    type: 'string',
+    help: 'The claim that holds the groups, one or a list.',
+    requires: ['oidc-issuer-url'],
+    subject: 'pending',
+  },
+  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-required-claim': {
+    type: 'map',
+    help: 'A claim that must be present with this value, as key=value. Repeatable.',
+    requires: ['oidc-issuer-url'],
+    subject: 'pending',
+  },
+  'oidc-signing-algs': {
+    type: 'strings',
+    help: `Signature algorithms a token may use (RFC 7518 section 3.1): ${algorithms.join(', ')}.`,
+    default: 'RS256',
+    oneOf: algorithms,
+    requires: ['oidc-issuer-url'],
+    subject: 'pending',
+  },
+  ...requestHeader({}),
+});
+
+const hour = 3_600_000;
+const longestTokenSeconds = 2 ** 32;
+
+const issuerObjection = (issuers: readonly string[]): string | undefined => {
+  if (issuers.includes('')) return 'an issuer must not be empty';
+  const bad = issuers.find(issuer => issuer.includes(':') && !URL.canParse(issuer));
+  return bad === undefined ? undefined : `"${bad}" contains a colon but is not a URL`;
+};
+
+/** Tokens of service accounts: who issues and who verifies them. */
+export const serviceAccountTokens = flagSection('Service account tokens', {
+  'service-account-issuer': {
+    type: 'each',
+    help: 'The issuer named in tokens; an HTTPS URL is strongly advised, so that clients can discover the keys. Repeatable: the first issues, all are accepted.',
+    check: issuerObjection,
+  },
+  'service-account-jwks-uri': {
+    type: 'string',
+    help: 'Replaces the address of the key set in the discovery document.',
+    requires: ['service-account-issuer'],
+    check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
+    subject: 'pending',
+  },
+  'service-account-key-file': {
+    type: 'strings',
+    help: 'PEM files with RSA or ECDSA keys, private or public, that verify tokens. Repeatable. Required with --service-account-signing-key-file.',
+    shownDefault: 'falls back to TLS key',
+  },
+  'service-account-signing-key-file': {
+    type: 'path',
+    help: 'The private key that signs issued tokens.',
+    requires: ['service-account-key-file'],
+  },
+  'service-account-signing-endpoint': {
+    type: 'string',
+    help: 'The socket of a signer outside the server. Exclusive with the key files; needs the gate ExternalServiceAccountTokenSigner.',
+    excludes: ['service-account-key-file', 'service-account-signing-key-file'],
+    gate: 'ExternalServiceAccountTokenSigner',
+    subject: 'pending',
+  },
+  'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
+  'service-account-max-token-expiration': {
+    type: 'duration',
+    help: 'The longest life of a token; who asks for more gets this.',
+    check: (ms: number) => (ms === 0 || (ms >= hour && ms <= longestTokenSeconds * 1000) ? undefined : `must be from 1h to ${longestTokenSeconds}s`),
+  },
+  'service-account-extend-token-expiration': {
+    type: 'bool',
+    help: 'Let tokens that admission puts into pods live up to a year, whatever the maximum is.',
+    default: 'true',
+    subject: 'pending',
+  },
+});
+
+/** Authorization modes the documents name. */
+export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
+
+const webhookFlags = [
+  'authorization-webhook-config-file',
+  'authorization-webhook-version',
+  'authorization-webhook-cache-authorized-ttl',
+  'authorization-webhook-cache-unauthorized-ttl',
+] as const;
+
+/** What a caller may do. */
+export const authorization = flagSection('Authorization', {
+  'authorization-mode': {
+    type: 'strings',
+    help: `Who is asked, in this order, whether a request is allowed. From ${authorizationModes.join(', ')}.`,
+    default: 'AlwaysAllow',
+    shownDefault: 'AlwaysAllow when no config file',
+    oneOf: authorizationModes,
+  },
+  'authorization-config': {
+    type: 'path',
+    help: 'The file that configures the chain of authorizers. Needs the gate StructuredAuthorizationConfiguration; exclusive with --authorization-mode and the --authorization-webhook-* flags.',
+    excludes: ['authorization-mode', ...webhookFlags],
+    gate: 'StructuredAuthorizationConfiguration',
+    subject: 'pending',
+  },
+  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', subject: 'pending'},
+  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', subject: 'pending'},
+  'authorization-webhook-version': {
+    type: 'string',
+    help: 'The API version of the SubjectAccessReview exchanged with the webhook.',
+    default: 'v1beta1',
+    oneOf: ['v1beta1', 'v1'],
+    subject: 'pending',
+  },
+  'authorization-webhook-cache-authorized-ttl': {
+    type: 'duration',
+    help: 'How long an answer that allows is kept.',
+    default: '5m0s',
+    range: {min: '0'},
+    subject: 'pending',
+  },
+  'authorization-webhook-cache-unauthorized-ttl': {
+    type: 'duration',
+    help: 'How long an answer that does not is kept.',
+    default: '30s',
+    range: {min: '0'},
+    subject: 'pending',
+  },
+});
+
+const modeFiles = [
+  ['ABAC', 'authorization-policy-file'],
+  ['Webhook', 'authorization-webhook-config-file'],
+] as const;
+
+/** Each mode once, and the modes that need a file with it. */
+export const modeObjection = ({authorizationMode: modes}: {readonly authorizationMode: readonly string[]}, given: Given): string | undefined => {
+  if (modes.length === 0) return '--authorization-mode must name at least one mode';
+  const twice = modes.find((mode, at) => modes.indexOf(mode) !== at);
+  if (twice) return `--authorization-mode names ${twice} more than once`;
+  for (const [mode, file] of modeFiles) {
+    if (modes.includes(mode) && !given.has(file)) return `--authorization-mode=${mode} requires --${file}`;
+    if (!modes.includes(mode) && given.has(file)) return `--${file} requires --authorization-mode=${mode}`;
+  }
+  return undefined;
+};

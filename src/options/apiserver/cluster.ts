@@ -1,0 +1,86 @@
+import {flagSection} from '#src/options/flag.js';
+import {dualStackObjection} from '#src/options/rules.js';
+
+const addressTypes = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'] as const;
+
+/** What the server gives services and pods, and how it reaches nodes. */
+export const cluster = flagSection('Services, nodes and scheduling defaults', {
+  'service-cluster-ip-range': {
+    type: 'cidrs',
+    help: 'The range, or for dual stack the two ranges of different families, from which services get their cluster IPs. Must not overlap with ranges of nodes or pods.',
+    subject: 'pending',
+  },
+  'service-node-port-range': {
+    type: 'portRange',
+    help: 'The ports for services of type NodePort, both ends included. Must not overlap with the ephemeral ports of nodes.',
+    default: '30000-32767',
+    subject: 'pending',
+  },
+  'plat-service-node-port': {
+    type: 'port',
+    help: 'If not 0, the master service is of type NodePort and takes this port; otherwise it is of type ClusterIP.',
+    default: '0',
+    subject: 'pending',
+  },
+  'endpoint-reconciler-type': {
+    type: 'string',
+    help: 'How the endpoints of the master service are kept: master-count (deprecated), lease or none.',
+    default: 'lease',
+    oneOf: ['master-count', 'lease', 'none'],
+    subject: 'pending',
+  },
+  'default-not-ready-toleration-seconds': {
+    type: 'int',
+    help: 'The tolerationSeconds of the toleration for notReady:NoExecute that pods without one are given.',
+    default: '300',
+    subject: 'pending',
+  },
+  'default-unreachable-toleration-seconds': {
+    type: 'int',
+    help: 'The tolerationSeconds of the toleration for unreachable:NoExecute that pods without one are given.',
+    default: '300',
+    subject: 'pending',
+  },
+  'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false', subject: 'pending'},
+  'platlet-certificate-authority': {type: 'path', help: 'The CA file for connections to node agents.', subject: 'pending'},
+  'platlet-client-certificate': {
+    type: 'path',
+    help: 'The client certificate for connections to node agents.',
+    requires: ['platlet-client-key'],
+    subject: 'pending',
+  },
+  'platlet-client-key': {
+    type: 'path',
+    help: 'The client key for connections to node agents.',
+    requires: ['platlet-client-certificate'],
+    subject: 'pending',
+  },
+  'platlet-preferred-address-types': {
+    type: 'strings',
+    help: 'Which of a node\'s addresses to try, and in which order, to reach its agent.',
+    default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
+    oneOf: addressTypes,
+    subject: 'pending',
+  },
+  'platlet-timeout': {
+    type: 'duration',
+    help: 'How long an operation of a node agent may take.',
+    default: '5s',
+    range: {above: '0'},
+    subject: 'pending',
+  },
+});
+
+interface ClusterOptions {
+  readonly serviceClusterIpRange: readonly string[];
+  readonly serviceNodePortRange: {readonly from: number; readonly to: number};
+  readonly platServiceNodePort: number;
+}
+
+/** Ranges of services must be of two families, and the master service's port one of the node ports. */
+export const clusterObjection = ({serviceClusterIpRange, serviceNodePortRange: {from, to}, platServiceNodePort: port}: ClusterOptions): string | undefined => {
+  const outside = port !== 0 && (port < from || port > to);
+  return outside
+    ? `--plat-service-node-port ${port} is not in --service-node-port-range ${from}-${to}`
+    : dualStackObjection('service-cluster-ip-range', serviceClusterIpRange);
+};

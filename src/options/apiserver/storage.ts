@@ -1,0 +1,144 @@
+import {naming} from '#src/api/naming.js';
+import {flagSection} from '#src/options/flag.js';
+import type {Given} from '#src/options/flag.js';
+
+const {protobufMediaType} = naming('plat');
+
+const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
+
+const serverObjection = (servers: readonly string[]): string | undefined => {
+  const bad = servers.find(server => !isServer(server));
+  return bad === undefined ? undefined : `"${bad}" must be formatted as scheme://ip:port`;
+};
+
+const overrideObjection = (overrides: readonly string[]): string | undefined => {
+  for (const override of overrides) {
+    const [resource = '', servers = '', ...more] = override.split('#');
+    if (more.length > 0 || !/^[^/]*\/[^/]+$/.test(resource) || !servers.split(';').every(isServer))
+      return `"${override}" must be formatted as group/resource#servers with servers separated by semicolons`;
+  }
+  return undefined;
+};
+
+const cacheSizeObjection = (sizes: readonly string[]): string | undefined => {
+  const bad = sizes.find(size => !/^[^#]+#\d+$/.test(size));
+  return bad === undefined ? undefined : `"${bad}" must be formatted as resource[.group]#size`;
+};
+
+/** Where objects are kept. */
+export const storage = flagSection('Storage', {
+  'storage-backend': {
+    type: 'string',
+    help: 'Where objects are kept: "embedded" in the data directory, "memory" until the process ends, "etcd3" in the servers of --kvstore-servers.',
+    default: 'embedded',
+    shownDefault: 'kvstore v3 (etcd3) with --kvstore-servers, embedded without',
+    oneOf: ['embedded', 'memory', 'etcd3'],
+  },
+  'data-dir': {
+    type: 'path',
+    help: 'The directory of the embedded store.',
+    shownDefault: 'store beside the certificate directory',
+  },
+  'storage-media-type': {
+    type: 'string',
+    help: `The form of objects in the store's servers: application/json, application/yaml or ${protobufMediaType}. The embedded store holds JSON, as do some resources.`,
+    default: protobufMediaType,
+    oneOf: ['application/json', 'application/yaml', protobufMediaType],
+    subject: 'pending',
+  },
+  'storage-initialization-timeout': {
+    type: 'duration',
+    help: 'The longest wait for the storage before the server is declared ready.',
+    default: '1m0s',
+    range: {min: '0'},
+  },
+  'kvstore-servers': {
+    type: 'strings',
+    help: 'The store\'s servers, as scheme://ip:port, comma separated. Selects the backend etcd3.',
+    check: serverObjection,
+    subject: 'pending',
+  },
+  'kvstore-servers-overrides': {
+    type: 'strings',
+    help: 'Other servers for single built-in resources, each as group/resource#servers with servers separated by semicolons.',
+    check: overrideObjection,
+    requires: ['kvstore-servers'],
+    subject: 'pending',
+  },
+  'kvstore-cafile': {type: 'path', help: 'The CA file for connections to the store\'s servers.', subject: 'pending'},
+  'kvstore-certfile': {
+    type: 'path',
+    help: 'The client certificate for connections to the store\'s servers.',
+    requires: ['kvstore-keyfile'],
+    subject: 'pending',
+  },
+  'kvstore-keyfile': {
+    type: 'path',
+    help: 'The client key for connections to the store\'s servers.',
+    requires: ['kvstore-certfile'],
+    subject: 'pending',
+  },
+  'kvstore-prefix': {type: 'string', help: 'What all keys in the store begin with.', default: '/registry'},
+  'kvstore-compaction-interval': {
+    type: 'duration',
+    help: 'How often the store is asked to drop old revisions. 0 never asks.',
+    default: '5m0s',
+    range: {min: '0'},
+  },
+  'kvstore-count-metric-poll-period': {
+    type: 'duration',
+    help: 'How often objects are counted by type for the metrics. 0 never counts.',
+    default: '1m0s',
+    range: {min: '0'},
+    subject: 'pending',
+  },
+  'kvstore-db-metric-poll-interval': {
+    type: 'duration',
+    help: 'How often the store\'s size is read for the metrics. 0 never reads it.',
+    default: '30s',
+    range: {min: '0'},
+    subject: 'pending',
+  },
+  'kvstore-healthcheck-timeout': {type: 'duration', help: 'How long a health check may wait for the store.', default: '2s', range: {above: '0'}},
+  'kvstore-readycheck-timeout': {type: 'duration', help: 'How long a readiness check may wait for the store.', default: '2s', range: {above: '0'}},
+  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', subject: 'pending'},
+  'encryption-provider-config-automatic-reload': {
+    type: 'bool',
+    help: 'Read that file again when it changes. Health endpoints then cannot tell key-management plugins apart.',
+    requires: ['encryption-provider-config'],
+    subject: 'pending',
+  },
+  'watch-cache': {type: 'bool', help: 'Serve watches from a cache.', default: 'true', subject: 'pending'},
+  'watch-cache-sizes': {
+    type: 'strings',
+    help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
+    check: cacheSizeObjection,
+    subject: 'pending',
+  },
+  'event-ttl': {type: 'duration', help: 'How long events are kept.', default: '1h0m0s', range: {min: '0'}},
+  'lease-reuse-duration-seconds': {
+    type: 'int',
+    help: 'For how many seconds a lease of the store is used again. Too small a value can slow the store.',
+    default: '60',
+    range: {min: 1},
+  },
+  'delete-collection-workers': {
+    type: 'int',
+    help: 'Workers that delete a collection; more of them empty a namespace faster.',
+    default: '1',
+    range: {min: 1},
+  },
+  'enable-garbage-collector': {
+    type: 'bool',
+    help: 'Serve the generic garbage collector. Must be the same as the controller manager\'s flag of this name.',
+    default: 'true',
+  },
+});
+
+/** What the backend needs, and what it cannot use. */
+export const backendObjection = ({storageBackend}: {readonly storageBackend: string}, given: Given): string | undefined => {
+  if (storageBackend === 'etcd3' && !given.has('kvstore-servers')) return '--storage-backend=etcd3 requires --kvstore-servers';
+  if (given.has('storage-backend') && storageBackend !== 'etcd3' && given.has('kvstore-servers'))
+    return `--kvstore-servers cannot be used with --storage-backend=${storageBackend}`;
+  return undefined;
+};

@@ -1,0 +1,34 @@
+import {flagSection, flagTable} from './flag.js';
+import type {OptionsOf} from './flag.js';
+import {help, verbosity} from './shared/logging.js';
+import {clientNaming} from './shared/naming.js';
+
+const connection = flagSection('Connection', {
+  platconfig: {
+    type: 'path',
+    help: 'The file with connection settings: where the API server is, and who calls.',
+    shownDefault: 'the file named by KUBECONFIG, or kubeconfig in ./.plat',
+    aliases: ['kubeconfig'],
+  },
+  master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+  ...clientNaming,
+  ...verbosity,
+  ...help,
+});
+
+/** Everything `plat certificate` accepts. */
+export const certificateFlags = flagTable({
+  program: 'plat certificate',
+  summary: 'Approves or denies certificate signing requests.',
+  positional: 'approve|deny NAME...',
+  sections: [connection],
+});
+
+export type CertificateOptions = OptionsOf<typeof certificateFlags>;
+
+/** Everything `plat version` accepts. */
+export const versionFlags = flagTable({
+  program: 'plat version',
+  summary: 'Prints the version of this program.',
+  sections: [flagSection('Output', {...help})],
+});

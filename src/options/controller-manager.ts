@@ -1,0 +1,31 @@
+import {cloud, nodeRangesObjection} from './controller-manager/cloud.js';
+import {batching, general, leaderElectionObjection} from './controller-manager/general.js';
+import {autoscaler, concurrency, rates} from './controller-manager/limits.js';
+import {serving} from './controller-manager/serving.js';
+import {certificateSigning, signingPairsObjection} from './controller-manager/signing.js';
+import {flagSection, flagTable} from './flag.js';
+import type {OptionsOf} from './flag.js';
+import {emulation} from './shared/logging.js';
+
+const versioning = flagSection('Versioning', emulation);
+const second = 1000;
+
+/** Everything `plat-controller-manager` accepts. */
+export const controllerManagerFlags = flagTable({
+  program: 'plat-controller-manager',
+  summary: 'Runs the controllers: loops that watch the shared state through the API server and change what differs from the desired state.',
+  sections: [cloud, certificateSigning, general, batching, autoscaler, serving, concurrency, rates, versioning],
+  rules: [
+    signingPairsObjection,
+    nodeRangesObjection,
+    leaderElectionObjection,
+    options =>
+      options.attachDetachReconcileSyncPeriod <= second && !options.disableAttachDetachReconcileSync
+        ? '--attach-detach-reconcile-sync-period must be greater than 1s'
+        : undefined,
+    options =>
+      options.nodeMonitorPeriod >= options.nodeMonitorGracePeriod ? '--node-monitor-period must be less than --node-monitor-grace-period' : undefined,
+  ],
+});
+
+export type ControllerManagerOptions = OptionsOf<typeof controllerManagerFlags>;

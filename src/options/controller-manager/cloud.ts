@@ -1,0 +1,79 @@
+import {isIP} from 'node:net';
+import {flagSection} from '#src/options/flag.js';
+import type {Given} from '#src/options/flag.js';
+import {dualStackObjection} from '#src/options/rules.js';
+
+const maskV4 = {type: 'int32', range: {min: 1, max: 32}, subject: 'pending'} as const;
+const maskV6 = {type: 'int32', range: {min: 1, max: 128}, subject: 'pending'} as const;
+
+/** Clouds, and the ranges nodes and services get addresses from. */
+export const cloud = flagSection('Cloud, CIDRs, routes', {
+  'allocate-node-cidrs': {
+    type: 'bool',
+    help: 'Give every node a range for its pods, and tell the cloud provider. Requires --cluster-cidr.',
+    requires: ['cluster-cidr'],
+    subject: 'pending',
+  },
+  'cluster-cidr': {
+    type: 'cidrs',
+    help: 'The range pods get addresses from, or for dual stack two ranges of different families. Used only with --allocate-node-cidrs.',
+    subject: 'pending',
+  },
+  'service-cluster-ip-range': {
+    type: 'cidrs',
+    help: 'The range services get addresses from, or for dual stack two. Used only with --allocate-node-cidrs.',
+    subject: 'pending',
+  },
+  'cidr-allocator-type': {
+    type: 'string',
+    help: 'Who chooses the ranges of nodes: RangeAllocator, or CloudAllocator for what the cloud provider says.',
+    default: 'RangeAllocator',
+    oneOf: ['RangeAllocator', 'CloudAllocator'],
+    subject: 'pending',
+  },
+  'node-cidr-mask-size': {
+    ...maskV6,
+    help: 'The mask length of a node\'s range. Not for dual stack.',
+    shownDefault: '24 (IPv4), 64 (IPv6)',
+    excludes: ['node-cidr-mask-size-ipv4', 'node-cidr-mask-size-ipv6'],
+  },
+  'node-cidr-mask-size-ipv4': {...maskV4, help: 'The mask length of a node\'s IPv4 range in a dual-stack cluster.', default: '24'},
+  'node-cidr-mask-size-ipv6': {...maskV6, help: 'The mask length of a node\'s IPv6 range in a dual-stack cluster.', default: '64'},
+  'configure-cloud-routes': {
+    type: 'bool',
+    help: 'Set up routes for the ranges of nodes on the cloud provider.',
+    default: 'true',
+    subject: 'pending',
+  },
+  'cloud-provider': {type: 'string', help: 'The cloud provider; empty means none.', shownDefault: 'empty', subject: 'pending'},
+  'cloud-config': {type: 'path', help: 'The cloud provider\'s configuration file.', shownDefault: 'empty', subject: 'pending'},
+  'external-cloud-volume-plugin': {
+    type: 'string',
+    help: 'The provider whose volumes are handled here when the cloud provider is external.',
+    subject: 'pending',
+  },
+  'cluster-name': {type: 'string', help: 'The first part of the names of things made on the cloud.', default: 'plat', subject: 'pending'},
+});
+
+interface CloudOptions {
+  readonly allocateNodeCidrs: boolean;
+  readonly clusterCidr: readonly string[];
+  readonly serviceClusterIpRange: readonly string[];
+}
+
+const familyFlags = [
+  [4, 'node-cidr-mask-size-ipv4'],
+  [6, 'node-cidr-mask-size-ipv6'],
+] as const;
+
+/** Mask lengths must suit the families of the cluster's ranges. */
+export const nodeRangesObjection = (options: CloudOptions, given: Given): string | undefined => {
+  if (!options.allocateNodeCidrs) return undefined;
+  const objection = dualStackObjection('cluster-cidr', options.clusterCidr) ?? dualStackObjection('service-cluster-ip-range', options.serviceClusterIpRange);
+  if (objection) return objection;
+  if (options.clusterCidr.length > 1)
+    return given.has('node-cidr-mask-size') ? '--node-cidr-mask-size cannot be used with two ranges in --cluster-cidr' : undefined;
+  const families = options.clusterCidr.map(cidr => isIP(cidr.split('/')[0]!));
+  const stray = familyFlags.find(([family, flag]) => given.has(flag) && !families.includes(family));
+  return stray && `--${stray[1]} cannot be used without an IPv${stray[0]} range in --cluster-cidr`;
+};

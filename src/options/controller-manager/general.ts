@@ -1,0 +1,166 @@
+import {naming} from '#src/api/naming.js';
+import {controllerNames, selectionObjection} from '#src/options/controller-names.js';
+import {flagSection} from '#src/options/flag.js';
+import {leaseTimesObjection} from '#src/options/rules.js';
+import {featureGates, help, logging, metrics, verbosity} from '#src/options/shared/logging.js';
+import {clientNaming} from '#src/options/shared/naming.js';
+
+const plat = naming('plat');
+const all = controllerNames.map(({name}) => name).join(', ');
+const off = controllerNames
+  .filter(controller => controller.offByDefault)
+  .map(({name}) => name)
+  .join(', ');
+
+/** Which controllers run, against which server. */
+export const general = flagSection('Controller selection and misc', {
+  controllers: {
+    type: 'strings',
+    help: `Controllers to run: "*" stands for all that are on by default, "name" turns one on, "-name" turns one off. All controllers: ${all}. Off by default: ${off}.`,
+    default: '*',
+    check: selectionObjection,
+  },
+  'controller-shutdown-timeout': {
+    type: 'duration',
+    help: 'How long to wait for controllers to stop before exiting. 0 waits for ever.',
+    default: '10s',
+    range: {min: '0'},
+  },
+  'controller-start-interval': {type: 'duration', help: 'The time between starts of controllers.', range: {min: '0'}},
+  'enable-dynamic-provisioning': {type: 'bool', help: 'Make volumes for claims as they come.', default: 'true', subject: 'pending'},
+  'enable-garbage-collector': {
+    type: 'bool',
+    help: 'Run the generic garbage collector. Must be the same as the API server\'s flag of this name.',
+    default: 'true',
+    subject: 'pending',
+  },
+  'enable-hostpath-provisioner': {
+    type: 'bool',
+    help: 'Make host-path volumes where there is no cloud provider. For tests on a single node only.',
+    subject: 'pending',
+  },
+  'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.', subject: 'pending'},
+  'leader-migration-config': {
+    type: 'path',
+    help: 'The file that configures leader migration; empty takes the default configuration.',
+    requires: ['enable-leader-migration'],
+    subject: 'pending',
+  },
+  'flex-volume-plugin-dir': {
+    type: 'path',
+    help: 'The directory searched for volume plugins of third parties.',
+    default: '/usr/libexec/plat/platlet-plugins/volume/exec/',
+    subject: 'pending',
+  },
+  'disable-attach-detach-reconcile-sync': {
+    type: 'bool',
+    help: 'Turn off the periodic sync of attached volumes. May let volumes and pods disagree.',
+    subject: 'pending',
+  },
+  'disable-force-detach-on-timeout': {
+    type: 'bool',
+    help: 'Do not detach a volume by force when unmounting takes too long. Recovery then needs the non-graceful node shutdown feature.',
+    subject: 'pending',
+  },
+  platconfig: {type: 'path', help: 'The file with connection settings: where the API server is, and who calls.'},
+  master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+  'terminated-pod-gc-threshold': {
+    type: 'int32',
+    help: 'How many pods may rest after they ended before the collector deletes some. 0 or less deletes none.',
+    default: '12500',
+    subject: 'pending',
+  },
+  ...featureGates,
+  ...clientNaming,
+  ...help,
+  ...verbosity,
+  ...logging,
+  ...metrics,
+});
+
+const seconds = {type: 'int32', subject: 'pending', range: {min: 0}} as const;
+const batchPeriod = {type: 'duration', subject: 'pending', range: {min: '0'}} as const;
+
+/** Batches, the lead, and volumes. */
+export const batching = flagSection('Batching, leader election, volumes', {
+  'endpoint-updates-batch-period': {...batchPeriod, help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.'},
+  'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
+  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for mirrored endpoint slices.'},
+  'max-endpoints-per-slice': {
+    type: 'int32',
+    help: 'Endpoints in a slice at most. From 1 to 1000.',
+    default: '100',
+    range: {min: 1, max: 1000},
+    subject: 'pending',
+  },
+  'mirroring-max-endpoints-per-subset': {
+    type: 'int32',
+    help: 'Endpoints in a mirrored slice at most. From 1 to 1000.',
+    default: '1000',
+    range: {min: 1, max: 1000},
+    subject: 'pending',
+  },
+  'leader-elect': {type: 'bool', help: 'Gain the lead before the controllers run, so that one of several managers acts.', default: 'true'},
+  'leader-elect-lease-duration': {
+    type: 'duration',
+    help: 'How long others wait, after they last saw the leader renew, before they take over.',
+    default: '15s',
+  },
+  'leader-elect-renew-deadline': {
+    type: 'duration',
+    help: 'Within which time the leader must renew before it stops leading. Below the lease duration.',
+    default: '10s',
+  },
+  'leader-elect-retry-period': {type: 'duration', help: 'The wait between attempts to gain or renew the lead.', default: '2s'},
+  'leader-elect-resource-lock': {
+    type: 'string',
+    help: 'The type of the lock object. Only "leases" is supported.',
+    default: 'leases',
+    oneOf: ['leases'],
+  },
+  'leader-elect-resource-name': {type: 'string', help: 'The name of the lock object.', default: 'plat-controller-manager'},
+  'leader-elect-resource-namespace': {type: 'string', help: 'The namespace of the lock object.', default: plat.systemNamespace},
+  'pv-recycler-increment-timeout-nfs': {...seconds, help: 'Seconds added for each Gi to the time an NFS scrubber pod may take.', default: '30'},
+  'pv-recycler-minimum-timeout-hostpath': {...seconds, help: 'Seconds a host-path recycler pod may take at least. For tests only.', default: '60'},
+  'pv-recycler-minimum-timeout-nfs': {...seconds, help: 'Seconds an NFS recycler pod may take at least.', default: '300'},
+  'pv-recycler-pod-template-filepath-hostpath': {type: 'path', help: 'The pod template for recycling host-path volumes. For tests only.', subject: 'pending'},
+  'pv-recycler-pod-template-filepath-nfs': {type: 'path', help: 'The pod template for recycling NFS volumes.', subject: 'pending'},
+  'pv-recycler-timeout-increment-hostpath': {
+    ...seconds,
+    help: 'Seconds added for each Gi to the time a host-path scrubber pod may take. For tests only.',
+    default: '30',
+  },
+  'attach-detach-reconcile-sync-period': {
+    type: 'duration',
+    help: 'The time between syncs of attached volumes. Must exceed one second.',
+    default: '1m0s',
+    subject: 'pending',
+  },
+});
+
+interface LeaderElectionOptions {
+  readonly leaderElect: boolean;
+  readonly leaderElectLeaseDuration: number;
+  readonly leaderElectRenewDeadline: number;
+  readonly leaderElectRetryPeriod: number;
+  readonly leaderElectResourceName: string;
+  readonly leaderElectResourceNamespace: string;
+}
+
+/** A lock needs a name, a namespace, and times in the right order. Nothing is asked when there is no election. */
+export const leaderElectionObjection = (options: LeaderElectionOptions): string | undefined => {
+  if (!options.leaderElect) return undefined;
+  const times = {
+    'lease-duration': options.leaderElectLeaseDuration,
+    'renew-deadline': options.leaderElectRenewDeadline,
+    'retry-period': options.leaderElectRetryPeriod,
+  };
+  for (const [name, ms] of Object.entries(times)) if (ms <= 0) return `--leader-elect-${name} must be greater than 0`;
+  if (!options.leaderElectResourceName) return '--leader-elect-resource-name must not be empty';
+  if (!options.leaderElectResourceNamespace) return '--leader-elect-resource-namespace must not be empty';
+  return leaseTimesObjection('leader-elect', {
+    leaseDuration: options.leaderElectLeaseDuration,
+    renewDeadline: options.leaderElectRenewDeadline,
+    retryPeriod: options.leaderElectRetryPeriod,
+  });
+};

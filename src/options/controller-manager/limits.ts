@@ -1,0 +1,96 @@
+import {naming} from '#src/api/naming.js';
+import {flagSection} from '#src/options/flag.js';
+
+const {protobufMediaType} = naming('plat');
+
+const workers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
+  ({
+    type: 'int32',
+    help: `${of} handled at once. More answers sooner and costs more CPU and network.`,
+    default: count,
+    range: {min: 1, ...limits},
+  }) as const;
+
+const pendingWorkers = <const D extends string>(count: D, of: string, limits: {readonly max?: number} = {}) =>
+  ({...workers(count, of, limits), subject: 'pending'}) as const;
+
+/** How many keys each controller works on at once. */
+export const concurrency = flagSection('Concurrency', {
+  'concurrent-cron-job-syncs': pendingWorkers('5', 'Cron jobs'),
+  'concurrent-daemonset-syncs': pendingWorkers('2', 'Daemon sets'),
+  'concurrent-deployment-syncs': pendingWorkers('5', 'Deployments'),
+  'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
+  'concurrent-endpoint-syncs': pendingWorkers('5', 'Endpoints'),
+  'concurrent-ephemeralvolume-syncs': pendingWorkers('5', 'Ephemeral volumes'),
+  'concurrent-gc-syncs': pendingWorkers('20', 'Objects to collect'),
+  'concurrent-horizontal-pod-autoscaler-syncs': pendingWorkers('5', 'Autoscalers'),
+  'concurrent-job-syncs': pendingWorkers('5', 'Jobs'),
+  'concurrent-namespace-syncs': workers('10', 'Namespaces'),
+  'concurrent-rc-syncs': pendingWorkers('5', 'Replication controllers'),
+  'concurrent-replicaset-syncs': pendingWorkers('5', 'Replica sets'),
+  'concurrent-resource-quota-syncs': pendingWorkers('5', 'Quotas'),
+  'concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose slices are kept, from 1 to 50,', {max: 50}),
+  'concurrent-service-syncs': pendingWorkers('1', 'Services'),
+  'concurrent-serviceaccount-token-syncs': pendingWorkers('5', 'Service account tokens'),
+  'concurrent-statefulset-syncs': pendingWorkers('5', 'Stateful sets'),
+  'concurrent-ttl-after-finished-syncs': pendingWorkers('5', 'Finished jobs'),
+  'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),
+  'mirroring-concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
+});
+
+const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, subject: 'pending'}) as const;
+const rate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}, subject: 'pending'}) as const;
+
+/** How fast, how often, and from when on. */
+export const rates = flagSection('Rates, periods and thresholds', {
+  'plat-api-qps': {type: 'float', help: 'Requests to the API server a second, for each client. Below 0 there is no limit.', default: '20'},
+  'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once.', default: '30'},
+  'plat-api-content-type': {
+    type: 'string',
+    help: 'The content type of requests to the API server.',
+    default: protobufMediaType,
+    subject: 'pending',
+  },
+  'min-resync-period': {
+    type: 'duration',
+    help: 'Caches hand out everything they hold anew after a random time between this and twice this.',
+    default: '12h0m0s',
+    range: {min: '0'},
+  },
+  'namespace-sync-period': {type: 'duration', help: 'How often namespaces are looked at anew.', default: '5m0s', range: {above: '0'}},
+  'resource-quota-sync-period': period('5m0s', 'How often the use of quotas is counted anew.'),
+  'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),
+  'route-reconciliation-period': period('10s', 'How often the cloud\'s routes for nodes are looked at anew.'),
+  'node-monitor-period': period('5s', 'How often the status of nodes is looked at.'),
+  'node-monitor-grace-period': period(
+    '50s',
+    'How long a running node may stay silent before it is marked unhealthy. A multiple of the node agent\'s status update frequency, and more than the HTTP/2 ping timeout and read idle timeout together.',
+  ),
+  'node-startup-grace-period': period('1m0s', 'The same for a node that is starting.'),
+  'node-eviction-rate': rate('0.1', 'Nodes a second whose pods are deleted on failure while the zone is healthy.'),
+  'secondary-node-eviction-rate': rate('0.01', 'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.'),
+  'large-cluster-size-threshold': {
+    type: 'int32',
+    help: 'The number of nodes from which the cluster, or each zone, counts as large.',
+    default: '50',
+    range: {min: 0},
+    subject: 'pending',
+  },
+  'unhealthy-zone-threshold': {
+    type: 'float',
+    help: 'The part of nodes that must not be ready, three at least, for a zone to be unhealthy.',
+    default: '0.55',
+    range: {min: 0, max: 1},
+    subject: 'pending',
+  },
+});
+
+const window = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {min: '0'}, subject: 'pending'}) as const;
+
+export const autoscaler = flagSection('Horizontal autoscaler', {
+  'horizontal-pod-autoscaler-cpu-initialization-period': window('5m0s', 'The time after a pod\'s start when its CPU samples may be skipped.'),
+  'horizontal-pod-autoscaler-downscale-stabilization': window('5m0s', 'How far to look back: no scaling below what was recommended in this time.'),
+  'horizontal-pod-autoscaler-initial-readiness-delay': window('30s', 'The time after a pod\'s start when changes of readiness count as its first.'),
+  'horizontal-pod-autoscaler-sync-period': period('15s', 'How often the number of pods is looked at.'),
+  'horizontal-pod-autoscaler-tolerance': rate('0.1', 'How far the ratio of desired to actual must be from 1.0 before anything is scaled.'),
+});

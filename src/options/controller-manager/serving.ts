@@ -1,0 +1,45 @@
+import {flagSection} from '#src/options/flag.js';
+import {http2Streams, listening, profiling, requestHeader, sniCertificates, tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
+
+/** The manager's own port, and who may use it. */
+export const serving = flagSection('Authentication', {
+  'authentication-kubeconfig': {
+    type: 'path',
+    help: 'Connection settings with the right to create token reviews. Without them token requests are anonymous and no client CA is looked up.',
+  },
+  'authorization-kubeconfig': {
+    type: 'path',
+    help: 'Connection settings with the right to create subject access reviews. Without them every request that authorization does not skip is forbidden.',
+  },
+  'authentication-skip-lookup': {
+    type: 'bool',
+    help: 'Do not look up missing authentication configuration with --authentication-kubeconfig.',
+  },
+  'authentication-tolerate-lookup-failure': {
+    type: 'bool',
+    help: 'Go on when that look-up fails; all requests may then be anonymous.',
+  },
+  'authentication-token-webhook-cache-ttl': {type: 'duration', help: 'How long answers about tokens are kept.', default: '10s', range: {min: '0'}},
+  'authorization-always-allow-paths': {
+    type: 'strings',
+    help: 'Paths that are allowed without asking the API server.',
+    default: '/healthz,/readyz,/livez',
+  },
+  'authorization-webhook-cache-authorized-ttl': {type: 'duration', help: 'How long an answer that allows is kept.', default: '10s', range: {min: '0'}},
+  'authorization-webhook-cache-unauthorized-ttl': {type: 'duration', help: 'How long an answer that does not is kept.', default: '10s', range: {min: '0'}},
+  'client-ca-file': {type: 'path', help: 'Authorities whose client certificates identify a caller by common name.'},
+  ...requestHeader({user: 'x-remote-user', group: 'x-remote-group', extra: 'x-remote-extra-'}),
+  'bind-address': {
+    type: 'ip',
+    help: 'The address of the secure port. Blank or an unspecified address (0.0.0.0 or ::) means all interfaces and address families.',
+    default: '0.0.0.0',
+  },
+  'secure-port': {type: 'port', help: 'The HTTPS port, with authentication and authorization. 0 serves no HTTPS at all.', default: '10257'},
+  'cert-dir': {type: 'path', help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.'},
+  ...tlsFiles,
+  ...sniCertificates,
+  ...tlsLimits,
+  ...listening,
+  ...http2Streams,
+  ...profiling,
+});

@@ -1,0 +1,92 @@
+import {gateTable} from './gate-table.js';
+import type {GateName, GateRow, GateStage, GateState} from './gate-table.js';
+import {OptionError} from './option-error.js';
+import type {Versions} from './versions.js';
+
+/** Which features are on in one process. */
+export interface FeatureGates {
+  enabled(gate: GateName): boolean;
+  /** Every gate known at the emulated release, in order of names. */
+  list(): readonly {readonly name: GateName; readonly stage: GateStage; readonly enabled: boolean}[];
+}
+
+const rows: Readonly<Record<string, GateRow>> = gateTable;
+const coreComponent = 'plat';
+const wholeStages = {AllAlpha: 'alpha', AllBeta: 'beta'} as const;
+
+const isWholeStage = (name: string): name is keyof typeof wholeStages => name in wholeStages;
+
+const readSwitch = (name: string, text: string): boolean => {
+  if (/^(?:1|t|true)$/i.test(text)) return true;
+  if (/^(?:0|f|false)$/i.test(text)) return false;
+  throw new OptionError(`invalid value for --feature-gates: ${name}=${text} must be true or false`);
+};
+
+const bareName = (key: string): string => {
+  const colon = key.indexOf(':');
+  if (colon < 0) return key;
+  const component = key.slice(0, colon).trim();
+  if (component !== coreComponent) throw new OptionError(`invalid value for --feature-gates: component not registered: ${component}`);
+  return key.slice(colon + 1).trim();
+};
+
+interface Choice {
+  readonly name: GateName;
+  readonly on: boolean;
+  readonly state: GateState;
+}
+
+const readChoice = (key: string, text: string, {emulated}: Versions): Choice => {
+  const name = bareName(key);
+  if (!Object.hasOwn(rows, name)) throw new OptionError(`invalid value for --feature-gates: unrecognized feature gate: ${name}`);
+  const on = readSwitch(name, text);
+  const state = rows[name]!.at[emulated];
+  if (!state) throw new OptionError(`invalid value for --feature-gates: cannot set feature gate ${name}: it does not exist at emulated version ${emulated}`);
+  if (state.locked && on !== state.default)
+    throw new OptionError(`invalid value for --feature-gates: cannot set feature gate ${name} to ${on}, feature is locked to ${state.default}`);
+  return {name: name as GateName, on, state};
+};
+
+const warningFor = ({name, on, state}: Choice): string | undefined => {
+  if (state.stage === 'stable') return `Setting GA feature gate ${name}=${on}. It will be removed in a future release.`;
+  if (state.stage === 'deprecated') return `Setting deprecated feature gate ${name}=${on}. It will be removed in a future release.`;
+  return undefined;
+};
+
+/**
+ * Reads the pairs of `--feature-gates` as of the emulated release. A gate set by its own name wins over `AllAlpha` and `AllBeta`;
+ * among several values for one gate the last counts. An unknown gate, one that is younger than the release, and a locked one set the
+ * other way are refused.
+ */
+export const readGates = (
+  pairs: ReadonlyMap<string, string>,
+  versions: Versions,
+): {readonly gates: FeatureGates; readonly warnings: readonly string[]} => {
+  const choices = new Map<GateName, Choice>();
+  for (const [key, text] of pairs) {
+    const choice = readChoice(key, text, versions);
+    choices.set(choice.name, choice);
+  }
+
+  const {emulated} = versions;
+  const enabled = (name: GateName): boolean => {
+    const own = choices.get(name);
+    if (own) return own.on;
+    const state = rows[name]!.at[emulated];
+    if (!state) return false;
+    const whole = isWholeStage(name) ? undefined : wholeChoice(state.stage);
+    return whole?.on ?? state.default;
+  };
+  const wholeChoice = (stage: GateStage): Choice | undefined =>
+    stage === 'alpha' ? choices.get('AllAlpha') : stage === 'beta' ? choices.get('AllBeta') : undefined;
+
+  const gates: FeatureGates = {
+    enabled,
+    list: () =>
+      (Object.keys(rows) as GateName[])
+        .filter(name => rows[name]!.at[emulated])
+        .sort()
+        .map(name => ({name, stage: rows[name]!.at[emulated]!.stage, enabled: enabled(name)})),
+  };
+  return {gates, warnings: [...choices.values()].map(warningFor).filter(line => line !== undefined)};
+};

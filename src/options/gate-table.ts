@@ -1,0 +1,219 @@
+import type {EmulatedVersion} from './versions.js';
+
+export type GateStage = 'alpha' | 'beta' | 'stable' | 'deprecated';
+
+/** How a gate stands at one release; absent before the release that brought it. */
+export interface GateState {
+  readonly stage: GateStage;
+  readonly default: boolean;
+  readonly locked?: true;
+}
+
+export interface GateRow {
+  /** At 1.32, 1.33, 1.34 and 1.35. */
+  readonly at: Readonly<Record<EmulatedVersion, GateState | undefined>>;
+  /** Why no code asks for the gate; without one, some does. */
+  readonly reason?: string;
+}
+
+type Cells = readonly [GateState | undefined, GateState | undefined, GateState | undefined, GateState | undefined];
+
+const absent = undefined;
+const alpha: GateState = {stage: 'alpha', default: false};
+const beta: GateState = {stage: 'beta', default: false};
+const betaOn: GateState = {stage: 'beta', default: true};
+const locked: GateState = {stage: 'stable', default: true, locked: true};
+const deprecated: GateState = {stage: 'deprecated', default: false};
+
+const rowsOf = <K extends string>(cells: Readonly<Record<K, Cells>>, rest: {readonly reason?: string}): Readonly<Record<K, GateRow>> =>
+  Object.fromEntries(
+    Object.entries<Cells>(cells).map(([name, [at32, at33, at34, at35]]) => [name, {at: {'1.32': at32, '1.33': at33, '1.34': at34, '1.35': at35}, ...rest}]),
+  ) as unknown as Readonly<Record<K, GateRow>>;
+
+const asked = <const K extends string>(cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {});
+const idle = <const K extends string>(reason: string, cells: Readonly<Record<K, Cells>>) => rowsOf(cells, {reason});
+
+/**
+ * Every feature gate: its stage and default at each release that can be emulated, and, where no code asks for it, the reason.
+ * The history is the original's; names that held the maker's name are neutral.
+ */
+export const gateTable = {
+  ...asked({
+    AllAlpha: [alpha, alpha, alpha, alpha],
+    AllBeta: [beta, beta, beta, beta],
+    APIServerIdentity: [betaOn, betaOn, betaOn, betaOn],
+    ClusterTrustBundle: [alpha, beta, beta, beta],
+    CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
+    DRADeviceTaints: [absent, alpha, alpha, alpha],
+    ExternalServiceAccountTokenSigner: [alpha, alpha, betaOn, betaOn],
+    LoggingAlphaOptions: [alpha, alpha, alpha, alpha],
+    PodCertificateRequest: [absent, absent, alpha, beta],
+    QOSReserved: [alpha, alpha, alpha, alpha],
+    RemoteRequestHeaderUID: [alpha, betaOn, betaOn, betaOn],
+    RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
+    SELinuxChangePolicy: [alpha, betaOn, betaOn, betaOn],
+    StorageVersionAPI: [alpha, alpha, alpha, alpha],
+    StorageVersionMigrator: [alpha, alpha, alpha, beta],
+    StructuredAuthenticationConfiguration: [betaOn, betaOn, locked, locked],
+    StructuredAuthorizationConfiguration: [locked, locked, locked, locked],
+    UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
+  }),
+  ...idle('the certificate admission and signers of this build do not ask for it yet', {
+    AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
+    AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
+  }),
+  ...idle('the part of the API server it governs is not built yet', {
+    AllowParsingUserUIDFromCertAuth: [absent, betaOn, betaOn, betaOn],
+    AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
+    APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
+    AuthorizePodWebsocketUpgradeCreatePermission: [absent, absent, absent, betaOn],
+    CBORServingAndStorage: [alpha, alpha, alpha, alpha],
+    ComponentFlagz: [alpha, alpha, alpha, alpha],
+    ComponentStatusz: [alpha, alpha, alpha, alpha],
+    ConstrainedImpersonation: [absent, absent, absent, alpha],
+    CoordinatedLeaderElection: [alpha, beta, beta, beta],
+    CRDObservedGenerationTracking: [absent, absent, absent, beta],
+    DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
+    ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
+    MutatingAdmissionPolicy: [alpha, alpha, beta, beta],
+    OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
+    PortForwardWebsockets: [betaOn, betaOn, betaOn, betaOn],
+    RelaxedServiceNameValidation: [absent, absent, alpha, alpha],
+    ServiceAccountNodeAudienceRestriction: [beta, betaOn, betaOn, betaOn],
+    SizeBasedListCostEstimate: [absent, absent, betaOn, betaOn],
+    StorageVersionHash: [betaOn, betaOn, betaOn, betaOn],
+    StrictIPCIDRValidation: [absent, alpha, alpha, alpha],
+    StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
+    StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
+    TokenRequestServiceAccountUIDValidation: [absent, absent, betaOn, betaOn],
+    TranslateStreamCloseWebsocketRequests: [betaOn, betaOn, betaOn, betaOn],
+    UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
+    WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
+    WatchList: [betaOn, beta, betaOn, betaOn],
+  }),
+  ...idle('the clients do not ask for it yet', {
+    ClientsAllowCBOR: [alpha, alpha, alpha, alpha],
+    ClientsPreferCBOR: [alpha, alpha, alpha, alpha],
+    WatchListClient: [beta, beta, beta, betaOn],
+  }),
+  ...idle('the subject comes with workloads: pods, what admits them and the controllers that make them', {
+    ClusterTrustBundleProjection: [alpha, beta, beta, beta],
+    ContainerRestartRules: [absent, absent, alpha, betaOn],
+    ContainerStopSignals: [absent, alpha, alpha, alpha],
+    DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
+    EnvFiles: [absent, absent, alpha, betaOn],
+    HostnameOverride: [absent, absent, alpha, betaOn],
+    HPAConfigurableTolerance: [absent, alpha, alpha, betaOn],
+    HPAScaleToZero: [alpha, alpha, alpha, alpha],
+    ImageVolume: [alpha, beta, beta, betaOn],
+    InPlacePodLevelResourcesVerticalScaling: [absent, absent, absent, alpha],
+    MaxUnavailableStatefulSet: [alpha, alpha, alpha, betaOn],
+    MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
+    MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
+    NodeDeclaredFeatures: [absent, absent, absent, alpha],
+    PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
+    PodLevelResources: [alpha, alpha, betaOn, betaOn],
+    PodLogsQuerySplitStreams: [alpha, alpha, alpha, alpha],
+    PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
+    PodTopologyLabelsAdmission: [absent, alpha, alpha, betaOn],
+    PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
+    ProcMountType: [beta, betaOn, betaOn, betaOn],
+    ResourceHealthStatus: [alpha, alpha, alpha, alpha],
+    RestartAllContainersOnContainerExits: [absent, absent, absent, alpha],
+    StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],
+    TaintTolerationComparisonOperators: [absent, absent, absent, alpha],
+    UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
+    UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
+  }),
+  ...idle('the subject comes with the scheduler', {
+    ClearingNominatedNodeNameAfterBinding: [absent, absent, alpha, betaOn],
+    GangScheduling: [absent, absent, absent, alpha],
+    GenericWorkload: [absent, absent, absent, alpha],
+    MatchLabelKeysInPodTopologySpread: [betaOn, betaOn, betaOn, betaOn],
+    MatchLabelKeysInPodTopologySpreadSelectorMerge: [absent, absent, betaOn, betaOn],
+    NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
+    OpportunisticBatching: [absent, absent, absent, betaOn],
+    SchedulerAsyncAPICalls: [absent, absent, betaOn, betaOn],
+    SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
+    SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
+    StorageCapacityScoring: [absent, alpha, alpha, alpha],
+    VolumeLimitScaling: [absent, absent, absent, alpha],
+  }),
+  ...idle('the subject comes with dynamic resource allocation', {
+    DRAAdminAccess: [alpha, alpha, betaOn, betaOn],
+    DRAConsumableCapacity: [absent, absent, alpha, alpha],
+    DRADeviceBindingConditions: [absent, absent, alpha, alpha],
+    DRADeviceTaintRules: [absent, absent, absent, alpha],
+    DRAExtendedResource: [absent, absent, alpha, alpha],
+    DRAPartitionableDevices: [absent, alpha, alpha, alpha],
+    DRAPrioritizedList: [absent, alpha, betaOn, betaOn],
+    DRAResourceClaimDeviceStatus: [alpha, betaOn, betaOn, betaOn],
+    DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
+  }),
+  ...idle('the subject comes with the storage controllers', {
+    CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
+    CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
+    CSIVolumeHealth: [alpha, alpha, alpha, alpha],
+    MutableCSINodeAllocatableCount: [absent, alpha, beta, betaOn],
+    MutablePVNodeAffinity: [absent, absent, absent, alpha],
+    SELinuxMount: [alpha, beta, beta, beta],
+    SELinuxMountReadWriteOncePod: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('the subject comes with the cloud controllers', {
+    CloudControllerManagerWatchBasedRoutesReconciliation: [absent, absent, absent, alpha],
+    CloudControllerManagerWebhook: [alpha, alpha, alpha, alpha],
+  }),
+  ...idle('the subject comes with the node agent', {
+    ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
+    CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
+    CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
+    DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
+    EventedPLEG: [alpha, alpha, alpha, alpha],
+    GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
+    GracefulNodeShutdownBasedOnPodPriority: [betaOn, betaOn, betaOn, betaOn],
+    InPlacePodVerticalScalingExclusiveCPUs: [alpha, alpha, alpha, alpha],
+    InPlacePodVerticalScalingExclusiveMemory: [absent, absent, alpha, alpha],
+    LocalStorageCapacityIsolationFSQuotaMonitoring: [beta, beta, beta, beta],
+    MemoryQoS: [alpha, alpha, alpha, alpha],
+    NodeLogQuery: [beta, beta, beta, beta],
+    PlatletCrashLoopBackOffMax: [alpha, alpha, alpha, betaOn],
+    PlatletEnsureSecretPulledImages: [absent, alpha, alpha, betaOn],
+    PlatletFineGrainedAuthz: [alpha, betaOn, betaOn, betaOn],
+    PlatletInUserNamespace: [alpha, alpha, alpha, alpha],
+    PlatletPodResourcesDynamicResources: [alpha, alpha, betaOn, betaOn],
+    PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
+    PlatletPSI: [absent, alpha, betaOn, betaOn],
+    PlatletSeparateDiskGC: [betaOn, betaOn, betaOn, betaOn],
+    PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
+    PodAndContainerStatsFromCRI: [alpha, alpha, alpha, alpha],
+    ReduceDefaultCrashLoopBackOffDecay: [absent, alpha, alpha, alpha],
+    ReloadPlatletServerCertificateFile: [betaOn, betaOn, betaOn, betaOn],
+    RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
+    TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('the node agent runs on one operating system only', {
+    AltOSCPUAndMemoryAffinity: [alpha, alpha, alpha, alpha],
+    AltOSGracefulNodeShutdown: [alpha, alpha, betaOn, betaOn],
+  }),
+  ...idle('there is no plugin of such a vendor to leave out', {
+    InTreePluginVendorUnregister: [alpha, alpha, alpha, alpha],
+  }),
+  ...idle('requests have no threads of their own in this runtime', {
+    APIServingWithRoutine: [alpha, alpha, alpha, alpha],
+    ConcurrentWatchObjectDecode: [beta, beta, beta, beta],
+  }),
+  ...idle('log lines always carry their context, and no logging option is beta', {
+    ContextualLogging: [betaOn, betaOn, betaOn, betaOn],
+    LoggingBetaOptions: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('validation exists once here; there is no second form to compare it with or to take over', {
+    DeclarativeValidation: [absent, betaOn, betaOn, betaOn],
+    DeclarativeValidationTakeover: [absent, beta, beta, beta],
+  }),
+  ...idle('caches always hand out events in the order of the watch', {
+    InOrderInformers: [absent, betaOn, betaOn, betaOn],
+    InOrderInformersBatchProcess: [absent, absent, absent, betaOn],
+  }),
+} as const;
+
+export type GateName = keyof typeof gateTable;

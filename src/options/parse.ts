@@ -1,0 +1,94 @@
+import {readGates} from './feature-gates.js';
+import type {FeatureGates} from './feature-gates.js';
+import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
+import {cutWords} from './grammar.js';
+import {OptionError} from './option-error.js';
+import {settle} from './schema.js';
+import {flagTypes} from './types.js';
+import type {VersionRequest} from './types.js';
+import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
+import type {Versions} from './versions.js';
+
+/** A command line, read. Nothing has been printed or done yet. */
+export interface Parsed<R> {
+  readonly options: OptionsOf<R>;
+  /** The flags written on the command line, by their canonical names without dashes. */
+  readonly set: ReadonlySet<string>;
+  readonly args: readonly string[];
+  /** One line each, to be logged at start. */
+  readonly warnings: readonly string[];
+  readonly gates: FeatureGates;
+  readonly versions: Versions;
+  readonly help: boolean;
+  readonly version: VersionRequest;
+}
+
+const readValues = (table: FlagTable, assignments: ReturnType<typeof cutWords>['assignments']): Map<string, unknown> => {
+  const values = new Map<string, unknown>();
+  for (const {flag, text} of assignments) {
+    const type = flagTypes[table.rows[flag]!.type];
+    try {
+      values.set(flag, type.read(text, values.get(flag) as never));
+    } catch (cause) {
+      throw new OptionError(`invalid argument ${JSON.stringify(text)} for --${flag}: ${(cause as Error).message}`, {cause});
+    }
+  }
+  return values;
+};
+
+/** Whether a value says something: `--flag=` and `--switch=false` give a flag without giving it anything. */
+const says = (value: unknown): boolean => {
+  if (typeof value === 'string') return value !== '';
+  if (Array.isArray(value)) return value.length > 0;
+  if (value instanceof Map) return value.size > 0;
+  return value !== false;
+};
+
+const checkPartners = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
+  for (const flag of values.keys()) {
+    if (!given.has(flag)) continue;
+    const row: FlagRow = table.rows[flag]!;
+    const rival = row.excludes?.find(other => given.has(other));
+    if (rival) throw new OptionError(`--${flag} and --${rival} are mutually exclusive`);
+    const missing = row.requires?.find(other => !given.has(other));
+    if (missing) throw new OptionError(`--${flag} requires --${missing}`);
+    if (row.gate && !given.gates.enabled(row.gate)) throw new OptionError(`--${flag} requires the feature gate ${row.gate}, which is off`);
+  }
+};
+
+const warningsFor = (table: FlagTable, set: Iterable<string>): string[] => {
+  const warnings: string[] = [];
+  for (const flag of set) {
+    const row: FlagRow = table.rows[flag]!;
+    if (row.deprecated) warnings.push(`Flag --${flag} has been deprecated, ${row.deprecated}`);
+    if (row.subject === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
+  }
+  return warnings;
+};
+
+/**
+ * Reads a command line against a program's table. Pure: prints nothing and touches nothing. Throws an `OptionError` for whatever
+ * cannot be used; when help or the version is asked for, no rule between flags is applied.
+ */
+export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
+  const {assignments, args} = cutWords(table as never, argv);
+  const values = readValues(table as never, assignments);
+  const options = settle(table.rows as FlagTable['rows'], values) as OptionsOf<R>;
+  const help = values.get('help') === true;
+  const version = (values.get('version') ?? 'none') as VersionRequest;
+  const versions = readVersions((values.get('emulated-version') ?? []) as readonly string[], (values.get('min-compatibility-version') ?? []) as readonly string[]);
+  const {gates, warnings} = readGates((values.get('feature-gates') ?? new Map()) as ReadonlyMap<string, string>, versions);
+
+  if (!help) {
+    if (version.startsWith('v')) checkReportedVersion(version);
+    const stray = table.positional ? undefined : args.find(Boolean);
+    if (stray !== undefined) throw new OptionError(`${table.program} does not take any arguments, got ${JSON.stringify(stray)}`);
+    const given: Given = {has: flag => values.has(flag) && says(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
+    checkPartners(table as never, values, given);
+    for (const rule of table.rules) {
+      const objection = rule(options, given);
+      if (objection) throw new OptionError(objection);
+    }
+  }
+  return {options, set: new Set(values.keys()), args, warnings: [...warningsFor(table as never, values.keys()), ...warnings], gates, versions, help, version};
+};

@@ -1,0 +1,33 @@
+import {isIP} from 'node:net';
+import type {Given} from './flag.js';
+
+/** A pair of files of which neither is of use alone. */
+export const bothOrNeither =
+  (first: string, second: string) =>
+  (_: unknown, given: Given): string | undefined => {
+    if (given.has(first) === given.has(second)) return undefined;
+    const [present, missing] = given.has(first) ? [first, second] : [second, first];
+    return `--${present} requires --${missing}`;
+  };
+
+/** At most two ranges, and two only of different families. */
+export const dualStackObjection = (flag: string, cidrs: readonly string[]): string | undefined => {
+  if (cidrs.length > 2) return `--${flag} must not hold more than two ranges`;
+  const [first, second] = cidrs.map(cidr => isIP(cidr.split('/')[0]!));
+  return second !== undefined && first === second ? `--${flag} must hold ranges of different IP families` : undefined;
+};
+
+interface LeaseTimes {
+  readonly leaseDuration: number;
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+}
+
+const jitter = 1.2;
+
+/** The order lease times must have: lease duration > renew deadline > 1.2 × retry period > 0. */
+export const leaseTimesObjection = (prefix: string, {leaseDuration, renewDeadline, retryPeriod}: LeaseTimes): string | undefined => {
+  if (leaseDuration <= renewDeadline) return `--${prefix}-lease-duration must be greater than --${prefix}-renew-deadline`;
+  if (renewDeadline <= jitter * retryPeriod) return `--${prefix}-renew-deadline must be greater than ${jitter} times --${prefix}-retry-period`;
+  return undefined;
+};

@@ -1,0 +1,90 @@
+/** Rows every program has. */
+export const help = {
+  help: {type: 'bool', help: 'Print this help and exit.', shorthand: 'h'},
+  version: {
+    type: 'version',
+    help: '--version and --version=raw print version information and exit; --version=vX.Y.Z... sets the version that is reported.',
+  },
+} as const;
+
+const modulePattern = /^[^=,]+=\d+$/;
+
+export const verbosity = {
+  v: {type: 'int', help: 'How much the log tells; higher is more.', shorthand: 'v', range: {min: 0}},
+  vmodule: {
+    type: 'strings',
+    help: 'Verbosity for single files, as pattern=N,... (text format only).',
+    check: (items: readonly string[]) => {
+      const bad = items.find(item => item !== '' && !modulePattern.test(item));
+      return bad === undefined ? undefined : `"${bad}" must be formatted as pattern=N`;
+    },
+  },
+} as const;
+
+export const logging = {
+  'logging-format': {type: 'string', help: 'The form of log lines. Only "text" is permitted.', default: 'text', oneOf: ['text']},
+  'log-flush-frequency': {type: 'duration', help: 'The longest time between flushes of the log.', default: '5s', range: {min: '0'}},
+  'log-text-info-buffer-size': {
+    type: 'quantity',
+    help: '[alpha] With split streams, how much info output is held back to write less often. 0 holds nothing back. Needs the gate LoggingAlphaOptions.',
+    default: '0',
+    gate: 'LoggingAlphaOptions',
+  },
+  'log-text-split-stream': {
+    type: 'bool',
+    help: '[alpha] Write errors to standard error and everything else to standard output. Needs the gate LoggingAlphaOptions.',
+    gate: 'LoggingAlphaOptions',
+  },
+} as const;
+
+const metricLabel = /^[^,\s]+,[^,\s]+$/;
+
+export const metrics = {
+  'allow-metric-labels': {
+    type: 'map',
+    help: 'Values a label of a metric may have, as <MetricName>,<LabelName>=<value>,<value>...; every other value is counted as "unexpected".',
+    shownDefault: '[]',
+    subject: 'pending',
+    check: (labels: ReadonlyMap<string, string>) => {
+      const bad = [...labels.keys()].find(key => !metricLabel.test(key));
+      return bad === undefined ? undefined : `"${bad}" must be formatted as <MetricName>,<LabelName>`;
+    },
+  },
+  'allow-metric-labels-manifest': {
+    type: 'path',
+    help: 'A file with such an allow-list. What --allow-metric-labels says wins over it.',
+    subject: 'pending',
+  },
+  'disabled-metrics': {
+    type: 'strings',
+    help: 'Full names of metrics that are not collected. Wins over showing hidden metrics.',
+    subject: 'pending',
+  },
+  'show-hidden-metrics-for-version': {
+    type: 'string',
+    help: 'The previous minor release, as <major>.<minor>, whose hidden metrics are shown. Any other release is refused.',
+    subject: 'pending',
+    oneOf: ['', '1.34'],
+  },
+} as const;
+
+export const featureGates = {
+  'feature-gates': {
+    type: 'componentMap',
+    help: 'Feature gates to turn on or off, as component:Gate=true|false pairs, comma separated. The component may be left out and is then plat. Repeatable.',
+  },
+} as const;
+
+/** Which release a program behaves as. */
+export const emulation = {
+  'emulated-version': {
+    type: 'strings',
+    help: 'The release to behave as, as component=major.minor; the component may be left out and is then plat. From 1.32 to 1.35.',
+    shownDefault: 'plat=1.35',
+  },
+  'min-compatibility-version': {
+    type: 'strings',
+    help: 'The lowest version of control-plane components to stay compatible with, as component=major.minor. From 1.32 to 1.35; must not exceed the emulated version.',
+    shownDefault: 'plat=1.34',
+  },
+} as const;

@@ -1,0 +1,200 @@
+import {isIP} from 'node:net';
+import {parseDuration} from '#src/api/duration.js';
+import {commaSeparated, isCidr, parseQuantity, parseTaint} from './texts.js';
+import type {Taint} from './texts.js';
+
+/** A serving pair for given host names (`cert,key:pattern,pattern`). Without patterns the certificate's own names count. */
+export interface SniPair {
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly patterns: readonly string[];
+}
+
+/** What `--version` asks for: nothing, one line, the whole record, or to report this version and go on. */
+export type VersionRequest = 'none' | 'line' | 'raw' | `v${string}`;
+
+/** What each type of flag yields. Maps keep the order in which they were given. */
+export interface FlagValues {
+  bool: boolean;
+  int: number;
+  int32: number;
+  port: number;
+  float: number;
+  /** Ms. */
+  duration: number;
+  /** Bytes, or whatever the unit counts. */
+  quantity: number;
+  string: string;
+  path: string;
+  ip: string;
+  url: string;
+  /** Comma separated and repeatable. */
+  strings: readonly string[];
+  ips: readonly string[];
+  cidr: string;
+  /** One or more ranges in one text, comma separated. */
+  cidrs: readonly string[];
+  /** Repeatable, taken as it stands. */
+  each: readonly string[];
+  map: ReadonlyMap<string, string>;
+  /** `key` alone stands for an empty value. */
+  switches: ReadonlyMap<string, string>;
+  /** `name<quantity` thresholds. */
+  thresholds: ReadonlyMap<string, string>;
+  /** `component:key=value`; the component may be left out. Keys of a component keep their order. */
+  componentMap: ReadonlyMap<string, string>;
+  multimap: ReadonlyMap<string, readonly string[]>;
+  portRange: {readonly from: number; readonly to: number};
+  taints: readonly Taint[];
+  sniPairs: readonly SniPair[];
+  version: VersionRequest;
+}
+
+export type FlagType = keyof FlagValues;
+
+interface TypeOf<V> {
+  /** The type as help names it; empty for a switch. */
+  readonly label: string;
+  readonly zero: V;
+  /** The value that stands for the flag written alone. */
+  readonly alone?: string;
+  /** Reads one text. `before` is what earlier occurrences of the same flag gave. Throws an `Error` that says what is wrong. */
+  read(text: string, before?: V): V;
+}
+
+const wrong = (message: string): never => {
+  throw new Error(message);
+};
+
+const readBool = (text: string): boolean =>
+  /^(?:1|t|T|true|TRUE|True)$/.test(text) ? true : /^(?:0|f|F|false|FALSE|False)$/.test(text) ? false : wrong('must be true or false');
+
+const readInt = (text: string, bits: 32 | 53): number => {
+  const [, sign, digits = ''] = /^([+-]?)(0[xX][\da-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9]\d*)$/.exec(text) ?? wrong('must be a whole number');
+  const size = Number(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits);
+  const limit = bits === 32 ? 2 ** 31 : Number.MAX_SAFE_INTEGER;
+  const value = sign === '-' ? -size : size;
+  return value > (bits === 32 ? limit - 1 : limit) || value < -limit ? wrong('value out of range') : value + 0;
+};
+
+const readFloat = (text: string): number =>
+  /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : wrong('must be a number');
+
+const readPort = (text: string): number => {
+  const port = readInt(text, 53);
+  return port >= 0 && port <= 65_535 ? port : wrong('must be between 0 and 65535, inclusive');
+};
+
+const text = (label = 'string'): TypeOf<string> => ({label, zero: '', read: value => value});
+
+const checked = (label: string, isGood: (value: string) => boolean, complaint: string): TypeOf<string> => ({
+  label,
+  zero: '',
+  read: value => (value === '' || isGood(value) ? value : wrong(complaint)),
+});
+
+const list = (label: string, isGood: (item: string) => boolean = () => true, complaint = ''): TypeOf<readonly string[]> => ({
+  label,
+  zero: [],
+  read: (value, before = []) => [...before, ...commaSeparated(value).map(item => (isGood(item) ? item : wrong(`"${item}" ${complaint}`)))],
+});
+
+/** Pairs in one text, comma separated, each with a `separator`; a text with a single pair may hold commas in its value. */
+const pairs = (label: string, separator = '='): TypeOf<ReadonlyMap<string, string>> => ({
+  label,
+  zero: new Map(),
+  read(value, before) {
+    const items = value.split(separator).length === 2 ? [value.replace(/^"|"$/g, '')] : commaSeparated(value);
+    const split = (item: string): [string, string] => {
+      const at = item.indexOf(separator);
+      return at > 0 ? [item.slice(0, at).trim(), item.slice(at + 1).trim()] : wrong(`"${item}" must be formatted as key${separator}value`);
+    };
+    return new Map([...(before ?? []), ...items.map(split)]);
+  },
+});
+
+const switches: TypeOf<ReadonlyMap<string, string>> = {
+  label: 'mapStringString',
+  zero: new Map(),
+  read: (value, before) =>
+    new Map([
+      ...(before ?? []),
+      ...commaSeparated(value).map((item): [string, string] => {
+        const [key = '', ...rest] = item.split('=');
+        return key.trim() ? [key.trim(), rest.join('=').trim()] : wrong('a key must not be empty');
+      }),
+    ]),
+};
+
+const multimap: TypeOf<ReadonlyMap<string, readonly string[]>> = {
+  label: 'colonSeparatedMultimapStringString',
+  zero: new Map(),
+  read(value, before) {
+    const all = new Map(before);
+    for (const item of value.split(',').filter(Boolean)) {
+      const [key = '', ...rest] = item.split(':');
+      if (rest.length === 0) wrong(`"${item}" must be formatted as name:value`);
+      all.set(key.trim(), [...(all.get(key.trim()) ?? []), rest.join(':').trim()]);
+    }
+    return all;
+  },
+};
+
+const sniPairs: TypeOf<readonly SniPair[]> = {
+  label: 'namedCertKey',
+  zero: [],
+  read(value, before = []) {
+    const [files = '', ...rest] = value.split(':');
+    const [certFile = '', keyFile = '', ...more] = files.split(',').map(file => file.trim());
+    if (!certFile || !keyFile || more.length > 0) wrong('expected a certificate and a key file separated by a comma');
+    const patterns = rest.join(':').split(',').map(pattern => pattern.trim()).filter(Boolean);
+    return [...before, {certFile, keyFile, patterns}];
+  },
+};
+
+const portRange: TypeOf<FlagValues['portRange']> = {
+  label: 'portRange',
+  zero: {from: 0, to: 0},
+  read(value) {
+    const [, from, sign, to] = /^(\d+)(?:([-+])(\d+))?$/.exec(value.trim()) ?? wrong('must be a range of ports such as 30000-32767');
+    const first = readPort(from!);
+    const last = to === undefined ? first : sign === '+' ? first + readPort(to) : readPort(to);
+    return last < first || last > 65_535 ? wrong('must be a range of ports such as 30000-32767') : {from: first, to: last};
+  },
+};
+
+const version: TypeOf<VersionRequest> = {
+  label: 'version[=true]',
+  zero: 'none',
+  alone: 'true',
+  read: value => (value === 'raw' ? 'raw' : value.startsWith('v') ? (value as VersionRequest) : readBool(value) ? 'line' : 'none'),
+};
+
+/** Every type a flag can have. */
+export const flagTypes: {readonly [T in FlagType]: TypeOf<FlagValues[T]>} = {
+  bool: {label: '', zero: false, alone: 'true', read: readBool},
+  int: {label: 'int', zero: 0, read: value => readInt(value, 53)},
+  int32: {label: 'int32', zero: 0, read: value => readInt(value, 32)},
+  port: {label: 'int', zero: 0, read: readPort},
+  float: {label: 'float', zero: 0, read: readFloat},
+  duration: {label: 'duration', zero: 0, read: value => parseDuration(value) ?? wrong('must be a duration such as 1h2m3s')},
+  quantity: {label: 'quantity', zero: 0, read: value => parseQuantity(value) ?? wrong('must be a quantity such as 512, 64Ki or 10M')},
+  string: text(),
+  path: text(),
+  ip: checked('string', value => isIP(value) > 0, 'must be an IP address'),
+  url: checked('string', URL.canParse, 'must be a URL'),
+  strings: list('strings'),
+  ips: list('strings', item => isIP(item) > 0, 'is not an IP address'),
+  cidr: checked('string', isCidr, 'must be a range such as 10.0.0.0/16'),
+  cidrs: {...list('string', isCidr, 'is not a range such as 10.0.0.0/16'), read: value => list('', isCidr, 'is not a range such as 10.0.0.0/16').read(value)},
+  each: {label: 'string', zero: [], read: (value, before = []) => [...before, value]},
+  map: pairs('key=value,...'),
+  switches,
+  thresholds: pairs('name<quantity,...', '<'),
+  componentMap: pairs('component:key=value,...'),
+  multimap,
+  portRange,
+  taints: {label: '[]Taint', zero: [], read: (value, before = []) => [...before, ...commaSeparated(value).map(parseTaint)]},
+  sniPairs,
+  version,
+};

@@ -1,0 +1,37 @@
+import {flagSection, flagTable} from './flag.js';
+import type {OptionsOf} from './flag.js';
+import {help, verbosity} from './shared/logging.js';
+import {serverNaming} from './shared/naming.js';
+
+const plane = flagSection('Plane', {
+  'data-dir': {
+    type: 'path',
+    help: 'The directory of the plane: its keys (pki/), its store (store/) and the administrator\'s connection settings (kubeconfig).',
+    default: './.plat',
+  },
+  'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
+  'secure-port': {type: 'port', help: 'The HTTPS port. 0 takes a free one and prints it.', default: '6443'},
+  ...serverNaming,
+  nodes: {
+    type: 'int',
+    help: 'How many simulated nodes to run.',
+    default: '0',
+    range: {min: 0},
+    subject: 'pending',
+    check: (count: number) => (count > 0 ? 'simulated nodes are not part of this build yet' : undefined),
+  },
+  kubeconfig: {type: 'path', help: 'Where to write the administrator\'s connection settings.', shownDefault: 'kubeconfig in the data directory'},
+  'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
+  'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},
+  ...verbosity,
+  ...help,
+});
+
+/** Everything `plat up` accepts. */
+export const upFlags = flagTable({
+  program: 'plat up',
+  summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
+  sections: [plane],
+});
+
+export type UpOptions = OptionsOf<typeof upFlags>;

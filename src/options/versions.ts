@@ -1,0 +1,53 @@
+import {release} from '#src/api/version.js';
+import {OptionError} from './option-error.js';
+
+/** A release the program can behave as. */
+export type EmulatedVersion = '1.32' | '1.33' | '1.34' | '1.35';
+
+/** Oldest first; the last is the program's own. */
+export const emulatedVersions: readonly EmulatedVersion[] = ['1.32', '1.33', '1.34', '1.35'];
+export const binaryVersion: EmulatedVersion = '1.35';
+
+export interface Versions {
+  /** The release whose APIs and gates the program shows. */
+  readonly emulated: EmulatedVersion;
+  /** The oldest release its fellow control-plane components may have. */
+  readonly minCompatibility: EmulatedVersion;
+}
+
+const coreComponent = 'plat';
+
+const readVersion = (flag: string, pairs: readonly string[]): EmulatedVersion | undefined => {
+  let found: EmulatedVersion | undefined;
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    const component = equals < 0 ? coreComponent : pair.slice(0, equals).trim();
+    const text = pair.slice(equals + 1).trim().replace(/^v/, '');
+    if (component !== coreComponent) throw new OptionError(`invalid value for --${flag}: component not registered: ${component}`);
+    if (found) throw new OptionError(`invalid value for --${flag}: duplicate version flag, ${coreComponent}=${found} and ${coreComponent}=${text}`);
+    found = emulatedVersions.find(version => version === text);
+    if (!found) throw new OptionError(`invalid value for --${flag}: "${text}" is not a version from ${emulatedVersions[0]} to ${binaryVersion}`);
+  }
+  return found;
+};
+
+const before = (version: EmulatedVersion): EmulatedVersion => emulatedVersions[Math.max(0, emulatedVersions.indexOf(version) - 1)]!;
+
+/**
+ * Reads `--emulated-version` and `--min-compatibility-version` (`1.34` or `plat=1.34`). Without the second, the program stays
+ * compatible with the release before the emulated one.
+ */
+export const readVersions = (emulatedPairs: readonly string[], minCompatibilityPairs: readonly string[]): Versions => {
+  const emulated = readVersion('emulated-version', emulatedPairs) ?? binaryVersion;
+  const minCompatibility = readVersion('min-compatibility-version', minCompatibilityPairs) ?? before(emulated);
+  if (emulatedVersions.indexOf(minCompatibility) > emulatedVersions.indexOf(emulated))
+    throw new OptionError(`--min-compatibility-version ${minCompatibility} must not exceed --emulated-version ${emulated}`);
+  return {emulated, minCompatibility};
+};
+
+/** Refuses a version to report (`--version=vX.Y.Z...`) that is not a form of this release. */
+export const checkReportedVersion = (text: string): void => {
+  const [, core] = /^v((?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*))(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(text) ?? [];
+  if (!core) throw new OptionError(`invalid argument "${text}" for --version: must be a version such as v${release}`);
+  if (core !== release) throw new OptionError(`invalid argument "${text}" for --version: must match major, minor and patch of v${release}`);
+};

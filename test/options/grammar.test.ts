@@ -1,0 +1,104 @@
+import test from 'ava';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {OptionError} from '#src/options/option-error.js';
+import {parseFlags} from '#src/options/parse.js';
+
+test('yields every option typed, with the documents\' defaults, when nothing is given', t => {
+  const {options, set, warnings, args} = parseFlags(apiserverFlags, []);
+
+  const port: number = options.securePort;
+  const modes: readonly ('AlwaysAllow' | 'AlwaysDeny' | 'ABAC' | 'Webhook' | 'RBAC' | 'Node')[] = options.authorizationMode;
+  const range: {readonly from: number; readonly to: number} = options.serviceNodePortRange;
+  t.is(port, 6443);
+  t.deepEqual(modes, ['AlwaysAllow']);
+  t.deepEqual(range, {from: 30_000, to: 32_767});
+  t.is(options.eventTtl, 3_600_000);
+  t.is(options.tlsCertFile, '');
+  t.deepEqual([set.size, warnings, args], [0, [], []]);
+});
+
+const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
+  [['--bind-address', '127.0.0.1'], 'bindAddress', '127.0.0.1'],
+  [['--bind-address=::1'], 'bindAddress', '::1'],
+  [['--bind_address=::1'], 'bindAddress', '::1'],
+  [['--profiling'], 'profiling', true],
+  [['--profiling=false'], 'profiling', false],
+  [['--profiling=F'], 'profiling', false],
+  [['--secure-port', '1', '--secure-port', '2'], 'securePort', 2],
+  [['--enable-admission-plugins=AlwaysAdmit,AlwaysDeny', '--enable-admission-plugins', 'AlwaysPullImages'], 'enableAdmissionPlugins', ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages']],
+  [['--oidc-required-claim=a=b', '--oidc-required-claim=c=d=e', '--oidc-issuer-url=https://x', '--oidc-client-id=y'], 'oidcRequiredClaim', new Map([['a', 'b'], ['c', 'd=e']])],
+  [['--allow-metric-labels=m,l=x,y'], 'allowMetricLabels', new Map([['m,l', 'x,y']])],
+  [['--allow-metric-labels="m,l=x,y","n,k=z"'], 'allowMetricLabels', new Map([['m,l', 'x,y'], ['n,k', 'z']])],
+  [['-v', '4'], 'v', 4],
+  [['-v=4'], 'v', 4],
+  [['-v4'], 'v', 4],
+  [['--v=4'], 'v', 4],
+  [['--vmodule=a=1,b=2'], 'vmodule', ['a=1', 'b=2']],
+  [['--event-ttl=1h2m3s'], 'eventTtl', 3_723_000],
+  [['--event-ttl=100ms'], 'eventTtl', 100],
+  [['--event-ttl=0'], 'eventTtl', 0],
+  [['--log-text-info-buffer-size=64Ki', '--feature-gates=LoggingAlphaOptions=true'], 'logTextInfoBufferSize', 65_536],
+  [['--goaway-chance=0.02'], 'goawayChance', 0.02],
+  [['--service-node-port-range=100+9'], 'serviceNodePortRange', {from: 100, to: 109}],
+  [['--runtime-config=api/all=false,batch/v1'], 'runtimeConfig', new Map([['api/all', 'false'], ['batch/v1', '']])],
+  [
+    ['--tls-sni-cert-key=a.crt,a.key:*.foo.com,foo.com', '--tls-sni-cert-key', 'b.crt,b.key'],
+    'tlsSniCertKey',
+    [{certFile: 'a.crt', keyFile: 'a.key', patterns: ['*.foo.com', 'foo.com']}, {certFile: 'b.crt', keyFile: 'b.key', patterns: []}],
+  ],
+  [['--service-account-issuer=https://a', '--service-account-issuer=https://b,c'], 'serviceAccountIssuer', ['https://a', 'https://b,c']],
+  [['--version'], 'version', 'line'],
+  [['--version=true'], 'version', 'line'],
+  [['--version=raw'], 'version', 'raw'],
+  [['--version=false'], 'version', 'none'],
+  [['--version=v1.35.0-mine.1+x'], 'version', 'v1.35.0-mine.1+x'],
+  [['-h'], 'help', true],
+  [['--help'], 'help', true],
+  [['--', ''], 'help', false],
+];
+for (const [argv, option, value] of spellings) {
+  test(`reads ${argv.join(' ')}`, t => {
+    t.deepEqual((parseFlags(apiserverFlags, argv).options as Record<string, unknown>)[option], value);
+  });
+}
+
+const refusals: readonly (readonly [readonly string[], string])[] = [
+  [['--no-such-flag=1'], 'unknown flag: --no-such-flag'],
+  [['-x'], "unknown shorthand flag: 'x' in -x"],
+  [['---x'], 'bad flag syntax: ---x'],
+  [['--bind-address'], 'flag needs an argument: --bind-address'],
+  [['stray'], 'plat-apiserver does not take any arguments, got "stray"'],
+  [['--profiling', 'false'], 'plat-apiserver does not take any arguments, got "false"'],
+  [['--', '--profiling'], 'plat-apiserver does not take any arguments, got "--profiling"'],
+  [['--profiling=maybe'], 'invalid argument "maybe" for --profiling: must be true or false'],
+  [['--secure-port=70000'], 'invalid argument "70000" for --secure-port: must be between 0 and 65535, inclusive'],
+  [['--secure-port=x'], 'invalid argument "x" for --secure-port: must be a whole number'],
+  [['--event-ttl=5'], 'invalid argument "5" for --event-ttl: must be a duration such as 1h2m3s'],
+  [['--bind-address=nowhere'], 'invalid argument "nowhere" for --bind-address: must be an IP address'],
+  [['--event-ttl=-5s'], 'invalid value for --event-ttl: must be at least 0'],
+  [['--goaway-chance=0.03'], 'invalid value for --goaway-chance: must be at most 0.02'],
+  [['--storage-backend=paper'], 'invalid value for --storage-backend: "paper" is not one of embedded, memory, etcd3'],
+  [['--logging-format=json'], 'invalid value for --logging-format: "json" is not one of text'],
+  [['--tls-cert-file=a'], '--tls-cert-file requires --tls-private-key-file'],
+  [['--tls-private-key-file=a'], '--tls-private-key-file requires --tls-cert-file'],
+  [['--version=v1.34.0'], 'invalid argument "v1.34.0" for --version: must match major, minor and patch of v1.35.0'],
+  [['--version=vX'], 'invalid argument "vX" for --version: must be a version such as v1.35.0'],
+];
+for (const [argv, message] of refusals) {
+  test(`refuses ${argv.join(' ')}`, t => {
+    t.throws(() => parseFlags(apiserverFlags, argv), {instanceOf: OptionError, message});
+  });
+}
+
+test('asks no rule of a command line that only wants help', t => {
+  const {help} = parseFlags(apiserverFlags, ['--help', '--tls-cert-file=a', 'stray']);
+
+  t.true(help);
+});
+
+test('says which flags were given, by their canonical names', t => {
+  const {set} = parseFlags(controllerManagerFlags, ['--leader_elect=false', '-v', '2']);
+
+  t.deepEqual([...set], ['leader-elect', 'v']);
+});
