@@ -1,0 +1,20 @@
+import {parseCertificatesBer, type Certificate} from './certificate.js';
+import {PkiError} from './error.js';
+import {pemBlocks} from './pem.js';
+
+/**
+ * Parses what a signer may hand out: PEM blocks labelled CERTIFICATE without headers, each with at least one certificate in BER, and any text
+ * between them. Refuses anything else with the reason. The first certificate is the issued one.
+ */
+export const parseIssuedCertificates = (content: Buffer | string): Certificate[] => {
+  const certificates: Certificate[] = [];
+  for (const {label, headers, bytes} of pemBlocks(content)) {
+    if (label !== 'CERTIFICATE') throw new PkiError(`only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(label)}`);
+    if (Object.keys(headers).length > 0) throw new PkiError('no PEM block headers are permitted');
+    const found = parseCertificatesBer(bytes);
+    if (found.length === 0) throw new PkiError('found CERTIFICATE PEM block containing 0 certificates');
+    certificates.push(...found);
+  }
+  if (certificates.length === 0) throw new PkiError('must contain at least one CERTIFICATE PEM block');
+  return certificates;
+};

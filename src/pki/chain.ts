@@ -1,0 +1,179 @@
+import type {Certificate} from './certificate.js';
+import {PkiError} from './error.js';
+import {extensionOids} from './oids.js';
+import {checkSignature} from './signatures.js';
+import {rfc3339} from './times.js';
+
+/** Certificates that are trusted without proof, ready to be looked up by name. */
+export interface TrustAnchors {
+  readonly certificates: readonly Certificate[];
+  readonly bySubject: ReadonlyMap<string, readonly Certificate[]>;
+}
+
+export type RequiredUsage = 'client auth' | 'server auth' | 'any';
+
+/** What a chain is held against. */
+export interface ChainTerms {
+  readonly anchors: TrustAnchors;
+  /** What the peer sent beside its own certificate, in any order. */
+  readonly intermediates?: readonly Certificate[];
+  readonly usage: RequiredUsage;
+  readonly now: number;
+}
+
+export type ChainRefusal = 'expired' | 'unknown authority' | 'wrong usage' | 'invalid';
+
+/** The chain that was found, from the leaf to an anchor, or why there is none. */
+export type ChainVerdict =
+  | {readonly verified: true; readonly chain: readonly Certificate[]}
+  | {readonly verified: false; readonly reason: ChainRefusal; readonly message: string};
+
+/** How many signatures one verification may check, so that no peer can make it work for long. */
+const signatureBudget = 100;
+
+const nameKey = (raw: Buffer): string => raw.toString('latin1');
+
+const grouped = (certificates: readonly Certificate[]): Map<string, Certificate[]> => {
+  const groups = new Map<string, Certificate[]>();
+  for (const certificate of certificates) {
+    const key = nameKey(certificate.subject.raw);
+    const group = groups.get(key);
+    if (group) group.push(certificate);
+    else groups.set(key, [certificate]);
+  }
+  return groups;
+};
+
+export const trustAnchors = (certificates: readonly Certificate[]): TrustAnchors => ({certificates, bySubject: grouped(certificates)});
+
+/** Extensions this verification understands or may pass over when they are critical. Name constraints are not among them: they are refused. */
+const understood = new Set<string>([
+  extensionOids.keyUsage,
+  extensionOids.subjectAlternativeName,
+  extensionOids.basicConstraints,
+  extensionOids.extendedKeyUsage,
+  extensionOids.subjectKeyIdentifier,
+  extensionOids.authorityKeyIdentifier,
+  '2.5.29.31', // Where revocation lists lie.
+  '2.5.29.32', // Certificate policies.
+]);
+
+class Refusal extends PkiError {
+  readonly reason: ChainRefusal;
+
+  constructor(reason: ChainRefusal, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+const checkItself = (certificate: Certificate, now: number): void => {
+  const {extensions, notBefore, notAfter} = certificate;
+  if (extensions.some(({critical, oid}) => (critical && !understood.has(oid)) || oid === extensionOids.nameConstraints)) {
+    throw new Refusal('invalid', 'x509: unhandled critical extension');
+  }
+  const outside = (how: string, limit: number) =>
+    new Refusal('expired', `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`);
+  if (now < notBefore) throw outside('before', notBefore);
+  // The last second counts in full: times in certificates have no fractions.
+  if (Math.floor(now / 1000) * 1000 > notAfter) throw outside('after', notAfter);
+};
+
+/** Refuses a parent that may not sign the chain below it (`below` counts the authorities among it). */
+const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): void => {
+  const {basicConstraints: constraints, keyUsage, version} = parent;
+  const isNone = constraints ? !constraints.isAuthority : version === 3 || !isAnchor;
+  if (isNone || keyUsage?.has('certSign') === false) {
+    throw new Refusal('invalid', 'x509: invalid signature: parent certificate cannot sign this kind of certificate');
+  }
+  if (constraints?.pathLength !== undefined && below > constraints.pathLength) throw new Refusal('invalid', 'x509: too many intermediates for path length constraint');
+};
+
+const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>
+  usage === 'any' || !extendedUsages || extendedUsages.includes(usage) || extendedUsages.includes('any');
+
+const sameCertificate = (one: Certificate, other: Certificate): boolean => one.raw.equals(other.raw);
+
+/** Parents whose key identifier is the one the child names come first, those with another one last. */
+const likelihood = (child: Certificate, {subjectKeyIdentifier: id}: Certificate): number => {
+  const wanted = child.authorityKeyIdentifier;
+  if (!wanted || !id) return 1;
+  return wanted.equals(id) ? 0 : 2;
+};
+
+/** A depth-first search for chains; it keeps the first obstacle it met for the message. */
+class ChainSearch {
+  readonly #terms: ChainTerms;
+  readonly #intermediates: ReadonlyMap<string, readonly Certificate[]>;
+  #checks = 0;
+  obstacle: {error: Error; parent: Certificate} | undefined;
+
+  constructor(terms: ChainTerms) {
+    this.#terms = terms;
+    this.#intermediates = grouped(terms.intermediates ?? []);
+  }
+
+  /** Every chain from the last certificate of `chain` up to an anchor. */
+  *chains(chain: readonly Certificate[]): Generator<readonly Certificate[]> {
+    const child = chain.at(-1)!;
+    for (const anchor of this.#parents(child, this.#terms.anchors.bySubject)) {
+      if (this.#signs(anchor, chain, true)) yield [...chain, anchor];
+    }
+    for (const parent of this.#parents(child, this.#intermediates)) {
+      if (!chain.some(known => sameCertificate(known, parent)) && this.#signs(parent, chain, false)) yield* this.chains([...chain, parent]);
+    }
+  }
+
+  #parents(child: Certificate, bySubject: ReadonlyMap<string, readonly Certificate[]>): readonly Certificate[] {
+    const named = bySubject.get(nameKey(child.issuer.raw)) ?? [];
+    return named.length < 2 ? named : named.toSorted((a, b) => likelihood(child, a) - likelihood(child, b));
+  }
+
+  #signs(parent: Certificate, chain: readonly Certificate[], isAnchor: boolean): boolean {
+    if (++this.#checks > signatureBudget) throw new Refusal('invalid', 'x509: signature check attempts limit reached while verifying certificate chain');
+    try {
+      checkAuthority(parent, chain.length - 1, isAnchor);
+      checkSignature(chain.at(-1)!.signed, parent.publicKey, {allowSha1: false});
+      checkItself(parent, this.#terms.now);
+      return true;
+    } catch (error) {
+      if (!(error instanceof PkiError)) throw error;
+      this.obstacle ??= {error, parent};
+      return false;
+    }
+  }
+}
+
+const unknownAuthority = ({obstacle}: ChainSearch): Refusal => {
+  const message = 'x509: certificate signed by unknown authority';
+  if (!obstacle) return new Refusal('unknown authority', message);
+  const {commonName, organizations} = obstacle.parent.subject;
+  const name = commonName || organizations[0] || `serial:${obstacle.parent.serial}`;
+  const why = `possibly because of ${JSON.stringify(obstacle.error.message)} while trying to verify candidate authority certificate ${JSON.stringify(name)}`;
+  return new Refusal('unknown authority', `${message} (${why})`);
+};
+
+const findChain = (leaf: Certificate, terms: ChainTerms): readonly Certificate[] => {
+  checkItself(leaf, terms.now);
+  const search = new ChainSearch(terms);
+  const isAnchor = terms.anchors.bySubject.get(nameKey(leaf.subject.raw))?.some(anchor => sameCertificate(anchor, leaf));
+  let found = false;
+  for (const chain of isAnchor ? [[leaf]] : search.chains([leaf])) {
+    found = true;
+    if (chain.every(certificate => allows(certificate, terms.usage))) return chain;
+  }
+  throw found ? new Refusal('wrong usage', 'x509: certificate specifies an incompatible key usage') : unknownAuthority(search);
+};
+
+/**
+ * Looks for a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the next, and fit for the usage (RFC 5280 §6.1,
+ * without policies; a chain with name constraints is refused). SHA-1 signatures do not count. Revocation is not looked at.
+ */
+export const verifyChain = (leaf: Certificate, terms: ChainTerms): ChainVerdict => {
+  try {
+    return {verified: true, chain: findChain(leaf, terms)};
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return {verified: false, reason: error.reason, message: error.message};
+  }
+};

@@ -1,0 +1,78 @@
+import type {KeyObject} from 'node:crypto';
+import {isIP} from 'node:net';
+import {noAlternativeNames, type AlternativeNames} from './alternative-names.js';
+import {createAuthority, type Authority} from './authority.js';
+import {certificatePem, parseCertificate, type Certificate} from './certificate.js';
+import {buildCertificate} from './certificate-builder.js';
+import {ipBytes, ipText} from './ip.js';
+import type {KeyPair, KeyPairPem} from './key-pair.js';
+import {generatePrivateKey, privateKeyPem, publicKeyDer, type KeySpec} from './keys.js';
+import type {Subject} from './names.js';
+import {certificateUsages} from './usages.js';
+
+const day = 86_400_000;
+const year = 365 * day;
+/** Reaches back a little, for peers whose clocks are behind. */
+const backdate = 300_000;
+
+/** What both kinds of certificates have in common; keys are ECDSA P-256 and lives a year unless asked otherwise. */
+interface IssueOptions {
+  readonly now: number;
+  readonly lifetimeMs?: number;
+  readonly key?: KeyObject;
+  readonly keySpec?: KeySpec;
+}
+
+interface IssueTerms extends IssueOptions {
+  readonly subject: Subject;
+  readonly names: AlternativeNames;
+  readonly usage: 'client auth' | 'server auth';
+}
+
+const issue = async ({certificate: issuer, key: issuerKey}: Authority, terms: IssueTerms): Promise<KeyPair> => {
+  const {now, lifetimeMs = year, subject, names, usage, key = await generatePrivateKey(terms.keySpec)} = terms;
+  const usages = ['digital signature', ...(key.asymmetricKeyType === 'rsa' ? ['key encipherment'] : []), usage];
+  const der = buildCertificate(
+    {
+      subject,
+      names,
+      validity: {notBefore: now - backdate, notAfter: Math.min(now + lifetimeMs, issuer.notAfter)},
+      publicKeyInfo: publicKeyDer(key),
+      usages: certificateUsages(usages),
+      basicConstraints: {isAuthority: false, pathLength: undefined},
+    },
+    {key: issuerKey, name: issuer.subject.raw, keyIdentifier: issuer.subjectKeyIdentifier},
+  );
+  return {chain: [parseCertificate(der)], key};
+};
+
+/** Issues a certificate with which a user authenticates: the common name is the user, the organizations are the groups. */
+export const issueClientCertificate = (authority: Authority, options: IssueOptions & {commonName: string; organizations?: readonly string[]}): Promise<KeyPair> => {
+  const {commonName, organizations = []} = options;
+  return issue(authority, {...options, subject: {commonName, organizations}, names: noAlternativeNames, usage: 'client auth'});
+};
+
+/** Sorts host names and addresses into the kinds of alternative names they are; none twice. */
+export const hostAlternativeNames = (hosts: readonly string[]): AlternativeNames => {
+  const addresses = hosts.filter(host => isIP(host) > 0).map(host => ipText(ipBytes(host)));
+  return {...noAlternativeNames, dnsNames: [...new Set(hosts.filter(host => isIP(host) === 0))], ipAddresses: [...new Set(addresses)]};
+};
+
+/** Issues a certificate with which a server proves that it is one of `hosts` (DNS names and IP addresses). */
+export const issueServingCertificate = (authority: Authority, options: IssueOptions & {commonName: string; hosts: readonly string[]}): Promise<KeyPair> =>
+  issue(authority, {...options, subject: {commonName: options.commonName}, names: hostAlternativeNames(options.hosts), usage: 'server auth'});
+
+/** Makes a serving certificate together with an authority of its own, whose key is thrown away. The chain carries that authority's certificate. */
+export const createSelfSignedServing = async (options: {host: string; hosts: readonly string[]; now: number; lifetimeMs?: number}): Promise<KeyPair> => {
+  const {host, hosts, now, lifetimeMs = year} = options;
+  const stamp = Math.floor(now / 1000);
+  const authority = createAuthority(await generatePrivateKey(), {commonName: `${host}-ca@${stamp}`, now: now - backdate, lifetimeMs: lifetimeMs + backdate});
+  const pair = await issueServingCertificate(authority, {now, lifetimeMs, commonName: `${host}@${stamp}`, hosts: [host, ...hosts]});
+  return {...pair, chain: [...pair.chain, authority.certificate]};
+};
+
+/** A pair's two files: the chain, leaf first, and the key. */
+export const keyPairPem = ({chain, key}: {chain: readonly Certificate[]; key: KeyObject}): KeyPairPem => ({
+  certificate: chain.map(certificatePem).join(''),
+  key: privateKeyPem(key),
+});

@@ -1,0 +1,116 @@
+import test, {type ExecutionContext} from 'ava';
+import {seededRandom, type Random} from '#src/base/random.js';
+import {authorityPem, createAuthority} from '#src/pki/authority.js';
+import {berToDer} from '#src/pki/ber.js';
+import {parseCertificate, parseCertificatesBer, type Certificate} from '#src/pki/certificate.js';
+import {parseIssuedCertificates} from '#src/pki/certificate-content.js';
+import {trustAnchors, verifyChain} from '#src/pki/chain.js';
+import {PkiError} from '#src/pki/error.js';
+import {issueServingCertificate} from '#src/pki/issuing.js';
+import {parseKeyPair} from '#src/pki/key-pair.js';
+import {generatePrivateKey, parsePrivateKey} from '#src/pki/keys.js';
+import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now});
+const leaf = (await issueServingCertificate(authority, {commonName: 's', hosts: ['a.b', '10.0.0.1'], now})).chain[0];
+const request = createSigningRequest(authority.key, {subject: {commonName: 'cn', organizations: ['o']}, dnsNames: ['a'], uris: ['http://a/b']});
+const anchors = trustAnchors([authority.certificate]);
+
+const below = (random: Random, limit: number) => Math.floor(random.float() * limit);
+
+/** A few bytes changed, removed, inserted or copied elsewhere. */
+const mutated = (random: Random, original: Buffer): Buffer => {
+  let bytes = Buffer.from(original);
+  for (let left = 1 + below(random, 4); left > 0; left--) {
+    const at = below(random, bytes.length + 1);
+    const piece = bytes.subarray(at, at + below(random, 8));
+    const acts = [
+      () => (bytes[at] = below(random, 256)),
+      () => (bytes[at] = (bytes[at] ?? 0) ^ (1 << below(random, 8))),
+      () => (bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + piece.length)])),
+      () => (bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(below(random, 4)), bytes.subarray(at)])),
+      () => (bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)])),
+      () => (bytes = bytes.subarray(0, at)),
+    ];
+    acts[below(random, acts.length)]!();
+  }
+  return bytes;
+};
+
+const rounds = 3000;
+
+/** Reads mutations; whatever is thrown must be our own error. Returns how many were accepted. */
+const survives = (t: ExecutionContext, original: Buffer, read: (bytes: Buffer) => unknown): number => {
+  const random = seededRandom(7);
+  let accepted = 0;
+  for (let round = 0; round < rounds; round++) {
+    const bytes = mutated(random, original);
+    try {
+      read(bytes);
+      accepted++;
+    } catch (error) {
+      if (error instanceof PkiError) continue;
+      t.fail(`${String(error)} for ${bytes.toString('hex')}`);
+      return accepted;
+    }
+  }
+  t.true(accepted < rounds);
+  return accepted;
+};
+
+const readVerified = (certificate: Certificate): void => {
+  const found = verifyChain(certificate, {anchors, usage: 'server auth', now});
+  if (!found.verified) throw new PkiError(found.message);
+};
+
+test('withstands mutated requests, and believes none of them', t => {
+  const {raw} = parseSigningRequest(request);
+  survives(t, raw, parseSigningRequestDer);
+
+  t.is(
+    survives(t, raw, bytes => {
+      const parsed = parseSigningRequestDer(bytes);
+      checkRequestSignature(parsed);
+      if (parsed.raw.equals(raw)) throw new PkiError('unchanged after all');
+    }),
+    0,
+  );
+});
+
+test('withstands mutated certificates, and believes none of them', t => {
+  survives(t, leaf.raw, parseCertificatesBer);
+
+  const believed = new Set<string>();
+  survives(t, leaf.raw, bytes => {
+    const parsed = parseCertificate(bytes);
+    readVerified(parsed);
+    believed.add(parsed.signed.bytes.toString('hex'));
+  });
+  t.true(believed.size <= 1); // What was signed is unchanged: the mutations undid each other or hit an equivalent signature.
+});
+
+test('withstands mutated BER, PEM and keys', t => {
+  const {certificate, key} = authorityPem(authority);
+
+  survives(t, leaf.raw, berToDer);
+  survives(t, Buffer.from(request), parseSigningRequest);
+  survives(t, Buffer.from(certificate), parseIssuedCertificates);
+  survives(t, Buffer.from(key), parsePrivateKey);
+  survives(t, Buffer.from(key), bytes => parseKeyPair(certificate, bytes));
+});
+
+test('withstands noise', t => {
+  const random = seededRandom(11);
+  for (let round = 0; round < rounds; round++) {
+    const noise = random.bytes(below(random, 300));
+    for (const read of [parseSigningRequestDer, parseCertificatesBer, berToDer, parseIssuedCertificates, parsePrivateKey]) {
+      try {
+        read(noise);
+      } catch (error) {
+        t.true(error instanceof PkiError, String(error));
+      }
+    }
+  }
+  t.pass();
+});
