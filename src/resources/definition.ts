@@ -125,9 +125,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   ttlSeconds?(object: Readonly<T>, settings: {readonly eventTtlSeconds: number}): number | undefined;
   /** Besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
-  /** Old field labels still understood. */
   readonly columns?: readonly Column<T>[];
-  /** Fields always present in output though empty, for example `status`. */
+  /** Fields that are stored and shown even when empty, for example `status: {}`. */
   readonly alwaysPresent?: Readonly<Record<string, unknown>>;
 }
 

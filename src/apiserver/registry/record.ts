@@ -57,6 +57,3 @@ export const recordObject = <T extends KubeObject>(record: Buffer, revision: num
   (object.metadata as {resourceVersion?: string}).resourceVersion = String(revision);
   return object;
 };
-
-/** Whether two records hold the same object. */
-export const sameRecord = (a: Buffer, b: Buffer): boolean => a.equals(b);

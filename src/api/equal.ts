@@ -1,0 +1,13 @@
+/** Whether two JSON values are the same, whatever the order of their keys; an absent key equals an undefined one. */
+export const sameJson = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => sameJson(item, b[index]));
+  }
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  for (const key in left) if (!sameJson(left[key], right[key])) return false;
+  for (const key in right) if (right[key] !== undefined && !(key in left)) return false;
+  return true;
+};

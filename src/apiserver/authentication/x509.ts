@@ -1,0 +1,66 @@
+import type {Naming} from '#src/api/naming.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import {fingerprint, parseCertificate, type Certificate} from '#src/pki/certificate.js';
+import {verifyChain, type TrustAnchors} from '#src/pki/chain.js';
+import {userIdOf, subjectOf} from '#src/pki/names.js';
+import type {Authentication, Authenticator} from '#src/serving/authentication.js';
+
+/** The authorities client certificates are verified against; changes when their file does. */
+export interface ClientAuthorities {
+  readonly current: TrustAnchors;
+}
+
+/** How long a refusal holds: a certificate may become valid, an authority may be added. */
+const recheckMs = 1000;
+
+interface Verified {
+  readonly authorities: TrustAnchors;
+  readonly result: Authentication;
+  /** Ms since the epoch after which the certificate must be looked at again. */
+  readonly until: number;
+}
+
+/**
+ * Authenticates the client certificate of a connection: it must chain to one of the authorities, be valid now by the server's own clock and be meant
+ * for clients. The common name is the user, the organizations are the groups. Verified once a connection, until something in the chain runs out.
+ */
+export const x509Authenticator = (authorities: ClientAuthorities, clock: Clock, naming: Naming, withUid: boolean): Authenticator => {
+  const verified = new WeakMap<object, Verified>();
+  const verify = (chain: readonly Buffer[]): Omit<Verified, 'authorities'> => {
+    const now = clock.now();
+    try {
+      const [leaf, ...intermediates] = chain.map(der => parseCertificate(der));
+      const outcome = verifyChain(leaf!, {anchors: authorities.current, intermediates, usage: 'client auth', now});
+      if (!outcome.verified) return {result: {rejected: outcome.message}, until: now + recheckMs};
+      const user = userOf(leaf!, naming, withUid);
+      return {result: user ? {user} : {rejected: 'the certificate has no common name'}, until: Math.min(...outcome.chain.map(({notAfter}) => notAfter))};
+    } catch (error) {
+      return {result: {rejected: (error as Error).message}, until: now + recheckMs};
+    }
+  };
+  return {
+    name: 'x509',
+    authenticate({credentials}) {
+      const {certificates, connection} = credentials;
+      if (certificates.length === 0) return undefined;
+      const known = connection && verified.get(connection);
+      if (known && known.authorities === authorities.current && clock.now() < known.until) return known.result;
+      const fresh = {authorities: authorities.current, ...verify(certificates)};
+      if (connection) verified.set(connection, fresh);
+      return fresh.result;
+    },
+  };
+};
+
+const userOf = (leaf: Certificate, naming: Naming, withUid: boolean): UserInfo | undefined => {
+  const {commonName, organizations} = subjectOf(leaf.subject);
+  if (!commonName) return undefined;
+  const uid = withUid ? userIdOf(leaf.subject) : undefined;
+  return {
+    name: commonName,
+    ...(uid ? {uid} : {}),
+    groups: organizations ?? [],
+    extra: {[naming.extras.credentialId]: [`X509SHA256=${fingerprint(leaf)}`]},
+  };
+};

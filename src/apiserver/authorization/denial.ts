@@ -1,0 +1,15 @@
+import {forbidden, type StatusError} from '#src/api/status.js';
+import type {Attributes} from '#src/serving/authorization.js';
+
+const quoted = JSON.stringify;
+
+/** The 403 of a request that no authorizer allowed, in the words clients know. */
+export const denial = ({user, verb, resource: target, path}: Attributes, reason?: string): StatusError => {
+  const because = reason ? `: ${reason}` : '';
+  const who = `User ${quoted(user.name)}`;
+  if (!target) return forbidden({group: '', resource: ''}, '', `${who} cannot ${verb} path ${quoted(path)}${because}`);
+  const {group, resource, subresource, namespace, name} = target;
+  const full = subresource ? `${resource}/${subresource}` : resource;
+  const where = namespace ? `in the namespace ${quoted(namespace)}` : 'at the cluster scope';
+  return forbidden({group, resource}, name, `${who} cannot ${verb} resource ${quoted(full)} in API group ${quoted(group)} ${where}${because}`);
+};

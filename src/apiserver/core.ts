@@ -1,0 +1,136 @@
+import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
+import {internalError, StatusError, tooManyRequests, type Status} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {Authenticator} from '#src/serving/authentication.js';
+import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import {impersonated} from './authentication/impersonation.js';
+import {authenticate, type Anonymous} from './authentication/union.js';
+import {denial} from './authorization/denial.js';
+import {header, type Handler, type RequestContext} from './request/context.js';
+import {deadlineOf, within} from './request/deadline.js';
+import type {InFlight} from './request/in-flight.js';
+import {requestInfo, type RequestInfo} from './request/request-info.js';
+import {warningHeaders} from './request/warnings.js';
+
+/** What every request passes through, put together by the server. */
+export interface CoreSettings {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly authenticators: readonly Authenticator[];
+  readonly anonymous: Anonymous | undefined;
+  readonly authorizer: Authorizer;
+  readonly requestTimeoutMs: number;
+  readonly inFlight: InFlight;
+  /** Once set, new requests are turned away with 429. */
+  readonly draining: {rejects: boolean};
+  /** Finds what answers a request; never authorizes. */
+  route(info: RequestInfo): Handler;
+  /** Told of every finished request: for metrics and logs. */
+  finished?(info: RequestInfo | undefined, request: ApiRequest, response: ApiResponse, startedAt: number): void;
+  /** Told of failures that are the server's own fault. */
+  failed(error: unknown, request: ApiRequest): void;
+}
+
+/**
+ * The path of every request, whichever face it came in by: audit id, classification, deadline, authentication, impersonation, limits,
+ * authorization, handler. Whatever is thrown on the way becomes a Status; nothing escapes.
+ */
+export const requestCore = (settings: CoreSettings): Exchange => {
+  const {clock} = settings;
+  return async request => {
+    const startedAt = clock.monotonic();
+    const auditId = header(request, 'audit-id') || settings.random.uuid();
+    let info: RequestInfo | undefined;
+    const warnings = new Set<string>();
+    let response: ApiResponse;
+    try {
+      info = requestInfo(request.method, request.url);
+      const deadline = deadlineOf(info, settings.requestTimeoutMs);
+      const work = answer(settings, request, info, auditId, warnings);
+      response = request.inProcess ? await work : await within(clock, deadline, work);
+    } catch (error) {
+      response = failure(settings, request, error);
+    }
+    finish(response, auditId, warnings);
+    settings.finished?.(info, request, response, startedAt);
+    return response;
+  };
+};
+
+const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, auditId: string, warnings: Set<string>): Promise<ApiResponse> => {
+  if (settings.draining.rejects && !isProbe(info)) throw tooManyRequests('The server is shutting down.', 5);
+  const user = await whoIs(settings, request, info);
+  using entered = user.groups.includes('system:masters') || request.inProcess ? free : settings.inFlight.enter(info);
+  if (!entered) throw tooManyRequests('Too many requests, please try again later.', 1);
+  const context: RequestContext = {
+    request,
+    info,
+    auditId,
+    user,
+    warnings,
+    get signal() {
+      return request.signal;
+    },
+  };
+  await authorize(settings.authorizer, attributesOf(user, info));
+  return await settings.route(info)(context);
+};
+
+const free: Disposable = {[Symbol.dispose]() {}};
+const isProbe = ({path}: RequestInfo): boolean => /^\/(healthz|livez|readyz)(\/|$)/.test(path);
+
+const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo): Promise<UserInfo> => {
+  const {caller} = request;
+  const user =
+    'user' in caller ? caller.user : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, info.path);
+  return (await impersonated(request, user, settings.authorizer, settings.naming)) ?? user;
+};
+
+/** What an authorizer is asked about a request. */
+export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
+  if (!resource) return {user, verb, path};
+  const {item: _, ...target} = resource;
+  const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  const labelSelector = selects ? query.get('labelSelector') : null;
+  const fieldSelector = selects ? query.get('fieldSelector') : null;
+  return {
+    user,
+    verb,
+    path,
+    resource: {...target, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
+  };
+};
+
+const authorize = async (authorizer: Authorizer, attributes: Attributes): Promise<void> => {
+  const {decision, reason} = await authorizer.authorize(attributes);
+  if (decision !== 'allow') throw denial(attributes, reason);
+};
+
+const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
+  if (error instanceof StatusError) return statusResponse(error.status);
+  settings.failed(error, request);
+  return statusResponse(internalError(error).status);
+};
+
+/** The answer that carries a Status, as JSON. */
+export const statusResponse = (status: Status): ApiResponse => {
+  const retryAfter = status.details?.retryAfterSeconds;
+  return {
+    status: status.code ?? 500,
+    headers: {
+      ...(status.code === 403 ? {'X-Content-Type-Options': 'nosniff'} : {}),
+      ...(retryAfter ? {'Retry-After': String(retryAfter)} : {}),
+    },
+    body: {kind: 'object', contentType: 'application/json', object: () => status, bytes: () => Buffer.from(`${JSON.stringify(status)}\n`)},
+  };
+};
+
+const finish = ({headers}: ApiResponse, auditId: string, warnings: ReadonlySet<string>): void => {
+  headers['Audit-Id'] = auditId;
+  headers['Cache-Control'] ??= 'no-cache, private';
+  if (warnings.size > 0) headers['Warning'] = warningHeaders(warnings);
+};

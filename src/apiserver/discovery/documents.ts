@@ -1,0 +1,100 @@
+import type {Naming} from '#src/api/naming.js';
+import type {DiscoveredAddress, DiscoveredGroup, DiscoveredResource, DiscoveredVersion} from './resources.js';
+
+/** The documents of discovery (the API reference, API discovery), each made when asked for. */
+
+export const apiVersions = (serverAddress: string): unknown => ({
+  kind: 'APIVersions',
+  versions: ['v1'],
+  serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress}],
+});
+
+const groupBody = (naming: Naming, {group, versions}: DiscoveredGroup) => {
+  const listed = versions.map(({version}) => ({groupVersion: naming.apiVersion(group, version), version}));
+  return {name: naming.group(group), versions: listed, preferredVersion: listed[0]};
+};
+
+export const apiGroupList = (naming: Naming, groups: readonly DiscoveredGroup[]): unknown => ({
+  kind: 'APIGroupList',
+  apiVersion: 'v1',
+  groups: groups.filter(({group}) => group !== '').map(group => groupBody(naming, group)),
+});
+
+export const apiGroup = (naming: Naming, group: DiscoveredGroup): unknown => ({kind: 'APIGroup', apiVersion: 'v1', ...groupBody(naming, group)});
+
+/** Group and version of a kind, only where they differ from the document's own. */
+const foreign = (naming: Naming, {kind}: DiscoveredAddress, group: string, version: string): {group?: string; version?: string} =>
+  naming.group(kind.group) === group && kind.version === version ? {} : {group: naming.group(kind.group), version: kind.version};
+
+const nonEmpty = <K extends string>(key: K, values: readonly string[]): Partial<Record<K, readonly string[]>> =>
+  (values.length > 0 ? {[key]: values} : {}) as Partial<Record<K, readonly string[]>>;
+
+export const apiResourceList = (naming: Naming, {group}: DiscoveredGroup, {version, resources}: DiscoveredVersion): unknown => {
+  const wire = naming.group(group);
+  const lines = resources.flatMap(resource => {
+    const {kind} = resource;
+    return [
+      {
+        name: resource.name,
+        singularName: kind.singular,
+        namespaced: kind.namespaced,
+        ...foreign(naming, resource, wire, version),
+        kind: kind.kind,
+        verbs: resource.verbs,
+        ...nonEmpty('shortNames', resource.shortNames),
+        ...nonEmpty('categories', resource.categories),
+        ...(resource.storageVersionHash ? {storageVersionHash: resource.storageVersionHash} : {}),
+      },
+      ...resource.subresources.map(sub => ({
+        name: `${resource.name}/${sub.name}`,
+        singularName: '',
+        namespaced: kind.namespaced,
+        ...foreign(naming, sub, wire, version),
+        kind: sub.kind.kind,
+        verbs: sub.verbs,
+      })),
+    ];
+  });
+  return {kind: 'APIResourceList', ...(wire ? {apiVersion: 'v1'} : {}), groupVersion: naming.apiVersion(group, version), resources: lines};
+};
+
+const responseKind = (naming: Naming, address: DiscoveredAddress, group: string, version: string) => {
+  const {group: otherGroup = '', version: otherVersion = ''} = foreign(naming, address, group, version);
+  return {group: otherGroup, version: otherVersion, kind: address.kind.kind};
+};
+
+const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group: string, version: string) => ({
+  resource: resource.name,
+  responseKind: responseKind(naming, resource, group, version),
+  scope: resource.kind.namespaced ? 'Namespaced' : 'Cluster',
+  singularResource: resource.kind.singular,
+  verbs: resource.verbs,
+  ...nonEmpty('shortNames', resource.shortNames),
+  ...nonEmpty('categories', resource.categories),
+  ...(resource.subresources.length > 0
+    ? {
+        subresources: resource.subresources.map(sub => ({
+          subresource: sub.name,
+          responseKind: responseKind(naming, sub, group, version),
+          verbs: sub.verbs,
+        })),
+      }
+    : {}),
+});
+
+/** All groups in one document (KEP-3352). `core` tells whether the list is `/api`'s or `/apis`'. */
+export const aggregated = (naming: Naming, groups: readonly DiscoveredGroup[], shapeVersion: string, core: boolean): unknown => ({
+  kind: 'APIGroupDiscoveryList',
+  apiVersion: naming.apiVersion('apidiscovery', shapeVersion),
+  metadata: {},
+  items: groups
+    .filter(({group}) => (group === '') === core)
+    .map(({group, versions}) => ({
+      metadata: {name: naming.group(group), creationTimestamp: null},
+      versions: versions.map(({version, resources}) => ({
+        version,
+        resources: resources.map(resource => aggregatedResource(naming, resource, naming.group(group), version)),
+        freshness: 'Current',
+      })),
+    })),
+});

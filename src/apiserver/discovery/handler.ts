@@ -1,0 +1,79 @@
+import {createHash} from 'node:crypto';
+import type {ApiResponse} from '#src/api/exchange.js';
+import {notAcceptable} from '#src/api/status.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import {encoded} from '#src/apiserver/handlers/encode.js';
+import {isPretty} from '#src/apiserver/handlers/resource.js';
+import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
+import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import {aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions} from './documents.js';
+import {discoveredGroups, type DiscoveredGroup} from './resources.js';
+
+const rootShapes: ReadonlySet<Shape> = new Set(['object', 'APIGroupDiscoveryList']);
+const plainShapes: ReadonlySet<Shape> = new Set(['object']);
+
+/** Answers for discovery. What is served does not change while the server runs, so documents are made once. */
+export class Discovery {
+  readonly #registry: Registry;
+  readonly #serverAddress: () => string;
+  #groups: readonly DiscoveredGroup[] | undefined;
+  readonly #documents = new Map<string, {bytes: Buffer; etag: string}>();
+
+  constructor(registry: Registry, serverAddress: () => string) {
+    this.#registry = registry;
+    this.#serverAddress = serverAddress;
+  }
+
+  get groups(): readonly DiscoveredGroup[] {
+    return (this.#groups ??= discoveredGroups(this.#registry));
+  }
+
+  /** The path all versions of a group lie under. */
+  rootOf(group: DiscoveredGroup['group']): string {
+    return group === '' ? '/api' : `/apis/${this.#registry.settings.naming.group(group)}`;
+  }
+
+  /** The handler of a discovery path, if it is one that exists. */
+  handler(path: string): Handler | undefined {
+    const {naming} = this.#registry.settings;
+    const parts = path.replace(/\/$/, '').split('/').slice(1);
+    if (parts[0] === 'api' && parts.length === 1) return context => this.#root(context, true);
+    if (parts[0] === 'apis' && parts.length === 1) return context => this.#root(context, false);
+    const [group, version] = parts[0] === 'api' ? ['', parts[1]] : [parts[1] ?? '', parts[2]];
+    const found = this.groups.find(candidate => naming.group(candidate.group) === group);
+    if (!found || parts.length > (group ? 3 : 2)) return undefined;
+    if (version === undefined) return context => plain(context, () => apiGroup(naming, found));
+    const served = found.versions.find(candidate => candidate.version === version);
+    return served && (context => plain(context, () => apiResourceList(naming, found, served)));
+  }
+
+  #root(context: RequestContext, core: boolean): ApiResponse {
+    const {naming} = this.#registry.settings;
+    const accepted = negotiate(header(context.request, 'accept'), 'discovery', rootShapes);
+    if (!accepted) throw notAcceptable(['application/json', 'application/yaml']);
+    if (accepted.shape !== 'APIGroupDiscoveryList') {
+      return plain(context, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(naming, this.groups)));
+    }
+    return this.#aggregated(context, accepted, core);
+  }
+
+  #aggregated({request}: RequestContext, accepted: Accepted, core: boolean): ApiResponse {
+    const key = `${core} ${accepted.contentType}`;
+    let document = this.#documents.get(key);
+    if (!document) {
+      const bytes = encoded(accepted, () => aggregated(this.#registry.settings.naming, this.groups, accepted.shapeVersion, core), false);
+      const made = bytes.kind === 'object' ? bytes.bytes() : Buffer.alloc(0);
+      document = {bytes: made, etag: `"${createHash('sha512').update(made).digest('hex').toUpperCase()}"`};
+      this.#documents.set(key, document);
+    }
+    const headers = {ETag: document.etag, Vary: 'Accept', 'Cache-Control': 'public'};
+    if (header(request, 'if-none-match') === document.etag) return {status: 304, headers, body: {kind: 'empty'}};
+    return {status: 200, headers, body: {kind: 'bytes', bytes: document.bytes, contentType: accepted.contentType}};
+  }
+}
+
+const plain = (context: RequestContext, make: () => unknown): ApiResponse => {
+  const accepted = negotiate(header(context.request, 'accept'), 'plain', plainShapes);
+  if (!accepted) throw notAcceptable(['application/json', 'application/yaml']);
+  return {status: 200, headers: {}, body: encoded(accepted, make, isPretty(context))};
+};

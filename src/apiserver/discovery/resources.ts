@@ -1,0 +1,110 @@
+import {createHash} from 'node:crypto';
+import type {Kind} from '#src/api/kinds.js';
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
+
+/** One address of a resource as discovery tells of it. */
+export interface DiscoveredAddress {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly verbs: readonly string[];
+}
+
+/** A resource with its subresources, as every document that describes the API reads it. */
+export interface DiscoveredResource extends DiscoveredAddress {
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly storageVersionHash: string | undefined;
+  readonly subresources: readonly DiscoveredAddress[];
+}
+
+/** One version of a group with what it serves, sorted by name. */
+export interface DiscoveredVersion {
+  readonly version: string;
+  readonly resources: readonly DiscoveredResource[];
+}
+
+export interface DiscoveredGroup {
+  readonly group: GroupToken;
+  /** Best first. */
+  readonly versions: readonly DiscoveredVersion[];
+}
+
+const storedVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+const endpointVerbs = ['get', 'patch', 'update'];
+
+/** Tells clients when the stored version of a resource changes: 8 bytes of SHA-256 over group, version and kind. */
+const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
+  createHash('sha256').update(`${naming.group(group)}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
+
+const byName = (a: {readonly name: string}, b: {readonly name: string}): number => (a.name < b.name ? -1 : 1);
+
+const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
+  const {definition, settings} = resource;
+  const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs}]) => ({name, kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
+  const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
+  return {
+    name: kind.plural,
+    kind,
+    verbs: definition.review ? ['create'] : storedVerbs,
+    shortNames: definition.shortNames ?? [],
+    categories: definition.categories ?? [],
+    storageVersionHash: definition.review ? undefined : storageHash(settings.naming, definition.kind),
+    subresources: [...endpoints, ...actions].sort(byName),
+  };
+};
+
+/** GA before beta before alpha, newest first. */
+const compareVersions = (a: string, b: string): number => {
+  const rank = (version: string) => {
+    const [, major = '0', stage, minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
+    return [stage === undefined ? 2 : stage === 'beta' ? 1 : 0, Number(major), Number(minor)] as const;
+  };
+  const left = rank(a);
+  const right = rank(b);
+  return right[0] - left[0] || right[1] - left[1] || right[2] - left[2];
+};
+
+/** The order clients are told of groups in; it decides which group a bare resource name means. */
+const groupOrder: readonly GroupToken[] = [
+  '',
+  'apiregistration',
+  'apps',
+  'events',
+  'authentication',
+  'authorization',
+  'autoscaling',
+  'batch',
+  'certificates',
+  'networking',
+  'policy',
+  'rbac.authorization',
+  'storage',
+  'admissionregistration',
+  'apiextensions',
+  'scheduling',
+  'coordination',
+  'node',
+  'discovery',
+  'resource',
+  'flowcontrol.apiserver',
+  'internal.apiserver',
+  'storagemigration',
+];
+
+/** Everything the registry serves, by group and version. */
+export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
+  const groups = new Map<GroupToken, Map<string, DiscoveredResource[]>>();
+  for (const served of registry.served) {
+    const {group, version} = served.kind;
+    const versions = groups.get(group) ?? new Map<string, DiscoveredResource[]>();
+    groups.set(group, versions);
+    versions.set(version, [...(versions.get(version) ?? []), discovered(served)]);
+  }
+  return [...groups]
+    .sort(([a], [b]) => groupOrder.indexOf(a) - groupOrder.indexOf(b))
+    .map(([group, versions]) => ({
+      group,
+      versions: [...versions].sort(([a], [b]) => compareVersions(a, b)).map(([version, resources]) => ({version, resources: resources.sort(byName)})),
+    }));
+};

@@ -1,0 +1,41 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import {invalidObject} from '#src/api/field-error.js';
+import {badRequest} from '#src/api/status.js';
+import type {Action} from '#src/resources/definition.js';
+import {readObject} from '#src/apiserver/request/body.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {WriteQuery} from '#src/apiserver/registry/options.js';
+import {encoded} from './encode.js';
+import {acceptedShape, isPretty, type ResourceServices} from './resource.js';
+
+/** Runs what a POST does instead of storing its body, and answers with what came of it. */
+export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action, query: WriteQuery): Promise<ApiResponse> => {
+  const {resource} = served;
+  const {naming} = resource.settings;
+  const {namespace} = context.target;
+  const object = await readObject({
+    request: context.request,
+    naming,
+    kind: action.kind,
+    fieldValidation: query.fieldValidation,
+    warn: text => context.warnings.add(text),
+  });
+  if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  const actionContext = {
+    ...resource.hooks(context.user),
+    authorizer: services.authorizer,
+    authenticateToken: services.authenticateToken,
+    rulesFor: services.rulesFor,
+    namespace,
+    dryRun: query.dryRun,
+    warn: (text: string) => void context.warnings.add(text),
+  };
+  const errors = [...(action.validate?.(object, actionContext) ?? [])];
+  if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: action.kind.kind}, object.metadata?.name ?? '', errors);
+  const result = await action.run(object, actionContext);
+  const answer = {...result, kind: result.kind ?? action.kind.kind, apiVersion: result.apiVersion ?? naming.apiVersion(action.kind.group, action.kind.version)};
+  return {status: 201, headers: {}, body: encoded(acceptedShape(context, 'item'), () => answer, isPretty(context))};
+};

@@ -1,0 +1,87 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import type {ListMeta} from '#src/api/types.js';
+import {filterOf, listOptions, parseResourceVersion} from '#src/apiserver/registry/options.js';
+import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
+import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
+import {recordItem, recordJson} from '#src/apiserver/registry/record.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import type {Representation} from '#src/apiserver/present/representation.js';
+import {watchObjects} from '#src/apiserver/watch/watch.js';
+import {encoded} from './encode.js';
+import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
+
+const newline = Buffer.from('\n');
+
+/** GET of one object, or of one of its subresources that show the whole object. */
+export const get = (served: ServedResource, context: ResourceContext): ApiResponse | Promise<ApiResponse> => {
+  const {resource} = served;
+  const {namespace, name} = context.target;
+  const shown = representationFor(context, served, 'item');
+  const asked = parseResourceVersion(context.info.query.get('resourceVersion'));
+  if (asked) return reached(resource, asked).then(() => answer());
+  return answer();
+
+  function answer(): ApiResponse | Promise<ApiResponse> {
+    const record = findRecord(resource, namespace, name);
+    return record instanceof Promise ? record.then(respond) : respond(record);
+  }
+
+  function respond(record: Awaited<ReturnType<typeof findRecord>>): ApiResponse {
+    if (!shown.raw || isPretty(context)) return objectResponse(context, shown, objectOf(resource, record));
+    return {
+      status: 200,
+      headers: {},
+      body: {
+        kind: 'object',
+        contentType: 'application/json',
+        bytes: () => Buffer.concat([recordJson(record.value, record.revision), newline]),
+        object: () => objectOf(resource, record),
+      },
+    };
+  }
+};
+
+/** GET of a collection. */
+export const list = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {resource} = served;
+  const shown = representationFor(context, served, 'list');
+  const options = listOptions(resource.settings.naming, context.info.query, false);
+  const filter = filterOf(served, options);
+  const listed = await listObjects(resource, context.target.namespace, filter, options);
+  const meta = metaOf(listed);
+  const whole = () => shown.list(listed.records.map(listed.object), meta);
+  if (!shown.raw || isPretty(context)) return {status: 200, headers: {}, body: encoded(shown.accepted, whole, isPretty(context))};
+  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta), object: whole}};
+};
+
+const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
+  resourceVersion: String(revision),
+  ...(token ? {continue: token} : {}),
+  ...(remaining === undefined ? {} : {remainingItemCount: remaining}),
+});
+
+/** A list as bytes: the stored items with their revisions put in, nothing parsed. */
+const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta): Buffer => {
+  const head = Buffer.from(`{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`);
+  const pieces: Buffer[] = [head];
+  for (const [index, {value, revision}] of records.entries()) {
+    if (index > 0) pieces.push(comma);
+    recordItem(value, revision, pieces);
+  }
+  pieces.push(listEnd);
+  return Buffer.concat(pieces);
+};
+
+const comma = Buffer.from(',');
+const listEnd = Buffer.from(']}\n');
+
+/** A watch of a collection or of one object. */
+export const watch = (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {resource} = served;
+  const {namespace, name, item} = context.target;
+  const shown = representationFor(context, served, 'watch');
+  const options = listOptions(resource.settings.naming, context.info.query, true);
+  const filter = filterOf(served, options);
+  return watchObjects(resource, namespace, item ? {...filter, all: false, name, matches: object => object.metadata?.name === name && filter.matches(object)} : filter, options, shown, services.watch);
+};

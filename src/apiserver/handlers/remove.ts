@@ -1,0 +1,106 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import {forbiddenField, invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
+import {isNotFound, success} from '#src/api/status.js';
+import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
+import {listObjects} from '#src/apiserver/registry/list.js';
+import {filterOf, listOptions} from '#src/apiserver/registry/options.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import {readDeleteOptions} from '#src/apiserver/request/body.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {encoded} from './encode.js';
+import {acceptedShape, isPretty, objectResponse, representationFor, writeContext} from './resource.js';
+
+/** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
+const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
+  const {naming} = resource.settings;
+  const options = (await readDeleteOptions(context.request, naming)) ?? fromQuery(context.info.query);
+  const errors = [...problems(options)];
+  if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
+  return options;
+};
+
+const fromQuery = (query: URLSearchParams): DeleteOptions => {
+  const grace = query.get('gracePeriodSeconds');
+  const orphan = query.get('orphanDependents');
+  const policy = query.get('propagationPolicy');
+  return {
+    ...(query.has('dryRun') ? {dryRun: query.getAll('dryRun')} : {}),
+    ...(grace ? {gracePeriodSeconds: Number(grace)} : {}),
+    ...(orphan ? {orphanDependents: orphan !== 'false' && orphan !== '0'} : {}),
+    ...(policy ? {propagationPolicy: policy} : {}),
+  };
+};
+
+const policies = ['Background', 'Foreground', 'Orphan'];
+
+function* problems({orphanDependents, propagationPolicy, dryRun, gracePeriodSeconds}: DeleteOptions): Generator<FieldError> {
+  if (orphanDependents !== undefined && propagationPolicy !== undefined) {
+    yield invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
+  }
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) yield notSupported('propagationPolicy', propagationPolicy, policies);
+  if (dryRun?.some(value => value !== 'All')) yield notSupported('dryRun', dryRun, ['All']);
+  if (gracePeriodSeconds !== undefined && !Number.isSafeInteger(gracePeriodSeconds)) yield forbiddenField('gracePeriodSeconds', 'must be an integer');
+}
+
+/** DELETE of one object. */
+export const remove = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {resource} = served;
+  const {namespace, name} = context.target;
+  const options = await deleteOptions(served, context);
+  const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
+  const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
+  const answers = resource.definition.deleteAnswers ?? 'status';
+  if (answers === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
+  if (deleted.removed && answers === 'status') return statusResponse(served, context, deleted, 200);
+  return objectResponse(context, representationFor(context, served, 'item'), deleted.object, status);
+};
+
+const statusResponse = ({resource}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
+  const {group, resource: plural} = resource.ref;
+  const status = success({name: object.metadata!.name!, ...(group ? {group} : {}), kind: plural, uid: object.metadata!.uid!});
+  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item'), () => status, isPretty(context))};
+};
+
+/** How many objects a collection delete reads at a time. */
+const page = 10_000;
+
+/** DELETE of a collection: each object on its own, those already gone passed over. */
+export const removeCollection = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {resource} = served;
+  const {settings} = resource;
+  const options = await deleteOptions(served, context);
+  const selection = listOptions(settings.naming, context.info.query, false);
+  const filter = filterOf(served, selection);
+  const write = writeContext(context, served, Boolean(options.dryRun?.length));
+  const gone: KubeObject[] = [];
+  let revision = 0;
+  for (let next = {...selection, limit: selection.limit || page}; ; ) {
+    const listed = await listObjects(resource, context.target.namespace, filter, next);
+    revision = listed.revision;
+    const objects = listed.records.map(listed.object);
+    await inParallel(settings.deleteCollectionWorkers, objects, async object => {
+      try {
+        await deleteObject(resource, object.metadata!.namespace ?? '', object.metadata!.name!, options, write);
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    });
+    gone.push(...objects);
+    if (!listed.continue || selection.limit) break;
+    next = {...next, continue: listed.continue, resourceVersion: undefined, match: ''};
+  }
+  if (resource.definition.deleteAnswers === 'statusAlways') {
+    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list'), () => success(), isPretty(context))};
+  }
+  const shown = representationFor(context, served, 'list');
+  return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(gone, {resourceVersion: String(revision)}), isPretty(context))};
+};
+
+const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T) => Promise<void>): Promise<void> => {
+  const queue = items.values();
+  const work = async () => {
+    for (const item of queue) await run(item);
+  };
+  await Promise.all(Array.from({length: Math.max(1, workers)}, work));
+};

@@ -1,0 +1,76 @@
+import {notAcceptable} from '#src/api/status.js';
+import type {ApiResponse} from '#src/api/exchange.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {ActionContext} from '#src/resources/definition.js';
+import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import {denial} from '#src/apiserver/authorization/denial.js';
+import {representation, type Representation} from '#src/apiserver/present/representation.js';
+import {includeObject} from '#src/apiserver/present/table.js';
+import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
+import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
+import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import type {WatchSettings} from '#src/apiserver/watch/watch.js';
+import {encoded} from './encode.js';
+
+/** What the handlers of resources share. */
+export interface ResourceServices {
+  readonly registry: Registry;
+  readonly authorizer: Authorizer;
+  readonly watch: WatchSettings;
+  authenticateToken: ActionContext['authenticateToken'];
+  rulesFor: ActionContext['rulesFor'];
+}
+
+const itemShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);
+const listShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadataList']);
+const watchShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);
+
+const acceptedMedia = ['application/json', 'application/yaml'];
+const watchMedia = ['application/json'];
+
+/** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
+export const acceptedShape = ({request}: RequestContext, kind: 'item' | 'list' | 'watch'): Accepted => {
+  const shapes = kind === 'item' ? itemShapes : kind === 'list' ? listShapes : watchShapes;
+  const accepted = negotiate(header(request, 'accept'), kind, shapes, kind !== 'watch');
+  if (!accepted) throw notAcceptable(kind === 'watch' ? watchMedia : acceptedMedia);
+  return accepted;
+};
+
+export const representationFor = (context: RequestContext, served: ServedResource, kind: 'item' | 'list' | 'watch'): Representation => {
+  const accepted = acceptedShape(context, kind);
+  return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
+};
+
+/** The answer that carries one object (which must be frozen when it is shared). */
+export const objectResponse = (context: RequestContext, shown: Representation, object: Readonly<KubeObject>, status = 200): ApiResponse => {
+  const pretty = isPretty(context);
+  return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};
+};
+
+/** Whether the body shall be indented: asked for, or the caller looks like a person's tool. */
+export const isPretty = ({request, info}: RequestContext): boolean => {
+  const asked = info.query.get('pretty');
+  if (asked !== null) return asked === 'true' || asked === '1' || asked === '';
+  const agent = header(request, 'user-agent') ?? '';
+  return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
+};
+
+export const writeContext = (context: ResourceContext, {kind}: ServedResource, dryRun: boolean): WriteContext => ({
+  user: context.user,
+  dryRun,
+  served: kind,
+  warn: text => context.warnings.add(text),
+});
+
+/** Throws 403 unless the caller may create the target: for writes that turn out to be creations. */
+export const mayCreate = async ({authorizer}: ResourceServices, context: ResourceContext): Promise<void> => {
+  const {group, version, resource, namespace, name} = context.target;
+  const attributes: Attributes = {
+    user: context.user,
+    verb: 'create',
+    resource: {group, version, resource, subresource: '', namespace, name},
+    path: context.info.path,
+  };
+  const decision = await authorizer.authorize(attributes);
+  if (decision.decision !== 'allow') throw denial(attributes, decision.reason);
+};

@@ -1,0 +1,75 @@
+import type {KubeObject, ListMeta} from '#src/api/types.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Accepted} from '#src/apiserver/request/media-type.js';
+import {partialMetadata, tableOf, type IncludeObject} from './table.js';
+
+/** How objects of a resource are shown to one caller: in which version and in which shape. */
+export interface Representation {
+  /** Equal keys show equally: what is encoded for one caller serves all of that key. */
+  readonly key: string;
+  /** Whether stored bytes can go out as they are. */
+  readonly raw: boolean;
+  readonly accepted: Accepted;
+  /** One object. */
+  one(object: Readonly<KubeObject>): unknown;
+  /** One object in a watch; `first` tells the first event of a stream. */
+  event(object: Readonly<KubeObject>, first: boolean): unknown;
+  list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
+  /** Kind and apiVersion of what `list` yields in the plain shape. */
+  readonly listKind: {readonly kind: string; readonly apiVersion: string};
+}
+
+/** An object as one served version shows it. The hub shows stored objects as they are. */
+const inVersion = ({kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
+  version ? {...version.fromHub(object), apiVersion, kind: kind.kind} : object;
+
+export const representation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
+  const {resource, kind} = served;
+  const {naming, clock} = resource.settings;
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  const metaVersion = naming.apiVersion('meta', accepted.shapeVersion || 'v1');
+  const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
+  const listKind = {kind: `${kind.kind}List`, apiVersion};
+  const base = {accepted, listKind, raw: false};
+  switch (accepted.shape) {
+    case 'Table': {
+      const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
+        tableOf(resource.definition, objects, {apiVersion: metaVersion, now: clock.now(), naming, includeObject, meta, columns, shown});
+      return {
+        ...base,
+        key: `table/${metaVersion}/${includeObject}/${apiVersion}`,
+        one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
+        event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
+        list: (objects, meta) => table(objects, meta, true),
+      };
+    }
+    case 'PartialObjectMetadata':
+    case 'PartialObjectMetadataList': {
+      const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object);
+      return {
+        ...base,
+        key: `partial/${metaVersion}`,
+        one: partial,
+        event: partial,
+        list: (objects, meta) => ({kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata: meta, items: objects.map(partial)}),
+      };
+    }
+    case 'object':
+    case 'APIGroupDiscoveryList':
+      return {
+        ...base,
+        key: `object/${apiVersion}`,
+        raw: !served.version && accepted.media === 'json',
+        one: shown,
+        event: shown,
+        list: (objects, meta) => ({
+          ...listKind,
+          metadata: meta,
+          items: objects.map(object => {
+            const {kind: _, apiVersion: __, ...item} = shown(object);
+            return item;
+          }),
+        }),
+      };
+  }
+};

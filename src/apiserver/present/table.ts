@@ -1,0 +1,74 @@
+import type {Naming} from '#src/api/naming.js';
+import {badRequest} from '#src/api/status.js';
+import {humanDuration} from '#src/api/duration.js';
+import {parseTime} from '#src/api/time.js';
+import type {KubeObject, ListMeta} from '#src/api/types.js';
+import type {Column, ResourceDefinition} from '#src/resources/definition.js';
+
+/** What of the object a row of a table carries. */
+export type IncludeObject = 'Metadata' | 'Object' | 'None';
+
+/** The query parameter `includeObject`. Throws 400 for unknown values. */
+export const includeObject = (value: string | null): IncludeObject => {
+  if (value === null || value === '') return 'Metadata';
+  if (value === 'Metadata' || value === 'Object' || value === 'None') return value;
+  throw badRequest(`Unable to convert to Table as requested: unrecognized includeObject value: ${JSON.stringify(value)}`);
+};
+
+/** How long ago a time was, as `Age` columns show it. */
+export const age = (time: string | undefined, now: number): string => {
+  const at = parseTime(time);
+  return at === undefined ? '<unknown>' : humanDuration(now - at);
+};
+
+const nameDescription = 'Name must be unique within a namespace.';
+const defaultColumns: readonly Column<KubeObject>[] = [
+  {name: 'Name', format: 'name', description: nameDescription, of: object => object.metadata?.name ?? ''},
+  {name: 'Created At', type: 'date', description: 'When the server created the object.', of: object => object.metadata?.creationTimestamp ?? '<unknown>'},
+];
+
+interface TableSettings {
+  readonly apiVersion: string;
+  readonly now: number;
+  readonly naming: Naming;
+  readonly includeObject: IncludeObject;
+  readonly meta: ListMeta;
+  /** Whether the column definitions go with it. */
+  readonly columns: boolean;
+  shown(object: Readonly<KubeObject>): unknown;
+}
+
+/** Objects as a server-side table (the API reference, meta/v1 Table). */
+export const tableOf = (definition: ResourceDefinition, objects: readonly Readonly<KubeObject>[], settings: TableSettings): unknown => {
+  const columns = definition.columns ?? defaultColumns;
+  return {
+    kind: 'Table',
+    apiVersion: settings.apiVersion,
+    metadata: settings.meta,
+    columnDefinitions: settings.columns
+      ? columns.map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
+      : null,
+    rows: objects.map(object => ({
+      cells: columns.map(column => column.of(object, settings.now, settings.naming)),
+      object: rowObject(object, settings),
+    })),
+  };
+};
+
+const rowObject = (object: Readonly<KubeObject>, {includeObject: include, shown, apiVersion}: TableSettings): unknown => {
+  switch (include) {
+    case 'None':
+      return null;
+    case 'Object':
+      return shown(object);
+    case 'Metadata':
+      return partialMetadata(apiVersion, object);
+  }
+};
+
+/** An object's metadata alone. */
+export const partialMetadata = (apiVersion: string, object: Readonly<KubeObject>): KubeObject => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion,
+  metadata: object.metadata!,
+});

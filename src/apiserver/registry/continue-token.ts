@@ -1,0 +1,32 @@
+import type {Naming} from '#src/api/naming.js';
+import {badRequest} from '#src/api/status.js';
+
+/** Where a list goes on. A revision of -1 means: at the newest. */
+export interface Continuation {
+  readonly revision: number;
+  /** The first key of the next page. */
+  readonly start: string;
+}
+
+/** A continue token: opaque to clients, base64url of its version, revision and the key suffix behind which the next page begins. */
+export const encodeContinue = (naming: Naming, prefix: string, lastKey: string, revision: number): string =>
+  Buffer.from(JSON.stringify({v: naming.apiVersion('meta', 'v1'), rv: revision, start: `${lastKey.slice(prefix.length)}\u0000`})).toString('base64url');
+
+const refuse = (why: string) => badRequest(`continue key is not valid: ${why}`);
+
+/** Reads a token that belongs to the list of `prefix`. Throws 400 for what was not made here. */
+export const decodeContinue = (naming: Naming, prefix: string, token: string): Continuation => {
+  let parsed: {v?: unknown; rv?: unknown; start?: unknown};
+  try {
+    parsed = JSON.parse(Buffer.from(token, 'base64url').toString()) as typeof parsed;
+  } catch (cause) {
+    throw badRequest('continue key is not valid: it cannot be decoded', cause);
+  }
+  if (typeof parsed !== 'object' || parsed === null) throw refuse('it cannot be decoded');
+  const {v, rv, start} = parsed;
+  if (v !== naming.apiVersion('meta', 'v1')) throw refuse(`server does not recognize this encoded version ${JSON.stringify(v)}`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw refuse('incorrect encoded start resourceVersion');
+  if (typeof start !== 'string' || start === '') throw refuse('encoded start key empty');
+  if (start.startsWith('/') || `/${start}/`.includes('/../') || `/${start}/`.includes('/./')) throw refuse(start);
+  return {revision: rv, start: prefix + start};
+};

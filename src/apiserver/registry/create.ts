@@ -1,0 +1,140 @@
+import {invalidObject} from '#src/api/field-error.js';
+import {alreadyExists, badRequest, nameNotGenerated, statusError} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import {nameSuffix} from '#src/base/random.js';
+import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
+import {KeyExists} from '#src/storage/errors.js';
+import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {deepFreeze} from './object-cache.js';
+import {carriedOver} from './paths.js';
+import {encodeRecord} from './record.js';
+import type {Resource, WriteContext} from './registry.js';
+
+/** Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference, ObjectMeta.generateName). */
+const longestPrefix = 58;
+const suffixLength = 5;
+const attempts = 8;
+
+/** An object as it is stored now. */
+export interface Stored {
+  readonly object: KubeObject;
+  readonly value: Buffer;
+  readonly revision: number;
+}
+
+/**
+ * Creates an object from the caller's (which is handed over for good). Throws the Status the caller gets. On a dry run everything happens but the
+ * writing.
+ */
+export const createObject = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
+  const generated = !incoming.metadata?.name && Boolean(incoming.metadata?.generateName);
+  for (let attempt = 1; ; attempt++) {
+    const candidate = generated && attempt < attempts ? structuredClone(incoming) : incoming;
+    try {
+      return await createOnce(resource, candidate, namespace, context);
+    } catch (error) {
+      if (!(error instanceof KeyExists)) throw error;
+      const name = candidate.metadata?.name ?? '';
+      if (generated && attempt < attempts) continue;
+      throw generated ? nameNotGenerated(resource.ref, name) : await existing(resource, namespace, name);
+    }
+  }
+};
+
+const createOnce = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
+  const {definition, settings} = resource;
+  const meta = (incoming.metadata ??= {});
+  placeIn(resource, meta, namespace);
+  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  definition.default?.(incoming, settings);
+  const attributes = attributesFor(resource, incoming, namespace, context);
+  await runPhase(settings.admission, 'admit', attributes);
+  definition.default?.(incoming, settings);
+
+  const object = carriedOver(incoming, undefined, ['metadata', ...(definition.main.writes.create ?? definition.main.writes.update)]);
+  fillSystemFields(resource, object);
+  fillAlwaysPresent(resource, object);
+  const hooks = resource.hooks(context.user);
+  definition.main.prepare?.(object, undefined, hooks);
+  const errors = [
+    ...(definition.main.validate?.(object, undefined, hooks) ?? []),
+    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: definition.nameProblems, naming: settings.naming}),
+  ];
+  if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
+  for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);
+  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});
+  return put(resource, object, namespace, context);
+};
+
+const put = async (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
+  const {store} = resource.settings;
+  const name = object.metadata!.name!;
+  const key = resource.key(namespace, name);
+  const value = encodeRecord(object);
+  if (context.dryRun) {
+    if (await store.get(key)) throw new KeyExists();
+    return {object, value, revision: 0};
+  }
+  const lease = await leaseOf(resource, object);
+  const revision = await store.create(key, value, lease);
+  return {object: resource.objects.of(key, value, revision), value, revision};
+};
+
+/** The lease a record is written under, if its kind does not live for ever. */
+export const leaseOf = async ({definition, settings}: Resource, object: KubeObject): Promise<{lease: number} | undefined> => {
+  const seconds = definition.ttlSeconds?.(object, settings);
+  return seconds === undefined ? undefined : {lease: await settings.leases.for(seconds)};
+};
+
+const placeIn = ({kind}: Resource, meta: ObjectMeta, namespace: string): void => {
+  if (!kind.namespaced) delete meta.namespace;
+  else if (!meta.namespace) meta.namespace = namespace;
+  else if (meta.namespace !== namespace) throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+};
+
+const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, object: KubeObject): void => {
+  const meta = object.metadata!;
+  object.apiVersion = apiVersion;
+  object.kind = kind.kind;
+  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'managedFields', 'resourceVersion'] as const) delete meta[field];
+  meta.uid = settings.random.uuid();
+  meta.creationTimestamp = wireTime(settings.clock.now());
+  if (definition.generation) meta.generation = 1;
+  if (!meta.name && meta.generateName) meta.name = meta.generateName.slice(0, longestPrefix) + nameSuffix(settings.random, suffixLength);
+};
+
+/** Puts in the fields that the kind shows even when they are empty. */
+export const fillAlwaysPresent = ({definition}: Resource, object: KubeObject): void => {
+  const fields = object as Record<string, unknown>;
+  for (const [field, empty] of Object.entries(definition.alwaysPresent ?? {})) fields[field] ??= structuredClone(empty);
+};
+
+const attributesFor = (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): AdmissionAttributes => ({
+  operation: 'CREATE',
+  ...addressOf(resource, context),
+  subresource: '',
+  namespace,
+  name: object.metadata?.name ?? '',
+  object,
+});
+
+/** What admission is told of every request on a resource. */
+export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn}: WriteContext) => ({
+  group: settings.naming.group(served.group),
+  version: served.version,
+  resource: served.plural,
+  kind: kind.kind,
+  namespaced: kind.namespaced,
+  user,
+  dryRun,
+  warn,
+});
+
+const existing = async (resource: Resource, namespace: string, name: string): Promise<Error> => {
+  const error = alreadyExists(resource.ref, name);
+  const key = resource.key(namespace, name);
+  const record = await resource.settings.store.get(key);
+  if (!record || !resource.objects.of(key, record.value, record.revision).metadata?.deletionTimestamp) return error;
+  return statusError('AlreadyExists', `object is being deleted: ${error.message}`, {...(error.status.details ? {details: error.status.details} : {})});
+};

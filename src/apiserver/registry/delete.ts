@@ -1,0 +1,109 @@
+import {conflict, notFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import {RevisionMismatch} from '#src/storage/errors.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import {runPhase} from '#src/apiserver/admission/admission.js';
+import {addressOf, type Stored} from './create.js';
+import {encodeRecord} from './record.js';
+import type {Resource, WriteContext} from './registry.js';
+
+const orphanFinalizer = 'orphan';
+const foregroundFinalizer = 'foregroundDeletion';
+
+/** `removed` tells whether the object is gone or waits for its finalizers. */
+export interface Deleted extends Stored {
+  readonly removed: boolean;
+}
+
+/** Deletes one object, or marks it as dying while something holds it. Throws the Status the caller gets. */
+export const deleteObject = async (resource: Resource, namespace: string, name: string, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
+  for (;;) {
+    const record = await resource.settings.store.get(resource.key(namespace, name));
+    if (!record) throw notFound(resource.ref, name);
+    try {
+      return await deleteOnce(resource, namespace, name, record, options, context);
+    } catch (error) {
+      if (!(error instanceof RevisionMismatch)) throw error;
+    }
+  }
+};
+
+const deleteOnce = async (resource: Resource, namespace: string, name: string, record: StoredRecord, options: DeleteOptions, context: WriteContext): Promise<Deleted> => {
+  const {settings, definition} = resource;
+  const old = resource.objects.of(record.key, record.value, record.revision);
+  checkPreconditions(resource, name, old, options);
+  const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), subresource: '', namespace, name, oldObject: old};
+  await runPhase(settings.admission, 'admit', attributes);
+  await runPhase(settings.admission, 'validate', attributes);
+
+  const object = structuredClone(old) as KubeObject;
+  const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
+  if (typeof begun === 'object') throw conflict(resource.ref, name, begun.conflict);
+  const dying = Boolean(old.metadata!.deletionTimestamp);
+  if (!dying) chooseFinalizers(resource, object, options);
+  const held = begun === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
+  if (!held) return remove(resource, record, old, context);
+  if (dying) return {object: old, value: record.value, revision: record.revision, removed: false};
+  markDying(resource, object);
+  return keep(resource, record, object, context);
+};
+
+const remove = async ({settings}: Resource, record: StoredRecord, old: Readonly<KubeObject>, {dryRun}: WriteContext): Promise<Deleted> => {
+  const revision = dryRun ? record.revision : await settings.store.delete(record.key, record.revision);
+  return {object: {...old, metadata: {...old.metadata, resourceVersion: String(revision)}}, value: record.value, revision, removed: true};
+};
+
+const keep = async (resource: Resource, record: StoredRecord, object: KubeObject, {dryRun}: WriteContext): Promise<Deleted> => {
+  const value = encodeRecord(object);
+  if (dryRun) return {object, value, revision: record.revision, removed: false};
+  const revision = await resource.settings.store.update(record.key, value, record.revision);
+  return {object: resource.objects.of(record.key, value, revision), value, revision, removed: false};
+};
+
+const markDying = ({settings}: Resource, object: KubeObject): void => {
+  const meta = object.metadata!;
+  meta.deletionTimestamp = wireTime(settings.clock.now());
+  meta.deletionGracePeriodSeconds = 0;
+  if (meta.generation) meta.generation++;
+};
+
+const checkPreconditions = ({ref}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
+  const {uid, resourceVersion} = old.metadata!;
+  if (preconditions?.uid && preconditions.uid !== uid) {
+    throw conflict(
+      ref,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
+    throw conflict(
+      ref,
+      name,
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    );
+  }
+};
+
+/** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). */
+const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): void => {
+  if (!settings.garbageCollector || definition.dependents === 'unsupported') return;
+  const meta = object.metadata!;
+  const before = meta.finalizers ?? [];
+  const chosen = choice(options, before, definition.dependents === 'orphan');
+  const finalizers = before.filter(finalizer => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
+  if (chosen) finalizers.push(chosen);
+  if (finalizers.length > 0) meta.finalizers = finalizers;
+  else delete meta.finalizers;
+};
+
+const choice = ({orphanDependents, propagationPolicy}: DeleteOptions, before: readonly string[], orphanByDefault: boolean): string | undefined => {
+  if (orphanDependents !== undefined) return orphanDependents ? orphanFinalizer : undefined;
+  if (propagationPolicy === 'Orphan') return orphanFinalizer;
+  if (propagationPolicy === 'Foreground') return foregroundFinalizer;
+  if (propagationPolicy === 'Background') return undefined;
+  if (before.includes(orphanFinalizer)) return orphanFinalizer;
+  if (before.includes(foregroundFinalizer)) return foregroundFinalizer;
+  return orphanByDefault ? orphanFinalizer : undefined;
+};

@@ -1,0 +1,32 @@
+/** A plain object of unknown shape. */
+export type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Sets `to.<path>` to what `from.<path>` holds, or removes it where `from` has nothing. */
+export const copyPath = (from: Fields, to: Fields, path: string): void => {
+  const parts = path.split('.');
+  const last = parts.pop()!;
+  let source: unknown = from;
+  let target = to;
+  for (const part of parts) {
+    source = isFields(source) ? source[part] : undefined;
+    const next = target[part];
+    if (isFields(next)) target = next;
+    else if (isFields(source)) target = target[part] = {};
+    else return;
+  }
+  const value = isFields(source) ? source[last] : undefined;
+  if (value === undefined) delete target[last];
+  else target[last] = value;
+};
+
+/**
+ * The object an address may store: what the caller is heard on (`writes`) from `incoming`, everything else from `stored`. Without a stored object the
+ * rest is left out.
+ */
+export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: readonly string[]): T => {
+  const result = (stored ? structuredClone(stored) : {}) as Fields;
+  for (const key of ['apiVersion', 'kind', ...writes]) copyPath(incoming as Fields, result, key);
+  return result as T;
+};

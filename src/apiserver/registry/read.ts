@@ -1,0 +1,19 @@
+import {notFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import type {Resource} from './registry.js';
+
+/** The record of one object. Throws 404. Synchronous where the store is. */
+export const findRecord = (resource: Resource, namespace: string, name: string): StoredRecord | Promise<StoredRecord> => {
+  const record = resource.settings.store.get(resource.key(namespace, name));
+  if (record instanceof Promise) return record.then(found => present(resource, name, found));
+  return present(resource, name, record);
+};
+
+const present = (resource: Resource, name: string, record: StoredRecord | undefined): StoredRecord => {
+  if (!record) throw notFound(resource.ref, name);
+  return record;
+};
+
+/** The frozen object of a record. */
+export const objectOf = (resource: Resource, {key, value, revision}: StoredRecord): Readonly<KubeObject> => resource.objects.of(key, value, revision);

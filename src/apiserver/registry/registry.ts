@@ -1,0 +1,126 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {ResourceRef} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {Store} from '#src/storage/store.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import type {Leases} from './leases.js';
+import {ObjectCache} from './object-cache.js';
+
+/** What the generic machinery works with; one for a server. */
+export interface RegistrySettings {
+  readonly store: Store;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** First part of all keys, for example `/registry`. */
+  readonly prefix: string;
+  gate(name: string): boolean;
+  readonly admission: readonly AdmissionPlugin[];
+  readonly leases: Leases;
+  readonly eventTtlSeconds: number;
+  readonly garbageCollector: boolean;
+  readonly deleteCollectionWorkers: number;
+}
+
+/** Who writes, and how. */
+export interface WriteContext {
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  /** Version and name of the request's URL, for admission. */
+  readonly served: Kind;
+  warn(text: string): void;
+}
+
+/** One kind in the store: its definition, its keys, and the parsed objects everyone shares. */
+export class Resource {
+  readonly definition: ResourceDefinition;
+  readonly settings: RegistrySettings;
+  readonly objects = new ObjectCache();
+  /** All keys of the kind begin with this. */
+  readonly root: string;
+  readonly apiVersion: string;
+  readonly ref: ResourceRef;
+
+  constructor(definition: ResourceDefinition, settings: RegistrySettings) {
+    this.definition = definition;
+    this.settings = settings;
+    this.root = `${settings.prefix}/${definition.storedAs ?? definition.kind.plural}/`;
+    this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
+    this.ref = {group: settings.naming.group(definition.kind.group), resource: definition.kind.plural};
+  }
+
+  get kind(): Kind {
+    return this.definition.kind;
+  }
+
+  key(namespace: string, name: string): string {
+    return this.kind.namespaced ? `${this.root}${namespace}/${name}` : `${this.root}${name}`;
+  }
+
+  /** The keys of one namespace, or of all. */
+  prefixOf(namespace: string): string {
+    return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
+  }
+
+  hooks(user: UserInfo): HookContext {
+    const {naming, clock, random, gate} = this.settings;
+    return {naming, clock, random, user, gate};
+  }
+}
+
+/** A resource under one of its versions, as a URL addresses it. */
+export interface ServedResource {
+  readonly resource: Resource;
+  readonly kind: Kind;
+  /** Absent for the hub. */
+  readonly version?: ServedVersion<KubeObject>;
+}
+
+/** Every resource the server serves, found by group on the wire, version and plural. */
+export class Registry {
+  readonly settings: RegistrySettings;
+  readonly #served = new Map<string, ServedResource>();
+  readonly #resources: Resource[] = [];
+
+  constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
+    this.settings = settings;
+    for (const definition of definitions) {
+      const resource = new Resource(definition, settings);
+      this.#resources.push(resource);
+      this.#serve({resource, kind: definition.kind});
+      for (const version of definition.otherVersions ?? []) this.#serve({resource, kind: version.kind, version});
+    }
+  }
+
+  find(group: string, version: string, plural: string): ServedResource | undefined {
+    return this.#served.get(`${group}/${version}/${plural}`);
+  }
+
+  /** The resource of a kind's handle. Throws when it is not served: a programming error. */
+  of(kind: Kind): Resource {
+    const found = this.#served.get(this.#address(kind));
+    if (!found) throw new Error(`${kind.plural} is not served`);
+    return found.resource;
+  }
+
+  get resources(): readonly Resource[] {
+    return this.#resources;
+  }
+
+  get served(): Iterable<ServedResource> {
+    return this.#served.values();
+  }
+
+  #serve(served: ServedResource): void {
+    this.#served.set(this.#address(served.kind), served);
+  }
+
+  #address({group, version, plural}: Kind): string {
+    return `${this.settings.naming.group(group)}/${version}/${plural}`;
+  }
+}

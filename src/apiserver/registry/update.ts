@@ -1,0 +1,162 @@
+import {sameJson} from '#src/api/equal.js';
+import {invalid, invalidObject} from '#src/api/field-error.js';
+import {badRequest, conflict, notFound} from '#src/api/status.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import type {Endpoint} from '#src/resources/definition.js';
+import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
+import {RevisionMismatch} from '#src/storage/errors.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import {runPhase} from '#src/apiserver/admission/admission.js';
+import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
+import {deepFreeze} from './object-cache.js';
+import {carriedOver} from './paths.js';
+import {encodeRecord} from './record.js';
+import type {Resource, WriteContext} from './registry.js';
+
+/** How an update comes to its object: from the stored one, which is undefined when there is none. Called again after each lost race. */
+export type Transform = (old: Readonly<KubeObject> | undefined) => KubeObject | Promise<KubeObject>;
+
+export interface UpdateTarget {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+  /** Empty for the main address. */
+  readonly subresource: string;
+  /** Asks whether the caller may create, when an update turns out to be a creation. */
+  authorizeCreate?(): Promise<void>;
+}
+
+/** `created` when a PUT made the object, `deleted` when the update took the last finalizer of a dying one. */
+export interface Updated extends Stored {
+  readonly outcome: 'updated' | 'created' | 'deleted' | 'unchanged';
+}
+
+/** Updates one object, again and again until no other writer came between. Throws the Status the caller gets. */
+export const updateObject = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
+  const {resource, namespace, name} = target;
+  const key = resource.key(namespace, name);
+  for (;;) {
+    const record = await resource.settings.store.get(key);
+    if (!record) return createInstead(target, await transform(undefined), context);
+    try {
+      return await updateOnce(target, record, transform, context);
+    } catch (error) {
+      if (!(error instanceof RevisionMismatch)) throw error;
+    }
+  }
+};
+
+const createInstead = async (target: UpdateTarget, object: KubeObject, context: WriteContext): Promise<Updated> => {
+  const {resource, namespace, name, subresource} = target;
+  if (subresource || !resource.definition.createOnUpdate) throw notFound(resource.ref, name);
+  const {uid} = object.metadata ?? {};
+  if (uid) throw conflict(resource.ref, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
+  await target.authorizeCreate?.();
+  delete object.metadata?.resourceVersion;
+  return {...(await createObject(resource, object, namespace, context)), outcome: 'created'};
+};
+
+const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
+  const {resource, namespace, name, subresource} = target;
+  const {definition, settings} = resource;
+  const endpoint: Endpoint<KubeObject> = subresource ? definition.subresources![subresource]! : definition.main;
+  const old = resource.objects.of(record.key, record.value, record.revision);
+  const incoming = await transform(old);
+  const meta = (incoming.metadata ??= {});
+  checkIdentity(target, meta, old, record.revision);
+  definition.default?.(incoming, settings);
+
+  const attributes = {
+    operation: 'UPDATE' as const,
+    ...addressOf(resource, context),
+    subresource,
+    namespace,
+    name,
+    object: incoming,
+    oldObject: old,
+  };
+  await runPhase(settings.admission, 'admit', attributes);
+  definition.default?.(incoming, settings);
+
+  const object = carriedOver(incoming, old, endpoint.writes.update);
+  restoreSystemFields(resource, object, old);
+  fillAlwaysPresent(resource, object);
+  const hooks = resource.hooks(context.user);
+  endpoint.prepare?.(object, old, hooks);
+  countGeneration(resource, object, old, subresource);
+  const errors = [
+    ...(endpoint.validate?.(object, old, hooks) ?? []),
+    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, settings),
+  ];
+  if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
+  for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
+  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object)});
+  return store(resource, record, old, object, context);
+};
+
+const store = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, object: KubeObject, context: WriteContext): Promise<Updated> => {
+  const value = encodeRecord(object);
+  const {settings, definition} = resource;
+  const {metadata} = object;
+  const over = Boolean(metadata?.deletionTimestamp) && !metadata?.finalizers?.length && !metadata?.deletionGracePeriodSeconds;
+  if (over && (definition.mayRemove?.(object) ?? true)) {
+    if (!context.dryRun) await settings.store.delete(record.key, record.revision);
+    return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'deleted'};
+  }
+  if (sameJson(object, withoutVersion(old))) {
+    return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
+  }
+  if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'updated'};
+  const revision = await settings.store.update(record.key, value, record.revision, await leaseOf(resource, object));
+  return {object: resource.objects.of(record.key, value, revision), value, revision, outcome: 'updated'};
+};
+
+/** Name, namespace, uid and resourceVersion must be those of the stored object, or left out. */
+const checkIdentity = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, revision: number): void => {
+  if (meta.name && meta.name !== name) throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+  meta.name = name;
+  if (resource.kind.namespaced) {
+    if (meta.namespace && meta.namespace !== namespace) {
+      throw badRequest(`the namespace of the object (${meta.namespace}) does not match the namespace on the request (${namespace})`);
+    }
+    meta.namespace = namespace;
+  } else delete meta.namespace;
+  const uid = old.metadata?.uid;
+  if (meta.uid && meta.uid !== uid) {
+    throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
+  }
+  if (meta.resourceVersion) {
+    if (meta.resourceVersion !== String(revision)) throw conflict(resource.ref, name);
+  } else if (resource.definition.unconditionalUpdate === false) {
+    const error = invalid('metadata.resourceVersion', undefined, 'must be specified for an update');
+    throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, [{...error, detail: 'Invalid value: 0x0: must be specified for an update'}]);
+  }
+};
+
+const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'generateName', 'managedFields'] as const;
+
+/** What only the server sets comes back from the stored object, whatever the caller sent. */
+const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {
+  const meta = object.metadata! as Record<string, unknown>;
+  const stored = old.metadata! as Record<string, unknown>;
+  object.apiVersion = apiVersion;
+  object.kind = kind.kind;
+  delete meta['selfLink'];
+  delete meta['resourceVersion'];
+  for (const field of owned) {
+    if (stored[field] === undefined) delete meta[field];
+    else meta[field] = structuredClone(stored[field]);
+  }
+};
+
+const withoutVersion = ({metadata = {}, ...rest}: Readonly<KubeObject>): KubeObject => {
+  const {resourceVersion: _, ...meta} = metadata;
+  return {...rest, metadata: meta};
+};
+
+const countGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
+  if (!definition.generation || subresource) return;
+  const {metadata: _, status: __, ...now} = object as KubeObject & {status?: unknown};
+  const {metadata: ___, status: ____, ...before} = old as KubeObject & {status?: unknown};
+  if (!sameJson(now, before)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+};

@@ -1,0 +1,28 @@
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {RequestInfo, ResourceTarget} from './request-info.js';
+
+/** A request on its way through the core. */
+export interface RequestContext {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly auditId: string;
+  readonly user: UserInfo;
+  /** Texts of `Warning` headers, in order, each once. */
+  readonly warnings: Set<string>;
+  /** Aborts when the caller went away or the deadline passed. */
+  readonly signal: AbortSignal;
+}
+
+export interface ResourceContext extends RequestContext {
+  readonly target: ResourceTarget;
+}
+
+/** What answers a request. Throws a `StatusError` (or anything, which becomes an internal error) to refuse. */
+export type Handler = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
+
+/** One header of a request; repeated ones as they were joined. */
+export const header = ({headers}: ApiRequest, name: string): string | undefined => {
+  const value = headers[name];
+  return typeof value === 'string' || value === undefined ? value : value.join(', ');
+};

@@ -1,0 +1,33 @@
+import {isLongRunning, type RequestInfo} from './request-info.js';
+
+const readVerbs = new Set(['get', 'list', 'head', 'options']);
+
+/** Counts the requests under way and says when there are too many. A limit of zero is none. */
+export class InFlight {
+  readonly #limits: {readonly reading: number; readonly mutating: number};
+  #reading = 0;
+  #mutating = 0;
+
+  constructor(limits: {reading: number; mutating: number}) {
+    this.#limits = limits;
+  }
+
+  /** Enters a request, or returns undefined when it has to be turned away. */
+  enter(info: RequestInfo): Disposable | undefined {
+    if (isLongRunning(info)) return nothing;
+    if (readVerbs.has(info.verb)) {
+      if (this.#limits.reading > 0 && this.#reading >= this.#limits.reading) return undefined;
+      this.#reading++;
+      return {[Symbol.dispose]: () => void this.#reading--};
+    }
+    if (this.#limits.mutating > 0 && this.#mutating >= this.#limits.mutating) return undefined;
+    this.#mutating++;
+    return {[Symbol.dispose]: () => void this.#mutating--};
+  }
+
+  get current(): {readonly reading: number; readonly mutating: number} {
+    return {reading: this.#reading, mutating: this.#mutating};
+  }
+}
+
+const nothing: Disposable = {[Symbol.dispose]() {}};

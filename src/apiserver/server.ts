@@ -1,0 +1,114 @@
+import type {ApiRequest, Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import {resources} from '#src/resources/index.js';
+import type {ActionContext} from '#src/resources/definition.js';
+import type {Authenticator} from '#src/serving/authentication.js';
+import type {Authorizer} from '#src/serving/authorization.js';
+import type {Store} from '#src/storage/store.js';
+import type {AdmissionPlugin} from './admission/admission.js';
+import type {Anonymous} from './authentication/union.js';
+import {requestCore, type CoreSettings} from './core.js';
+import {Discovery} from './discovery/handler.js';
+import {Leases} from './registry/leases.js';
+import {Registry} from './registry/registry.js';
+import {InFlight} from './request/in-flight.js';
+import {router, type Route} from './routes.js';
+
+/** What a request core is made of. Everything that lives comes in from outside and is closed by who made it. */
+export interface ApiServerSettings {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly store: Store;
+  /** First part of all keys. */
+  readonly prefix: string;
+  gate(name: string): boolean;
+  readonly authenticators: readonly Authenticator[];
+  readonly anonymous: Anonymous | undefined;
+  /** Made once the registry is there, since authorizers and plugins read objects through it. */
+  authorizer(registry: Registry): Authorizer;
+  admission(registry: Registry, authorizer: Authorizer): readonly AdmissionPlugin[];
+  rulesFor: ActionContext['rulesFor'];
+  authenticateToken: ActionContext['authenticateToken'];
+  readonly eventTtlSeconds: number;
+  readonly leaseReuseSeconds: number;
+  readonly garbageCollector: boolean;
+  readonly deleteCollectionWorkers: number;
+  readonly requestTimeoutMs: number;
+  readonly minRequestTimeoutSeconds: number;
+  readonly maxReadingInFlight: number;
+  readonly maxMutatingInFlight: number;
+  /** `host:port` as discovery tells it. */
+  serverAddress(): string;
+  /** Health, metrics, version and the like. */
+  routes(server: ApiServer): readonly Route[];
+  finished?: CoreSettings['finished'];
+  failed(error: unknown, request: ApiRequest): void;
+}
+
+/** An API server without its sockets: the exchange every face calls, and the registry behind it. */
+export interface ApiServer {
+  readonly exchange: Exchange;
+  readonly registry: Registry;
+  readonly discovery: Discovery;
+  readonly authorizer: Authorizer;
+  readonly inFlight: InFlight;
+  readonly draining: {rejects: boolean};
+  /** Ends every watch. */
+  endWatches(): void;
+}
+
+export const createApiServer = (settings: ApiServerSettings): ApiServer => {
+  const {naming, clock, random, store} = settings;
+  const watches = new AbortController();
+  const plugins: AdmissionPlugin[] = [];
+  const registry = new Registry(resources, {
+    store,
+    naming,
+    clock,
+    random,
+    prefix: settings.prefix,
+    gate: settings.gate,
+    admission: plugins,
+    leases: new Leases(store, clock, settings.leaseReuseSeconds),
+    eventTtlSeconds: settings.eventTtlSeconds,
+    garbageCollector: settings.garbageCollector,
+    deleteCollectionWorkers: settings.deleteCollectionWorkers,
+  });
+  const authorizer = settings.authorizer(registry);
+  plugins.push(...settings.admission(registry, authorizer));
+  const discovery = new Discovery(registry, settings.serverAddress);
+  const server: ApiServer = {
+    registry,
+    discovery,
+    authorizer,
+    inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
+    draining: {rejects: false},
+    endWatches: () => watches.abort(),
+    exchange: request => exchange(request),
+  };
+  const services = {
+    registry,
+    authorizer,
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, shutdown: watches.signal},
+    authenticateToken: settings.authenticateToken,
+    rulesFor: settings.rulesFor,
+  };
+  const exchange = requestCore({
+    naming,
+    clock,
+    random,
+    authenticators: settings.authenticators,
+    anonymous: settings.anonymous,
+    authorizer,
+    requestTimeoutMs: settings.requestTimeoutMs,
+    inFlight: server.inFlight,
+    draining: server.draining,
+    route: router(services, discovery, settings.routes(server)),
+    ...(settings.finished ? {finished: settings.finished} : {}),
+    failed: settings.failed,
+  });
+  return server;
+};

@@ -1,0 +1,88 @@
+import type {EncodedEvent} from '#src/api/exchange.js';
+import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Change, StoredRecord} from '#src/storage/store.js';
+import type {Representation} from '#src/apiserver/present/representation.js';
+import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
+import {objectOf} from '#src/apiserver/registry/read.js';
+import {recordJson} from '#src/apiserver/registry/record.js';
+import type {Resource} from '#src/apiserver/registry/registry.js';
+
+/** An event whose line and object are made when first asked for, once for all who share it. */
+class LazyEvent implements EncodedEvent {
+  readonly type: string;
+  readonly #make: () => unknown;
+  readonly #raw: (() => Buffer) | undefined;
+  #object: unknown;
+  #bytes: Buffer | undefined;
+
+  constructor(type: string, make: () => unknown, raw?: () => Buffer) {
+    this.type = type;
+    this.#make = make;
+    this.#raw = raw;
+  }
+
+  object(): unknown {
+    return (this.#object ??= this.#make());
+  }
+
+  bytes(): Buffer {
+    return (this.#bytes ??= this.#encode());
+  }
+
+  #encode(): Buffer {
+    if (!this.#raw) return Buffer.from(`{"type":"${this.type}","object":${JSON.stringify(this.object())}}\n`);
+    return Buffer.concat([Buffer.from(`{"type":"${this.type}","object":`), this.#raw(), lineEnd]);
+  }
+}
+
+const lineEnd = Buffer.from('}\n');
+
+/** Events of a change by form; they live as long as the change does. */
+const shared = new WeakMap<Change, Map<string, EncodedEvent>>();
+
+/** The event of a change as one representation shows it. `DELETED` shows the last state with the revision of the change. */
+export const eventOf = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): EncodedEvent => {
+  const key = `${type} ${first && representation.accepted.shape === 'Table'} ${representation.key}`;
+  const forms = shared.get(change) ?? new Map<string, EncodedEvent>();
+  const known = forms.get(key);
+  if (known) return known;
+  const event = makeEvent(resource, representation, change, type, first);
+  forms.set(key, event);
+  shared.set(change, forms);
+  return event;
+};
+
+const makeEvent = (resource: Resource, representation: Representation, change: Change, type: string, first: boolean): EncodedEvent => {
+  const record = type === 'DELETED' ? change.previous! : change.record!;
+  const object = () => {
+    const stored = objectOf(resource, record);
+    const seen = type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored;
+    return representation.event(seen, first);
+  };
+  return new LazyEvent(type, object, rawOf(representation, record, change.revision));
+};
+
+const rawOf = ({raw}: Representation, {value}: StoredRecord, revision: number): (() => Buffer) | undefined =>
+  raw ? () => recordJson(value, revision) : undefined;
+
+/** The synthetic ADDED of an object that was there when the watch began. */
+export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): EncodedEvent =>
+  new LazyEvent('ADDED', () => representation.event(objectOf(resource, record), first), rawOf(representation, record, record.revision));
+
+/** A bookmark: an object of the kind with nothing but its revision; `initialEnd` marks the end of the initial events. */
+export const bookmark = ({settings, kind, apiVersion}: Resource, representation: Representation, revision: number, initialEnd: boolean): EncodedEvent => {
+  const object: KubeObject = {
+    kind: kind.kind,
+    apiVersion,
+    metadata: {
+      resourceVersion: String(revision),
+      ...(initialEnd ? {annotations: {[settings.naming.annotations.initialEventsEnd]: 'true'}} : {}),
+    },
+  };
+  if (representation.accepted.shape === 'object') return new LazyEvent('BOOKMARK', () => ({...object, apiVersion: representation.listKind.apiVersion}));
+  return new LazyEvent('BOOKMARK', () => representation.event(object, false));
+};
+
+/** The event that ends a stream with a Status. */
+export const errorEvent = (status: Status): EncodedEvent => new LazyEvent('ERROR', () => status);

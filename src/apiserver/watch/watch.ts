@@ -1,0 +1,196 @@
+import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
+import {expired, type Status, StatusError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {jittered} from '#src/base/random.js';
+import {Compacted} from '#src/storage/errors.js';
+import type {Change, StoredRecord} from '#src/storage/store.js';
+import type {Representation} from '#src/apiserver/present/representation.js';
+import {reached, scopeOf} from '#src/apiserver/registry/list.js';
+import type {Filter, ListOptions} from '#src/apiserver/registry/options.js';
+import {objectOf} from '#src/apiserver/registry/read.js';
+import type {Resource} from '#src/apiserver/registry/registry.js';
+import {bookmark, eventOf, errorEvent, initialEvent} from './events.js';
+import {transition} from './transition.js';
+
+const bookmarkPeriodMs = 60_000;
+/** A last bookmark goes out so long before the server closes a stream. */
+const farewellMs = 2000;
+
+export interface WatchSettings {
+  readonly minRequestTimeoutSeconds: number;
+  /** Aborts when the server shuts down. */
+  readonly shutdown: AbortSignal;
+  /** Told of every event sent, for the metrics. */
+  counted?(bytes: number): void;
+}
+
+interface Start {
+  readonly after: number;
+  readonly initial: readonly StoredRecord[];
+  readonly marksEnd: boolean;
+}
+
+/**
+ * Opens a watch. Everything that can be refused is refused here, before the stream begins; history that is gone shows as an ERROR event in it
+ * (the API reference, efficient detection of changes).
+ */
+export const watchObjects = async (
+  resource: Resource,
+  namespace: string,
+  filter: Filter,
+  options: ListOptions,
+  representation: Representation,
+  settings: WatchSettings,
+): Promise<ApiResponse> => {
+  const start = await startOf(resource, namespace, filter, options);
+  return {
+    status: 200,
+    headers: {},
+    body: {
+      kind: 'watch',
+      contentType: 'application/json',
+      start: sink => new WatchStream(resource, namespace, filter, options, representation, settings, start, sink),
+    },
+  };
+};
+
+const startOf = async (resource: Resource, namespace: string, filter: Filter, options: ListOptions): Promise<Start> => {
+  const {store} = resource.settings;
+  const {resourceVersion: asked, sendInitialEvents, match} = options;
+  const wantsInitial = sendInitialEvents ?? (match === '' && !asked);
+  if (asked) await reached(resource, asked);
+  if (!wantsInitial) return {after: asked ? asked : await store.revision(), initial: [], marksEnd: false};
+  const {records, revision} = await store.range(scopeOf(resource, namespace, filter));
+  return {after: revision, initial: records, marksEnd: sendInitialEvents === true && options.bookmarks};
+};
+
+/** One watcher: follows the store from where it starts and pushes what its filter lets through, until either side ends it. */
+class WatchStream implements Disposable {
+  readonly #resource: Resource;
+  readonly #filter: Filter;
+  readonly #representation: Representation;
+  readonly #settings: WatchSettings;
+  readonly #sink: WatchSink;
+  readonly #timers = new Set<Disposable>();
+  #following: Disposable | undefined;
+  #first = true;
+  #told: number;
+  #over = false;
+  readonly #shutdown = () => this.#end();
+
+  constructor(
+    resource: Resource,
+    namespace: string,
+    filter: Filter,
+    options: ListOptions,
+    representation: Representation,
+    settings: WatchSettings,
+    start: Start,
+    sink: WatchSink,
+  ) {
+    this.#resource = resource;
+    this.#filter = filter;
+    this.#representation = representation;
+    this.#settings = settings;
+    this.#sink = sink;
+    this.#told = start.after;
+    this.#sendInitial(start);
+    settings.shutdown.addEventListener('abort', this.#shutdown, {once: true});
+    this.#limitTime(options);
+    this.#follow(namespace, start.after);
+    if (settings.shutdown.aborted) this.#end();
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop();
+  }
+
+  #sendInitial({initial, marksEnd, after}: Start): void {
+    for (const record of initial) {
+      const object = objectOf(this.#resource, record);
+      if (this.#filter.all || this.#filter.matches(object)) this.#send(initialEvent(this.#resource, this.#representation, record, this.#isFirst()));
+    }
+    if (marksEnd) this.#send(bookmark(this.#resource, this.#representation, after, true));
+  }
+
+  #follow(namespace: string, after: number): void {
+    const scope = scopeOf(this.#resource, namespace, this.#filter);
+    const following = this.#resource.settings.store.watch(
+      {...scope, after},
+      {
+        changes: batch => {
+          for (const change of batch) this.#tell(change);
+        },
+        progress: revision => {
+          this.#told = Math.max(this.#told, revision);
+        },
+        ended: error => this.#fail(error),
+      },
+    );
+    if (this.#over) following[Symbol.dispose]();
+    else this.#following = following;
+  }
+
+  #tell(change: Change): void {
+    if (this.#over) return;
+    this.#told = change.revision;
+    const type = transition(this.#resource, change, this.#filter);
+    if (type) this.#send(eventOf(this.#resource, this.#representation, change, type, this.#isFirst()));
+  }
+
+  #isFirst(): boolean {
+    const first = this.#first;
+    this.#first = false;
+    return first;
+  }
+
+  #send(event: EncodedEvent): void {
+    if (this.#over) return;
+    this.#settings.counted?.(0);
+    this.#sink.event(event);
+  }
+
+  #fail(error: Error | undefined): void {
+    if (this.#over) return;
+    if (error instanceof Compacted) this.#send(errorEvent(tooOld(this.#told, error.compacted)));
+    else if (error instanceof StatusError) this.#send(errorEvent(error.status));
+    this.#end();
+  }
+
+  #limitTime({timeoutSeconds, bookmarks}: ListOptions): void {
+    const {clock, random} = this.#resource.settings;
+    const ms = (timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
+    this.#timers.add(clock.schedule(ms, () => this.#end()));
+    if (!bookmarks) return;
+    const mark = () => this.#send(bookmark(this.#resource, this.#representation, this.#told, false));
+    if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, mark));
+    const period = () => {
+      const timer = clock.schedule(bookmarkPeriodMs, () => {
+        this.#timers.delete(timer);
+        mark();
+        if (!this.#over) period();
+      });
+      this.#timers.add(timer);
+    };
+    period();
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#stop();
+    this.#sink.end();
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#following?.[Symbol.dispose]();
+    for (const timer of this.#timers) timer[Symbol.dispose]();
+    this.#timers.clear();
+    this.#settings.shutdown.removeEventListener('abort', this.#shutdown);
+  }
+}
+
+const tooOld = (asked: number, oldest: number): Status => expired(`too old resource version: ${asked} (${oldest})`).status;
+
+/** An object as a watcher may see it; never changed. */
+export type Seen = Readonly<KubeObject>;
