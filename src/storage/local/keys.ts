@@ -1,10 +1,14 @@
 /** The longest key in bytes. */
 const longestKey = 1900;
 
+const tooLong = (key: string): boolean => key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey;
+
+/** Whether a store can hold the key at all. */
+export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0');
+
 /** Refuses a key that a store cannot hold. */
 export const checkKey = (key: string): void => {
-  if (key === '' || key.includes('\0')) throw new TypeError('a key must not be empty or hold NUL');
-  if (key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey) throw new TypeError(`a key must not exceed ${longestKey} bytes`);
+  if (!holdable(key)) throw new TypeError(tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty or hold NUL');
 };
 
 /** Surrogates stand for code points above all others, whose UTF-8 sorts last; UTF-16 puts them before U+E000. */

@@ -1,6 +1,6 @@
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
 import {within} from '#src/storage/local/keys.js';
-import {undo, type Former} from '#src/storage/local/range-at.js';
+import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {SortedKeys} from './sorted-keys.js';
 

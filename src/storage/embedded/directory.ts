@@ -1,0 +1,58 @@
+import {accessSync, chmodSync, closeSync, constants, fsyncSync, mkdirSync, openSync, realpathSync} from 'node:fs';
+import {join} from 'node:path';
+import {StoreUnusable} from '#src/storage/errors.js';
+
+/** The files LMDB keeps in a directory. */
+const files = ['data.mdb', 'lock.mdb'];
+
+/** Directories that hold a store which this process has open. */
+const open = new Set<string>();
+
+const reasonOf = (error: unknown): string => {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'ENOTDIR' || code === 'EEXIST') return 'it is not a directory';
+  if (code === 'ENOSPC') return 'no space left on the device';
+  return error instanceof Error ? error.message : String(error);
+};
+
+/** The one line that says why a store cannot be opened. */
+export const unusable = (directory: string, error: unknown): StoreUnusable =>
+  error instanceof StoreUnusable ? error : new StoreUnusable(`cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
+
+/**
+ * Makes the directory and the files of a store, for the owner's eyes only, and reserves it within this process. Returns its real path;
+ * `release` must follow once the store is closed.
+ */
+export const reserve = (directory: string): string => {
+  try {
+    mkdirSync(directory, {recursive: true, mode: 0o700});
+    const path = realpathSync(directory);
+    if (open.has(path)) throw new StoreUnusable(`the store in ${directory} is already open in this process`);
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    chmodSync(path, 0o700);
+    // Closing a file drops this process's locks on it, so this must come before LMDB opens them.
+    for (const file of files) {
+      closeSync(openSync(join(path, file), 'a', 0o600));
+      chmodSync(join(path, file), 0o600);
+    }
+    syncDirectory(path);
+    open.add(path);
+    return path;
+  } catch (error) {
+    throw unusable(directory, error);
+  }
+};
+
+export const release = (path: string): void => void open.delete(path);
+
+/** New files outlive a power failure only once their directory is on disk. */
+const syncDirectory = (path: string): void => {
+  const directory = openSync(path, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+};

@@ -1,0 +1,39 @@
+import {systemClock, type Clock} from '#src/base/clock.js';
+import {LocalStore} from '#src/storage/local/store.js';
+import type {Store} from '#src/storage/store.js';
+import {claim} from './claim.js';
+import {release, reserve, unusable} from './directory.js';
+import {keyEncoder} from './layout.js';
+import {EmbeddedMedium, type Tree} from './medium.js';
+
+export interface EmbeddedStoreOptions {
+  /** Made if it is not there, for the owner alone. */
+  readonly directory: string;
+  /** The vocabulary of the objects in the store; one written with another is refused. */
+  readonly naming: string;
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens the store in a directory, or begins one there. Throws `StoreUnusable` with one line for the user when the directory cannot be
+ * written, another process has the store open, or it was written in another format or naming.
+ */
+export const openEmbeddedStore = async ({directory, naming, clock = systemClock}: EmbeddedStoreOptions): Promise<Store> => {
+  // The native library is loaded only by those who choose this backend.
+  const {open} = await import('lmdb');
+  const path = reserve(directory);
+  let tree: Tree | undefined;
+  try {
+    // Without overlappingSync a write resolves only once it is on disk.
+    tree = open({path, overlappingSync: false, encoding: 'binary', keyEncoder, maxDbs: 1});
+    claim(tree, directory, naming);
+    const medium = new EmbeddedMedium(tree, path, () => release(path));
+    const store = new LocalStore(medium, clock);
+    void medium.sweep().catch(() => {}); // The next compaction would take it along.
+    return store;
+  } catch (error) {
+    await tree?.close();
+    release(path);
+    throw unusable(directory, error);
+  }
+};

@@ -1,0 +1,249 @@
+import {statSync} from 'node:fs';
+import {join} from 'node:path';
+import type {RootDatabase} from 'lmdb';
+import {holdable, within} from '#src/storage/local/keys.js';
+import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
+import {undo, type Former} from '#src/storage/local/undo.js';
+import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
+import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, tables, underKey, type LayoutKey} from './layout.js';
+
+export type Tree = RootDatabase<Buffer, LayoutKey>;
+
+/** An empty store is at this revision, so that zero can mean "any". */
+const firstRevision = 1;
+
+/** How many changes one commit of a compaction looks through. */
+const sweepAtOnce = 500;
+
+const facts = {compacted: `${tables.fact}compacted`, swept: `${tables.fact}swept`} as const;
+const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
+const past = (lease: string): string => `${lease}\u007f`;
+
+/** Records in an LMDB tree; see `layout.ts` for what lies where. Whoever opens it must be the only process that does. */
+export class EmbeddedMedium implements Medium {
+  readonly #tree: Tree;
+  readonly #directory: string;
+  readonly #release: () => void;
+  /** The newest durable revision, as far as heard. */
+  #durable: number;
+  #committing = 0;
+  #compacted: number;
+  #sweeping: Promise<void> = Promise.resolve();
+  #closing = false;
+
+  constructor(tree: Tree, directory: string, release: () => void) {
+    this.#tree = tree;
+    this.#directory = directory;
+    this.#release = release;
+    this.#compacted = this.#revisionAt(facts.compacted);
+    this.#durable = this.#newestRevision();
+  }
+
+  revision(): number {
+    // A commit under way may be visible before it was heard of.
+    return this.#committing === 0 ? this.#durable : this.#newestRevision();
+  }
+
+  compacted(): number {
+    return this.#compacted;
+  }
+
+  get(key: string): StoredRecord | undefined {
+    if (!holdable(key)) return undefined;
+    const revision = this.#revisionAt(tables.head + key);
+    return revision === 0 ? undefined : this.#record(key, revision);
+  }
+
+  range(start: string, end: string, limit: number): StoredRecord[] {
+    const records: StoredRecord[] = [];
+    for (const {key, revision} of this.#walk(tables.head, start, end, limit)) records.push(this.#record(key, revision)!);
+    return records;
+  }
+
+  rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[] {
+    return undo(this.#living(start, end, revision), this.#deleted(start, end, revision), limit);
+  }
+
+  count(start: string, end: string): number {
+    return this.#tree.getKeysCount({start: tables.head + start, end: tables.head + end});
+  }
+
+  history({start, end, after, upTo, scan}: HistoryQuery): History {
+    const reached = Math.min(upTo, after + scan);
+    const changes: Change[] = [];
+    for (let revision = after + 1; revision <= reached; revision++) {
+      const bytes = this.#tree.getBinaryFast(revision);
+      if (!bytes) continue;
+      const key = keyOf(bytes);
+      if (!within(key, start, end)) continue;
+      const before = previousOf(bytes);
+      const record = isDeletion(bytes) ? undefined : decodeRecord(key, revision, bytes, bytes.length);
+      changes.push({key, revision, record, previous: before === 0 ? undefined : this.#record(key, before)});
+    }
+    return {changes, reached};
+  }
+
+  leases(): GrantedLease[] {
+    const all = this.#tree.getRange({start: tables.lease, end: tables.under});
+    return Array.from(all, ({key, value}) => ({id: leaseOf(key as string), expiresAt: decodeNumber(value)}));
+  }
+
+  keysUnder(lease: LeaseId, limit: number): string[] {
+    const start = underKey(lease, '');
+    return Array.from(this.#tree.getKeys({start, end: past(start), limit}), key => keyUnder(key as string));
+  }
+
+  async commit({changes, granted, forgotten}: Commit): Promise<void> {
+    const writes = new Writes(this.#tree);
+    const deletions = new Map<string, number>();
+    for (const change of changes) this.#apply(writes, change, deletions);
+    for (const {id, expiresAt} of granted) writes.put(leaseKey(id), encodeNumber(expiresAt));
+    for (const lease of forgotten) writes.remove(leaseKey(lease));
+    this.#committing++;
+    try {
+      await writes.durable();
+      this.#durable = changes.at(-1)?.revision ?? this.#durable;
+    } finally {
+      this.#committing--;
+    }
+  }
+
+  async compact(revision: number): Promise<void> {
+    const writes = new Writes(this.#tree);
+    writes.put(facts.compacted, encodeNumber(revision));
+    await writes.durable();
+    this.#compacted = revision;
+    await this.sweep();
+  }
+
+  /** Drops what compaction left to drop, also what an earlier process did not come to. */
+  sweep(): Promise<void> {
+    const swept = this.#sweeping.then(() => this.#sweep());
+    this.#sweeping = swept.catch(() => {});
+    return swept;
+  }
+
+  async #sweep(): Promise<void> {
+    for (let swept = this.#revisionAt(facts.swept); swept < this.#compacted && !this.#closing; ) {
+      const upTo = Math.min(this.#compacted, swept + sweepAtOnce);
+      const writes = new Writes(this.#tree);
+      for (let revision = swept + 1; revision <= upTo; revision++) this.#forget(writes, revision);
+      writes.put(facts.swept, encodeNumber(upTo));
+      await writes.durable();
+      swept = upTo;
+    }
+  }
+
+  size(): number {
+    return statSync(join(this.#directory, 'data.mdb')).size;
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.#sweeping;
+    await this.#tree.close();
+    this.#release();
+  }
+
+  #apply(writes: Writes, {key, revision, record, previous}: Change, deletions: Map<string, number>): void {
+    let before = previous?.revision ?? 0;
+    if (!previous) {
+      // A creation links to the deletion before it, which may be part of this very commit.
+      before = deletions.get(key) ?? this.#revisionAt(tables.gone + key);
+      if (before !== 0) writes.remove(tables.gone + key);
+    }
+    writes.put(revision, encodeChange(key, record, before));
+    if (record) writes.put(tables.head + key, encodeNumber(revision));
+    else {
+      writes.remove(tables.head + key);
+      writes.put(tables.gone + key, encodeNumber(revision));
+      deletions.set(key, revision);
+    }
+    if (previous?.lease === record?.lease) return;
+    if (previous?.lease !== undefined) writes.remove(underKey(previous.lease, key));
+    if (record?.lease !== undefined) writes.put(underKey(record.lease, key), nothing);
+  }
+
+  #forget(writes: Writes, revision: number): void {
+    const bytes = this.#tree.getBinaryFast(revision);
+    if (!bytes) return;
+    const before = previousOf(bytes);
+    if (before !== 0) writes.remove(before);
+    if (!isDeletion(bytes)) return;
+    const gone = tables.gone + keyOf(bytes);
+    writes.remove(revision);
+    if (this.#revisionAt(gone) === revision) writes.remove(gone);
+  }
+
+  #newestRevision(): number {
+    for (const key of this.#tree.getKeys({...newestFirst})) return Math.max(Number(key), this.#compacted);
+    return Math.max(firstRevision, this.#compacted);
+  }
+
+  /** The number that stands under a key, a revision mostly; zero if there is none. */
+  #revisionAt(key: string): number {
+    const bytes = this.#tree.getBinaryFast(key);
+    return bytes ? decodeNumber(bytes) : 0;
+  }
+
+  #record(key: string, revision: number): StoredRecord | undefined {
+    const bytes = this.#tree.getBinaryFast(revision);
+    return bytes && !isDeletion(bytes) ? decodeRecord(key, revision, bytes, bytes.length) : undefined;
+  }
+
+  /** The record of a key at revision `at`, found by going back from its change at `revision`. */
+  #recordAt(key: string, revision: number, at: number): StoredRecord | undefined {
+    let found = revision;
+    while (found > at) {
+      const bytes = this.#tree.getBinaryFast(found);
+      found = bytes ? previousOf(bytes) : 0;
+    }
+    return found === 0 ? undefined : this.#record(key, found);
+  }
+
+  *#walk(table: string, start: string, end: string, limit = Infinity): Generator<{key: string; revision: number}, undefined> {
+    for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit})) yield {key: key as string, revision: decodeNumber(value)};
+  }
+
+  *#living(start: string, end: string, at: number): Generator<StoredRecord> {
+    for (const {key, revision} of this.#walk(tables.head, start, end)) {
+      const record = this.#recordAt(key, revision, at);
+      if (record) yield record;
+    }
+  }
+
+  *#deleted(start: string, end: string, at: number): Generator<Former> {
+    for (const {key, revision} of this.#walk(tables.gone, start, end)) yield {key, record: this.#recordAt(key, revision, at)};
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+/** The writes of one commit: all that are called for in one turn of the event loop become durable in one transaction. */
+class Writes {
+  readonly #tree: Tree;
+  readonly #promises = new Set<Promise<boolean>>();
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+  }
+
+  put(key: LayoutKey, value: Buffer): void {
+    this.#promises.add(this.#tree.put(key, value));
+  }
+
+  remove(key: LayoutKey): void {
+    this.#promises.add(this.#tree.remove(key));
+  }
+
+  /** Resolves once they are on disk; rejects with the cause when none is. */
+  async durable(): Promise<void> {
+    try {
+      await Promise.all(this.#promises);
+    } catch (error) {
+      const cause = (error as {commitError?: Promise<never>}).commitError;
+      if (cause) await cause;
+      throw error;
+    }
+  }
+}
