@@ -39,7 +39,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly #options: SharedInformerOptions;
   readonly #cache = new Cache<T>();
   readonly #listeners = new Set<Subscriber<Change<T>>>();
-  readonly #pending: {readonly change: () => readonly Change<T>[]; readonly then: () => void}[] = [];
+  readonly #pending: {readonly change: () => readonly Change<T>[]; readonly handled: () => void}[] = [];
   readonly #waiters = new Set<() => void>();
   #metrics: InformerMetrics | undefined;
   #subscription: Subscription | undefined;
@@ -146,15 +146,15 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   /** Changes the cache, then tells all who listened at that moment. What a listener sets off while being told waits its turn. */
-  #dispatch(change: () => readonly Change<T>[], then: () => void = () => {}): void {
-    this.#pending.push({change, then});
+  #dispatch(change: () => readonly Change<T>[], handled: () => void = () => {}): void {
+    this.#pending.push({change, handled});
     if (this.#busy) return;
     this.#busy = true;
     try {
       for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
         const listeners = [...this.#listeners];
         for (const each of next.change()) for (const listener of listeners) listener.next(each);
-        next.then();
+        next.handled();
       }
     } finally {
       this.#busy = false;

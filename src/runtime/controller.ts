@@ -44,10 +44,14 @@ export interface ControllerContext<O = unknown> {
   readonly gates: Gates;
   /** Aborts when the controller is to end. */
   readonly signal: AbortSignal;
-  /** Asks for a key from outside of any watch; `afterMs` later if given. */
-  enqueue(key: ObjectKey, how?: {readonly afterMs?: number; readonly loop?: string}): void;
   /** Replaces the controller's health check, which otherwise always passes. It fails by throwing. */
   healthCheck(check: () => void | Promise<void>): void;
+}
+
+/** What a controller by key gets besides. */
+export interface KeyedContext<O = unknown> extends ControllerContext<O> {
+  /** Asks for a key from outside of any watch; `afterMs` later if given. */
+  enqueue(key: ObjectKey, how?: {readonly afterMs?: number; readonly loop?: string}): void;
 }
 
 /** One look at one key. */
@@ -122,7 +126,7 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
    * Called once, before the informers start: caches are empty still. The answer is the reconcile, or several loops by name, each
    * with a queue and workers of its own. A rejection stops the program.
    */
-  create(context: ControllerContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
+  create(context: KeyedContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
 }
 export type Loops = Readonly<Record<string, Reconcile>>;
 

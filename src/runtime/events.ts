@@ -1,11 +1,150 @@
+import {kinds} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
-import type {KubeObject} from '#src/api/types.js';
+import {isNotFound, StatusError} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {CoreEvent, KubeObject} from '#src/api/types.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import {EventCorrelator, type Correlated} from './event-correlation.js';
 
-/** An object an Event can be about: one from the server, with its kind where the server left it out. */
+/** An object an Event can be about: one from a cache, or the few fields that point at it. */
 export type Regarding = Frozen<KubeObject>;
 
 /** Tells people what happened to an object, as core Events. Never waits and never fails: what cannot be written is dropped. */
 export interface EventRecorder {
   normal(about: Regarding, reason: string, message: string): void;
   warning(about: Regarding, reason: string, message: string): void;
+}
+
+export interface RecorderOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Source component of every event. */
+  readonly component: string;
+  readonly host?: string;
+  readonly signal: AbortSignal;
+}
+
+/** How many events may wait to be written; more are dropped. */
+const most = 1000;
+const tries = 12;
+const retryMs = 10_000;
+
+/** Writes Events one after the other. While some are due and the server answers, the clock is held. */
+export class Recorder implements EventRecorder {
+  readonly #options: RecorderOptions;
+  readonly #correlator: EventCorrelator;
+  readonly #waiting: CoreEvent[] = [];
+  #writing = false;
+  #serial = 0n;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#correlator = new EventCorrelator(options.clock);
+  }
+
+  normal(about: Regarding, reason: string, message: string): void {
+    this.#record(about, 'Normal', reason, message);
+  }
+
+  warning(about: Regarding, reason: string, message: string): void {
+    this.#record(about, 'Warning', reason, message);
+  }
+
+  #record(about: Regarding, type: string, reason: string, message: string): void {
+    const {log, signal, component} = this.#options;
+    log.v(3).info({kind: about.kind, object: about.metadata?.name, type, reason, message}, 'event occurred');
+    if (signal.aborted) return;
+    if (this.#waiting.length >= most) {
+      log.warn({reason, component}, 'too many events wait to be written; one is dropped');
+      return;
+    }
+    this.#waiting.push(this.#event(about, type, reason, message));
+    if (!this.#writing) void this.#writeAll();
+  }
+
+  #event({apiVersion, kind, metadata}: Regarding, type: string, reason: string, message: string): CoreEvent {
+    const {clock, client, component, host = ''} = this.#options;
+    const {namespace, name = '', uid, resourceVersion} = metadata ?? {};
+    const time = wireTime(clock.now());
+    // Nanoseconds in hexadecimal, as the field names events; the serial keeps those of one moment apart.
+    const stamp = (BigInt(Math.floor(clock.now())) * 1_000_000n + (this.#serial++ % 1_000_000n)).toString(16);
+    const place = namespace || 'default';
+    return {
+      apiVersion: client.naming.apiVersion('', 'v1'),
+      kind: 'Event',
+      metadata: {name: `${name}.${stamp}`, namespace: place},
+      involvedObject: {
+        ...(kind ? {kind} : {}),
+        ...(namespace ? {namespace} : {}),
+        name,
+        ...(uid ? {uid} : {}),
+        ...(apiVersion ? {apiVersion} : {}),
+        ...(resourceVersion ? {resourceVersion} : {}),
+      },
+      reason,
+      message,
+      type,
+      source: {component, ...(host ? {host} : {})},
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+      reportingComponent: component,
+      reportingInstance: host,
+    };
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#writing = true;
+    try {
+      for (let event = this.#waiting.shift(); event; event = this.#waiting.shift()) {
+        const correlated = this.#correlator.correlate(event);
+        if (correlated.kind !== 'drop') await this.#writePatiently(correlated);
+      }
+    } finally {
+      this.#writing = false;
+    }
+  }
+
+  async #writePatiently(what: Exclude<Correlated, {kind: 'drop'}>): Promise<void> {
+    const {clock, random, signal, log} = this.#options;
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const hold = clock.hold();
+      try {
+        await this.#write(what);
+        return;
+      } catch (error) {
+        const isLast = attempt >= tries;
+        if (error instanceof StatusError || isLast) {
+          this.#correlator.lost(what.key);
+          log.v(isLast ? 0 : 2).warn({reason: what.event.reason, err: error}, 'an event could not be written and is dropped');
+          return;
+        }
+      } finally {
+        hold[Symbol.dispose]();
+      }
+      // The first wait differs between clients, so that they do not all return at once to a server that was away.
+      await sleep(clock, attempt === 1 ? random.float() * retryMs : retryMs, signal).catch(() => {});
+    }
+  }
+
+  async #write({kind, event}: Exclude<Correlated, {kind: 'drop'}>): Promise<void> {
+    const {client, signal} = this.#options;
+    const events = client.resource(kinds.coreEvents);
+    const {name = '', namespace = 'default'} = event.metadata ?? {};
+    if (kind === 'count') {
+      const {count, lastTimestamp, message} = event;
+      try {
+        await events.patch(name, 'strategic', {count, lastTimestamp, message}, {namespace, signal});
+        return;
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    await events.create(event, {signal});
+  }
 }

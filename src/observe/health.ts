@@ -1,0 +1,81 @@
+import type {Log} from '#src/base/log.js';
+
+/** Passes by returning, fails by throwing. What it throws is logged, never shown to who asks for all checks. */
+export type Check = () => void | Promise<void>;
+
+export interface HealthQuery {
+  readonly verbose?: boolean;
+  readonly exclude?: readonly string[];
+}
+export interface HealthAnswer {
+  readonly status: 200 | 500;
+  readonly body: string;
+}
+
+export const healthContentType = 'text/plain; charset=utf-8';
+
+/** Named checks of a component that may come and go while it runs. Asked in the order they were added. */
+export class HealthChecks {
+  readonly #checks = new Map<string, Check>();
+  readonly #log: Log;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#checks.keys()];
+  }
+
+  /** Adds a check, in place of one of that name, until the answer is disposed of. */
+  add(name: string, check: Check): Disposable {
+    this.#checks.set(name, check);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#checks.get(name) === check) this.#checks.delete(name);
+      },
+    };
+  }
+
+  /** The answer at `/{endpoint}`. A failing answer always lists every check. */
+  async all(endpoint: string, {verbose = false, exclude = []}: HealthQuery = {}): Promise<HealthAnswer> {
+    const excluded = new Set(exclude);
+    const unmatched = [...excluded].filter(name => !this.#checks.has(name));
+    const failed: string[] = [];
+    // All at once: one slow check must not hide the next.
+    const lines = await Promise.all(
+      [...this.#checks].map(async ([name, check]) => {
+        if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
+        const error = await failureOf(check);
+        if (error === undefined) return `[+]${name} ok\n`;
+        failed.push(name);
+        this.#log.v(2).info({check: name, endpoint, err: error}, 'a health check failed');
+        return `[-]${name} failed: reason withheld\n`;
+      }),
+    );
+    if (unmatched.length > 0) {
+      const quoted = unmatched.sort().map(name => JSON.stringify(name));
+      lines.push(`warn: some health checks cannot be excluded: no matches for ${quoted.join(',')}\n`);
+    }
+    if (failed.length > 0) return {status: 500, body: `${lines.join('')}${endpoint} check failed\n`};
+    return {status: 200, body: verbose ? `${lines.join('')}${endpoint} check passed\n` : 'ok'};
+  }
+
+  /** The answer at `/{endpoint}/{name}`; undefined where there is no such check. */
+  async one(name: string): Promise<HealthAnswer | undefined> {
+    const check = this.#checks.get(name);
+    if (!check) return undefined;
+    const error = await failureOf(check);
+    if (error === undefined) return {status: 200, body: 'ok'};
+    return {status: 500, body: `internal server error: ${error instanceof Error ? error.message : String(error)}\n`};
+  }
+}
+
+const failureOf = async (check: Check): Promise<unknown> => {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('failed');
+  }
+};

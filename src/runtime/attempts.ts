@@ -1,0 +1,78 @@
+import {keyText, parseKey} from '#src/api/key.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {exponentialBuckets, type Meter} from '#src/base/meter.js';
+import type {WorkQueue} from '#src/queue/work-queue.js';
+import type {Reconcile} from './controller.js';
+import {Expected, Terminal, type Result} from './result.js';
+
+export interface AttemptOptions {
+  readonly controller: string;
+  readonly queue: WorkQueue;
+  readonly reconcile: Reconcile;
+  readonly maxRetries?: number | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly signal: AbortSignal;
+}
+
+type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
+
+const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
+  try {
+    return await attempt();
+  } catch (error) {
+    return {kind: 'failed', error};
+  }
+};
+
+/** Turns what a reconcile says into calls of the queue, figures and log lines: the only place that does. The answer never rejects. */
+export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, clock, log, meter, signal}: AttemptOptions): ((text: string) => Promise<void>) => {
+  const total = meter.counter({name: 'controller_reconcile_total', help: 'Reconciliations by their result.', labels: ['controller', 'result']});
+  const errors = meter.counter({name: 'controller_reconcile_errors_total', help: 'Reconciliations that failed.', labels: ['controller']});
+  const time = meter.histogram({name: 'controller_reconcile_time_seconds', help: 'How long a reconciliation takes.', labels: ['controller'], buckets: exponentialBuckets(0.001, 4, 10)});
+  const count = (result: string) => total.add({controller, result});
+
+  const failed = (text: string, error: unknown) => {
+    if (signal.aborted) return;
+    errors.add({controller});
+    const fields = {key: text, err: error};
+    if (error instanceof Terminal) {
+      count('terminal');
+      queue.forget(text);
+      log.error(fields, 'reconciling failed for good');
+    } else if (queue.retries(text) >= maxRetries) {
+      count('given_up');
+      queue.forget(text);
+      log.error(fields, 'reconciling failed too often and is given up');
+    } else {
+      count('error');
+      queue.addRateLimited(text);
+      if (error instanceof Expected) log.v(4).info(fields, 'reconciling is tried again');
+      else log.error(fields, 'reconciling failed and is tried again');
+    }
+  };
+
+  return async text => {
+    const key = parseKey(text);
+    const started = clock.monotonic();
+    const pause = async (ms: number) => {
+      using _ = queue.rest();
+      await sleep(clock, ms, signal);
+    };
+    const outcome = await outcomeOf(() => reconcile(key, {log: log.child({key: keyText(key)}), retries: queue.retries(text), signal, pause}));
+    time.observe((clock.monotonic() - started) / 1000, {controller});
+    switch (outcome.kind) {
+      case 'settled':
+        queue.forget(text);
+        return count('success');
+      case 'again':
+        queue.forget(text);
+        queue.addAfter(text, outcome.afterMs);
+        return count('requeue_after');
+      case 'failed':
+        return failed(text, outcome.error);
+    }
+  };
+};

@@ -1,0 +1,104 @@
+import {standardLimiter} from '#src/queue/rate-limiter.js';
+import {WorkQueue} from '#src/queue/work-queue.js';
+import {work} from '#src/queue/workers.js';
+import {attempts} from './attempts.js';
+import {clientOf, contextOf, Sources, type Life} from './context.js';
+import type {Controller, KeyedContext, KeyedController, LongRunningController, Loops, Reconcile} from './controller.js';
+import {connect, spelled, type Ask} from './triggers.js';
+import type {Wish} from './watches.js';
+import type {BuiltController, World} from './world.js';
+
+interface Loop {
+  readonly name: string;
+  readonly queue: WorkQueue;
+  readonly reconcile: Reconcile;
+}
+
+const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: World): Loop[] => {
+  const {name, queue: {name: queueName = name, ...delays} = {}} = controller;
+  const reconciles = typeof created === 'function' ? {'': created} : created;
+  const several = Object.keys(reconciles).length > 1;
+  return Object.entries(reconciles).map(([loop, reconcile]) => ({
+    name: loop,
+    reconcile,
+    queue: new WorkQueue<string>({clock, meter, name: several ? `${queueName}-${loop}` : queueName, limiter: standardLimiter(clock, delays)}),
+  }));
+};
+
+/** Asks the queues of the loops; what is asked for before they exist is kept for them. */
+const asking = () => {
+  let loops: readonly Loop[] | undefined;
+  const early: (readonly [Wish, string | undefined])[] = [];
+  const ask: Ask = (wish, only) => {
+    if (!loops) return void early.push([wish, only]);
+    const {text, afterMs} = spelled(wish);
+    for (const {name, queue} of loops) {
+      if (only !== undefined && only !== name) continue;
+      if (afterMs > 0) queue.addAfter(text, afterMs);
+      else queue.add(text);
+    }
+  };
+  const open = (built: readonly Loop[]) => {
+    loops = built;
+    for (const [wish, only] of early.splice(0)) ask(wish, only);
+  };
+  return {ask, open};
+};
+
+const buildKeyed = async (controller: KeyedController, world: World, life: Life): Promise<BuiltController> => {
+  const {name, primary, reads = [], workers = 1} = controller;
+  const sources = new Sources(world, name);
+  for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
+  const {ask, open} = asking();
+  let check: BuiltController['check'] = () => {};
+  const context: KeyedContext = {
+    ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
+    enqueue: (key, {afterMs = 0, loop} = {}) => ask({key, afterMs}, loop),
+    healthCheck: own => void (check = own),
+  };
+  const loops = loopsOf(await controller.create(context), controller, world);
+  open(loops);
+  const {listeners, startPeriods} = connect(controller, sources, {lister: context.lister, naming: world.naming, options: world.options}, ask);
+  sources.close();
+  const concurrency = typeof workers === 'function' ? workers(world.options) : workers;
+  const {log, clock, meter} = context;
+  return {
+    name,
+    check: () => check(),
+    whenSynced: signal => sources.whenSynced(signal),
+    async run(signal) {
+      const running = loops.map(({queue, reconcile}) => {
+        const attempt = attempts({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
+        return work(queue, concurrency, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
+      });
+      startPeriods(clock, signal);
+      await aborted(signal);
+      for (const listener of listeners) listener[Symbol.dispose]();
+      for (const {queue} of loops) queue.shutDown();
+      await Promise.all(running.map(workers => workers.stop()));
+    },
+  };
+};
+
+const buildRunning = async (controller: LongRunningController, world: World, life: Life): Promise<BuiltController> => {
+  const {name, reads = []} = controller;
+  const sources = new Sources(world, name);
+  for (const source of reads) sources.informer(source);
+  let check: BuiltController['check'] = () => {};
+  const run = await controller.create({
+    ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
+    healthCheck: own => void (check = own),
+  });
+  sources.close();
+  return {name, check: () => check(), whenSynced: signal => sources.whenSynced(signal), run};
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), {once: true});
+  });
+
+/** Builds a controller: its handlers are registered, its informers asked for, nothing runs yet. */
+export const build = (controller: Controller, world: World, life: Life): Promise<BuiltController> =>
+  controller.shape === 'keyed' ? buildKeyed(controller, world, life) : buildRunning(controller, world, life);

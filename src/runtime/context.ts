@@ -1,0 +1,85 @@
+import type {Lister} from '#informers/lister.js';
+import type {SharedInformer} from '#informers/shared.js';
+import {resolveSelection, type Source} from '#informers/selection.js';
+import type {Client} from '#src/client/client.js';
+import type {KubeObject} from '#src/api/types.js';
+import {boundClient} from './bound-client.js';
+import type {Controller, ControllerContext} from './controller.js';
+import {Recorder} from './events.js';
+import type {World} from './world.js';
+import {writerOf} from './writer.js';
+
+/** The informers a controller reads, each by its selection. Closed once the controller is built. */
+export class Sources {
+  readonly #world: World;
+  readonly #controller: string;
+  readonly #informers = new Map<string, SharedInformer>();
+  #closed = false;
+
+  constructor(world: World, controller: string) {
+    this.#world = world;
+    this.#controller = controller;
+  }
+
+  informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
+    const {id, kind} = resolveSelection(source, this.#world.naming);
+    const known = this.#informers.get(id);
+    if (known) return known as unknown as SharedInformer<T>;
+    if (this.#closed) throw new Error(`${this.#controller} reads ${kind.plural} without having declared it`);
+    const informer = this.#world.informers.informer(source);
+    this.#informers.set(id, informer as unknown as SharedInformer);
+    return informer;
+  }
+
+  lister<T extends KubeObject>(source: Source<T>): Lister<T> {
+    return this.informer(source).lister;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
+  }
+}
+
+/** When a controller's parts end: `stopping` ends the taking of work, `calls` ends what still waits for the server. */
+export interface Life {
+  readonly stopping: AbortSignal;
+  readonly calls: AbortSignal;
+}
+
+/** The client of a controller's own identity, ended with its calls. */
+export const clientOf = async (world: World, {name, serviceAccount, clientLimits}: Controller, life: Life): Promise<Client> => {
+  const {qpsFactor = 1, burstFactor = 1} = clientLimits ?? {};
+  return boundClient(await world.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), life.calls);
+};
+
+/** What a controller gets to touch, but for its queue and health check. */
+export const contextOf = (
+  world: World,
+  {name, eventSource = name}: Controller,
+  client: Client,
+  sources: Sources,
+  life: Life,
+): Omit<ControllerContext, 'healthCheck'> => {
+  const {clock, random, meter, naming, options, gates, informers, host} = world;
+  const log = world.log.child({component: name, controller: name});
+  return {
+    name,
+    lister: source => sources.lister(source),
+    writer: kind => writerOf(client, kind),
+    client,
+    informers,
+    clock,
+    random,
+    log,
+    meter,
+    naming,
+    options,
+    gates,
+    events: new Recorder({client, clock, random, log, component: eventSource, signal: life.calls, ...(host ? {host} : {})}),
+    signal: life.stopping,
+  };
+};

@@ -1,0 +1,86 @@
+import type {CoreEvent} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import {Lru} from '#src/base/lru.js';
+import {TokenBucket} from '#src/base/token-bucket.js';
+
+/** Bounds of what one source says of one object, and of what is remembered. */
+const limits = {
+  remembered: 4096,
+  /** So many different messages in one group within this time stay apart; then they are told as one. */
+  similarMessages: 10,
+  similarWithinMs: 600_000,
+  burst: 25,
+  refillPerSecond: 1 / 300,
+} as const;
+
+const combined = '(combined from similar events): ';
+
+interface Group {
+  readonly messages: Set<string>;
+  lastMs: number;
+}
+interface Observation {
+  count: number;
+  readonly name: string;
+  readonly firstTimestamp: string;
+}
+
+/** What becomes of an event: a new one, a higher count on one that is there, or nothing. */
+export type Correlated = {readonly kind: 'create'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'drop'};
+
+const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVersion}}: CoreEvent): string =>
+  JSON.stringify([source?.component, source?.host, kind, namespace, name, uid, apiVersion]);
+
+/**
+ * Keeps a source from flooding the server: an event equal to an earlier one but for its time raises that one's count; many that differ only in
+ * their message become one; and a source that says too much of one object is not heard for a while.
+ */
+export class EventCorrelator {
+  readonly #clock: Clock;
+  readonly #groups = new Lru<string, Group>(limits.remembered);
+  readonly #observed = new Lru<string, Observation>(limits.remembered);
+  readonly #buckets = new Lru<string, TokenBucket>(limits.remembered);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  correlate(event: CoreEvent): Correlated {
+    const {event: grouped, key} = this.#group(event);
+    const seen = this.#observed.get(key);
+    const count = (seen?.count ?? 0) + 1;
+    const metadata = {...grouped.metadata, ...(seen ? {name: seen.name} : {})};
+    const merged: CoreEvent = {...grouped, metadata, count, ...(seen ? {firstTimestamp: seen.firstTimestamp} : {})};
+    this.#observed.set(key, {count, name: metadata.name ?? '', firstTimestamp: merged.firstTimestamp ?? ''});
+    if (!this.#mayPass(event)) return {kind: 'drop'};
+    return {kind: count > 1 ? 'count' : 'create', key, event: merged};
+  }
+
+  /** The event is not on the server: the next one like it is a new one. */
+  lost(key: string): void {
+    this.#observed.delete(key);
+  }
+
+  #group(event: CoreEvent): {event: CoreEvent; key: string} {
+    const groupKey = JSON.stringify([objectKey(event), event.type, event.reason, event.reportingComponent, event.reportingInstance]);
+    const now = this.#clock.monotonic();
+    const known = this.#groups.get(groupKey);
+    const group = known && now - known.lastMs <= limits.similarWithinMs ? known : {messages: new Set<string>(), lastMs: now};
+    group.lastMs = now;
+    group.messages.add(event.message ?? '');
+    this.#groups.set(groupKey, group);
+    if (group.messages.size < limits.similarMessages) return {event, key: JSON.stringify([groupKey, event.message])};
+    for (const oldest of group.messages) {
+      group.messages.delete(oldest);
+      break;
+    }
+    return {event: {...event, message: `${combined}${event.message ?? ''}`}, key: groupKey};
+  }
+
+  #mayPass(event: CoreEvent): boolean {
+    const key = objectKey(event);
+    const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#clock, limits.refillPerSecond, limits.burst);
+    this.#buckets.set(key, bucket);
+    return bucket.tryTake();
+  }
+}

@@ -1,0 +1,253 @@
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Counter, Gauge, Meter} from '#src/base/meter.js';
+import {jittered, type Random} from '#src/base/random.js';
+import type {LeaseLock} from './lease-lock.js';
+import {isSameRecord, type LeaderRecord} from './record.js';
+import {callTimeoutMs, electionErrors, retryJitter, type LeaseTiming} from './timing.js';
+
+export interface ElectorOptions extends LeaseTiming {
+  readonly lock: LeaseLock;
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** Whether the lock is given up at a stop, once all work under it has ended. Else it runs out. */
+  readonly releaseOnStop?: boolean;
+  /** Told once of every holder seen, the first included. */
+  readonly onNewLeader?: (identity: string) => void;
+}
+
+/** How long after its lease has run out a holder that still works is reported as ill. */
+const healthToleranceMs = 20_000;
+
+/**
+ * Runs something on one replica at a time. It does not fence: a leader that hangs and wakes may act for a moment beside the next one.
+ * No clock of another machine is trusted: a lease has run out when this replica, by its own monotonic time, has seen it unchanged for its whole duration.
+ * So clocks may be hours apart; only rates matter: lease duration / renew deadline must exceed the worst ratio between two.
+ */
+export class Elector {
+  readonly #options: ElectorOptions;
+  readonly #status: Gauge;
+  readonly #slowPath: Counter;
+  #observed: LeaderRecord | undefined;
+  /** Monotonic time at which the record was last seen to change. */
+  #observedAt = 0;
+  #reported: string | undefined;
+
+  constructor(options: ElectorOptions) {
+    const [error] = electionErrors(options, {resourceLock: 'leases', namespace: options.lock.namespace, name: options.lock.name});
+    if (error) throw new Error(error);
+    if (!options.identity) throw new Error('the identity of an elector must not be empty');
+    this.#options = options;
+    const labels = ['name'];
+    this.#status = options.meter.gauge({name: 'leader_election_master_status', help: 'Whether this replica leads: 1, or stands by: 0.', labels});
+    this.#slowPath = options.meter.counter({name: 'leader_election_slowpath_total', help: 'Renewals that had to read the lock first.', labels});
+    this.#status.set(0, this.#labels);
+  }
+
+  get isLeader(): boolean {
+    return this.#observed?.holder === this.#options.identity;
+  }
+
+  /** Who was last seen to lead; empty: nobody. */
+  get leader(): string {
+    return this.#observed?.holder ?? '';
+  }
+
+  /** Fails when this replica still holds a lease that ran out long ago: it hangs. A standby is always well. */
+  check(): void {
+    const {clock, leaseDurationMs, lock} = this.#options;
+    if (this.isLeader && clock.monotonic() > this.#observedAt + leaseDurationMs + healthToleranceMs) {
+      throw new Error(`failed election to renew leadership on lease ${lock.name}`);
+    }
+  }
+
+  /**
+   * Acquires the lock, calls `lead` with a signal that aborts when the lead is lost or `signal` aborts, and resolves when `lead` is over
+   * after that. Rejects with what `lead` rejects with. `stopped` also when `signal` came before the lead.
+   */
+  async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<'stopped' | 'lost'> {
+    if (!(await this.#acquire(signal))) return 'stopped';
+    const {lock, identity, log} = this.#options;
+    const leading = new AbortController();
+    lock.announce(`${identity} became leader`);
+    log.info({identity, lease: lock.name}, 'successfully acquired lease');
+    this.#status.set(1, this.#labels);
+    const led = lead(leading.signal).finally(() => leading.abort());
+    led.catch(() => {}); // Awaited below, once renewing has ended.
+    const ending = await this.#renew(AbortSignal.any([signal, leading.signal]));
+    this.#status.set(0, this.#labels);
+    lock.announce(`${identity} stopped leading`);
+    leading.abort(ending === 'lost' ? new LeadLost() : signal.reason);
+    await led;
+    if (ending === 'stopped' && this.#options.releaseOnStop) await this.#release();
+    return ending;
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const {clock, random, log, lock, retryPeriodMs} = this.#options;
+    log.info({lease: lock.name, namespace: lock.namespace}, 'attempting to acquire leader lease');
+    while (!signal.aborted) {
+      const acquired = await this.#attempt(signal);
+      this.#report();
+      if (acquired) return true;
+      await sleep(clock, jittered(random, retryPeriodMs, retryJitter), signal).catch(() => {});
+    }
+    return false;
+  }
+
+  /** Renews until a whole renew deadline has passed without success, or until told to stop. */
+  async #renew(signal: AbortSignal): Promise<'stopped' | 'lost'> {
+    const {clock, log, lock, renewDeadlineMs, retryPeriodMs} = this.#options;
+    for (;;) {
+      await sleep(clock, retryPeriodMs, signal).catch(() => {});
+      if (signal.aborted) return 'stopped';
+      const renewed = await this.#renewOnce(signal);
+      this.#report();
+      if (signal.aborted) return 'stopped';
+      if (renewed) continue;
+      log.error({lease: lock.name, afterMs: renewDeadlineMs}, 'failed to renew lease');
+      return 'lost';
+    }
+  }
+
+  /** One window: tries again each period until it succeeds; false exactly at the deadline. */
+  async #renewOnce(signal: AbortSignal): Promise<boolean> {
+    const {clock, renewDeadlineMs, retryPeriodMs} = this.#options;
+    const window = new AbortController();
+    const end = clock.schedule(renewDeadlineMs, () => window.abort());
+    const either = AbortSignal.any([signal, window.signal]);
+    try {
+      while (!either.aborted) {
+        if (await this.#attempt(either)) return true;
+        await sleep(clock, retryPeriodMs, either).catch(() => {});
+      }
+      return false;
+    } finally {
+      end[Symbol.dispose]();
+    }
+  }
+
+  /** Tries once to get or keep the lock. Whatever goes wrong counts as not having it. */
+  async #attempt(signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#renewUnread(signal)) || (await this.#readAndTake(signal));
+    } catch (error) {
+      const {log, lock} = this.#options;
+      if (!signal.aborted) log.error({lease: lock.name, err: error}, 'could not retrieve or update the lease');
+      return false;
+    }
+  }
+
+  /** As the holder of a valid lease: writes on the strength of the last seen version, without reading. */
+  async #renewUnread(signal: AbortSignal): Promise<boolean> {
+    const {lock, log} = this.#options;
+    if (!this.#observed || !this.isLeader || !this.#isValid()) return false;
+    const record = this.#claim(this.#observed);
+    try {
+      await this.#timely(signal, call => lock.update(record, call));
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.error({lease: lock.name, err: error}, 'failed to update lease optimistically, falling back to slow path');
+      return false;
+    }
+    this.#observe(record);
+    return true;
+  }
+
+  async #readAndTake(signal: AbortSignal): Promise<boolean> {
+    const {lock} = this.#options;
+    const found = await this.#timely(signal, call => lock.get(call));
+    if (!found) {
+      const record = this.#claim(undefined);
+      await this.#timely(signal, call => lock.create(record, call));
+      this.#observe(record);
+      return true;
+    }
+    if (!isSameRecord(this.#observed, found)) this.#observe(found);
+    if (found.holder && !this.isLeader && this.#isValid()) return false;
+    if (this.isLeader) this.#slowPath.add(this.#labels);
+    const record = this.#claim(found);
+    await this.#timely(signal, call => lock.update(record, call));
+    this.#observe(record);
+    return true;
+  }
+
+  /** The record that makes this replica the holder; what it holds already keeps its beginning. */
+  #claim(of: LeaderRecord | undefined): LeaderRecord {
+    const {clock, identity, leaseDurationMs} = this.#options;
+    const now = Math.floor(clock.now());
+    const mine = of?.holder === identity;
+    return {
+      holder: identity,
+      durationSeconds: Math.floor(leaseDurationMs / 1000),
+      acquiredMs: mine ? of.acquiredMs : now,
+      renewedMs: now,
+      transitions: of ? of.transitions + (mine ? 0 : 1) : 0,
+    };
+  }
+
+  #observe(record: LeaderRecord): void {
+    this.#observed = record;
+    this.#observedAt = this.#options.clock.monotonic();
+  }
+
+  #isValid(): boolean {
+    return this.#observedAt + (this.#observed?.durationSeconds ?? 0) * 1000 > this.#options.clock.monotonic();
+  }
+
+  #report(): void {
+    if (!this.#observed || this.#observed.holder === this.#reported) return;
+    this.#reported = this.#observed.holder;
+    this.#options.onNewLeader?.(this.#reported);
+  }
+
+  /** A call that ends with the signal, or when it takes too long. */
+  async #timely<R>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<R>): Promise<R> {
+    const {clock} = this.#options;
+    const late = new AbortController();
+    const either = AbortSignal.any([signal, late.signal]);
+    const timer = clock.schedule(callTimeoutMs(this.#options), () => late.abort(new Error('the call about the lease took too long')));
+    const ended = new Promise<never>((_, reject) => either.addEventListener('abort', () => reject(either.reason as Error), {once: true}));
+    try {
+      either.throwIfAborted();
+      return await Promise.race([call(either), ended]);
+    } finally {
+      timer[Symbol.dispose]();
+    }
+  }
+
+  /** Lets others in at once: an empty holder needs no waiting for. Only what is still held is given up. */
+  async #release(): Promise<void> {
+    const {lock, identity, log, clock, renewDeadlineMs} = this.#options;
+    const window = new AbortController();
+    const end = clock.schedule(renewDeadlineMs, () => window.abort());
+    try {
+      const found = await this.#timely(window.signal, call => lock.get(call));
+      if (found?.holder !== identity) return;
+      const now = Math.floor(clock.now());
+      const record: LeaderRecord = {holder: '', durationSeconds: 1, acquiredMs: now, renewedMs: now, transitions: found.transitions};
+      await this.#timely(window.signal, call => lock.update(record, call));
+      this.#observe(record);
+    } catch (error) {
+      log.error({lease: lock.name, err: error}, 'failed to release lease');
+    } finally {
+      end[Symbol.dispose]();
+    }
+  }
+
+  get #labels(): {readonly name: string} {
+    return {name: this.#options.lock.name};
+  }
+}
+
+/** Why a leading signal aborted: another replica may lead by now. */
+export class LeadLost extends Error {
+  override readonly name = 'LeadLost';
+
+  constructor() {
+    super('the lease could not be renewed in time');
+  }
+}

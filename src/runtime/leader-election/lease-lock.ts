@@ -1,0 +1,58 @@
+import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Lease} from '#src/api/types.js';
+import type {Client} from '#src/client/client.js';
+import type {EventRecorder} from '#src/runtime/events.js';
+import {recordOf, specOf, type LeaderRecord} from './record.js';
+
+/** A lock kept in one Lease object. Each write carries the version last seen, so of two writers one fails. */
+export class LeaseLock {
+  readonly name: string;
+  readonly namespace: string;
+  readonly #client: Client;
+  readonly #events: EventRecorder | undefined;
+  #seen: Lease | undefined;
+
+  constructor({client, namespace, name, events}: {client: Client; namespace: string; name: string; events?: EventRecorder}) {
+    this.#client = client;
+    this.namespace = namespace;
+    this.name = name;
+    this.#events = events;
+  }
+
+  /** What the lock says now; undefined where there is none. */
+  async get(signal: AbortSignal): Promise<LeaderRecord | undefined> {
+    try {
+      this.#seen = await this.#leases.get(this.name, {namespace: this.namespace, signal});
+      return recordOf(this.#seen);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes the lock; rejects where there is one. */
+  async create(record: LeaderRecord, signal: AbortSignal): Promise<void> {
+    this.#seen = await this.#leases.create({...this.#identified(), metadata: {namespace: this.namespace, name: this.name}, spec: specOf(record)}, {signal});
+  }
+
+  /** Writes over what was seen last; rejects if it has changed since. Fields of others stay. */
+  async update(record: LeaderRecord, signal: AbortSignal): Promise<void> {
+    if (!this.#seen) throw new Error('the lease was never read');
+    this.#seen = await this.#leases.update({...this.#identified(), ...this.#seen, spec: {...this.#seen.spec, ...specOf(record)}}, {signal});
+  }
+
+  /** Tells people on the Lease. */
+  announce(message: string): void {
+    const metadata = this.#seen?.metadata ?? {namespace: this.namespace, name: this.name};
+    this.#events?.normal({...this.#identified(), metadata}, 'LeaderElection', message);
+  }
+
+  get #leases() {
+    return this.#client.resource(kinds.leases);
+  }
+
+  #identified(): {apiVersion: string; kind: string} {
+    return {apiVersion: apiVersionOf(this.#client.naming, kinds.leases), kind: kinds.leases.kind};
+  }
+}

@@ -1,0 +1,205 @@
+import {InformerFactory} from '#informers/factory.js';
+import {sleep} from '#src/base/clock.js';
+import {jittered} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {HealthChecks} from '#src/observe/health.js';
+import {build} from './build.js';
+import type {Life} from './context.js';
+import type {Controller} from './controller.js';
+import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
+import {checkNames, isChosen, unknownItems} from './names.js';
+import {allEnded} from './shutdown.js';
+import type {BuiltController, World} from './world.js';
+
+export interface ManagerOptions extends Omit<World, 'informers'> {
+  /** The manager's name in metrics. */
+  readonly name: string;
+  /** Every controller there is. */
+  readonly controllers: readonly Controller[];
+  /** The items of `--controllers`. */
+  readonly selection: readonly string[];
+  /** The manager's own client, which the informers share. */
+  readonly client: Client;
+  readonly checks: HealthChecks;
+  /** Controllers begin up to twice this after each other's construction, each at its own random moment. */
+  readonly startIntervalMs: number;
+  /** How long a stop waits for controllers; 0: without limit. */
+  readonly shutdownTimeoutMs: number;
+  readonly minResyncMs: number;
+  /** Whether cloud controllers have a provider to work with. */
+  readonly hasCloudProvider?: boolean;
+  /** Whether cached objects are deeply frozen, for tests. */
+  readonly freeze?: boolean;
+  /** Where given, controllers run only while this replica leads. */
+  readonly election?: Pick<ElectorOptions, 'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'>;
+}
+
+/** How a manager's run ended: as asked, because another replica took the lead, or with controllers that did not end in time. */
+export type Ending = 'stopped' | 'lost' | 'stuck';
+
+/** How long the API server may take to answer at the start. */
+const serverPatienceMs = 10_000;
+/** A long-running controller that failed is run again after this. */
+const restartMs = 1_000;
+/** How long a stop without time limit waits before it cancels calls that hang. */
+const unlimitedGraceMs = 5_000;
+
+/**
+ * Runs controllers. Start, in this order: the lead, if there is an election; the server answers; all chosen controllers are built;
+ * informers start; each controller runs once its caches are synced. A stop goes backwards: controllers take no more work, what they have in
+ * work is finished, calls that hang are cancelled at half of the time, informers stop last.
+ */
+export class Manager {
+  /** Resolves once every chosen controller is at work, all its caches synced. Rejects if the run ends before. */
+  readonly ready: Promise<void>;
+  readonly #options: ManagerOptions;
+  readonly #elector: Elector | undefined;
+  #becomeReady: () => void = () => {};
+  #becomeNever: (why: unknown) => void = () => {};
+
+  constructor(options: ManagerOptions) {
+    checkNames(options.controllers);
+    const [unknown] = unknownItems(options.selection, options.controllers);
+    if (unknown !== undefined) throw new Error(`"${unknown}" is not in the list of known controllers`);
+    this.#options = options;
+    this.ready = new Promise((resolve, reject) => {
+      this.#becomeReady = resolve;
+      this.#becomeNever = reject;
+    });
+    this.ready.catch(() => {}); // Whoever waits for it hears of it; nobody has to.
+    if (!options.election) return;
+    this.#elector = new Elector({...options, ...options.election});
+  }
+
+  get isLeader(): boolean {
+    return this.#elector?.isLeader ?? true;
+  }
+
+  /** Runs until the signal aborts or the lead is lost. Rejects when a controller cannot be built or the server does not answer. */
+  async run(signal: AbortSignal): Promise<Ending> {
+    try {
+      if (!this.#elector) return await this.#lead(signal);
+      const elector = this.#elector;
+      using _ = this.#options.checks.add('leaderElection', () => elector.check());
+      let led: Ending = 'stopped';
+      const election = await elector.run(signal, async leading => {
+        led = await this.#lead(leading);
+      });
+      return election === 'lost' ? 'lost' : led;
+    } finally {
+      this.#becomeNever(new Error('the controllers were stopped before they were ready'));
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<Ending> {
+    const stopping = new AbortController();
+    const calls = new AbortController();
+    const life: Life = {stopping: stopping.signal, calls: calls.signal};
+    const checks: Disposable[] = [];
+    const running = new Map<string, Promise<void>>();
+    try {
+      await this.#serverAnswers(signal);
+      const informers = new InformerFactory({...this.#options, signal: calls.signal});
+      const controllers = await this.#buildAll({...this.#options, informers}, life, signal);
+      checks.push(...controllers.map(({name, check}) => this.#options.checks.add(name, check)));
+      informers.start();
+      const synced = controllers.map(controller => controller.whenSynced(stopping.signal));
+      for (const controller of controllers) running.set(controller.name, this.#runOne(controller, stopping.signal));
+      Promise.all(synced).then(this.#becomeReady, () => {});
+      await new Promise<void>(resolve => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), {once: true})));
+      return await this.#stop(running, stopping, calls, signal.reason instanceof LeadLost);
+    } catch (error) {
+      if (signal.aborted) return 'stopped';
+      throw error;
+    } finally {
+      stopping.abort();
+      calls.abort();
+      for (const check of checks) check[Symbol.dispose]();
+    }
+  }
+
+  async #serverAnswers(signal: AbortSignal): Promise<void> {
+    const {client, clock} = this.#options;
+    const giveUp = clock.monotonic() + serverPatienceMs;
+    for (;;) {
+      try {
+        await client.request('GET', '/healthz', {signal});
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (clock.monotonic() >= giveUp) throw new Error('failed to wait for the API server to be healthy', {cause: error});
+      }
+      await sleep(clock, 1000, signal);
+    }
+  }
+
+  async #buildAll(world: World, life: Life, signal: AbortSignal): Promise<BuiltController[]> {
+    const built: BuiltController[] = [];
+    for (const controller of this.#options.controllers) {
+      signal.throwIfAborted();
+      const {name} = controller;
+      const without = this.#reasonAgainst(controller);
+      if (without !== undefined) {
+        this.#options.log.info({controller: name, reason: without}, 'controller is not started');
+        continue;
+      }
+      try {
+        built.push(await build(controller, world, life));
+      } catch (error) {
+        throw new Error(`controller ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+      }
+      this.#options.log.v(1).info({controller: name}, 'controller is built');
+    }
+    return built;
+  }
+
+  #reasonAgainst(controller: Controller): string | undefined {
+    const {selection, gates, options, naming, hasCloudProvider = false} = this.#options;
+    if (!isChosen(controller, selection)) return 'it is not chosen';
+    const missing = controller.gates?.find(gate => !gates.enabled(gate));
+    if (missing) return `feature gate ${missing} is off`;
+    if (controller.cloud && !hasCloudProvider) return 'there is no cloud provider';
+    const enabled = controller.enabled?.(options, {gates, naming}) ?? true;
+    return enabled === true ? undefined : enabled;
+  }
+
+  /** Runs one controller after its caches are synced and its moment has come. Never rejects. */
+  async #runOne(controller: BuiltController, signal: AbortSignal): Promise<void> {
+    const {clock, random, startIntervalMs, meter, log} = this.#options;
+    const {name} = controller;
+    const gauge = meter.gauge({name: 'running_managed_controllers', help: 'Indicates where instances of a controller are currently running', labels: ['manager', 'name']});
+    const labels = {manager: this.#options.name, name};
+    try {
+      if (startIntervalMs > 0) await sleep(clock, jittered(random, startIntervalMs, 1), signal);
+      await controller.whenSynced(signal);
+    } catch {
+      return; // Stopped before it began.
+    }
+    gauge.set(1, labels);
+    while (!signal.aborted) {
+      try {
+        log.info({controller: name}, 'controller starts');
+        await controller.run(signal);
+        break;
+      } catch (error) {
+        if (signal.aborted) break;
+        log.error({controller: name, err: error}, 'controller failed and is run again');
+        await sleep(clock, restartMs, signal).catch(() => {});
+      }
+    }
+    gauge.set(0, labels);
+    log.v(1).info({controller: name}, 'controller has ended');
+  }
+
+  async #stop(running: ReadonlyMap<string, Promise<void>>, stopping: AbortController, calls: AbortController, isLeadLost: boolean): Promise<Ending> {
+    const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
+    stopping.abort(new Error('the controller manager stops'));
+    // Whoever lost the lead must not write any more.
+    if (isLeadLost) calls.abort(new LeadLost());
+    const cancel = clock.schedule(timeoutMs > 0 ? timeoutMs / 2 : unlimitedGraceMs, () => calls.abort(new Error('the controller manager stops')));
+    const ended = await allEnded(running, {clock, log, timeoutMs});
+    cancel[Symbol.dispose]();
+    if (!ended) log.error({timeoutMs}, 'controllers did not end in time');
+    return ended ? 'stopped' : 'stuck';
+  }
+}

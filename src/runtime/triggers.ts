@@ -1,0 +1,62 @@
+import {isResync, type Change} from '#informers/change.js';
+import type {Source} from '#informers/selection.js';
+import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
+import {parseDuration} from '#src/api/duration.js';
+import type {Kind} from '#src/api/kinds.js';
+import {every as repeatEvery, type Clock} from '#src/base/clock.js';
+import type {KeyedController} from './controller.js';
+import type {Sources} from './context.js';
+import {controllerKey, sameKey, theOnlyKey, type MappedWatch, type MapWorld, type OwnedWatch, type PeriodicWatch, type Wish} from './watches.js';
+
+/** Asks for a key, of one loop or of all. */
+export type Ask = (wish: Wish, loop: string | undefined) => void;
+
+const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
+
+/** The owner before and after a change; a mere reminder concerns nobody. */
+const ownersOf = (change: Change, primary: Kind, {naming}: MapWorld): ObjectKey[] => {
+  if (isResync(change)) return [];
+  const seen = change.type === 'updated' ? [change.old, change.object] : [change.object];
+  return seen.map(object => controllerKey(object, primary, naming)).filter(key => key !== undefined);
+};
+
+const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedController): MappedWatch => {
+  if (watch.watch === 'mapped') return watch;
+  if (!primary) throw new Error(`${name} watches what its primary kind owns, but has no primary kind`);
+  return {...watch, watch: 'mapped', map: (change, world) => ownersOf(change, kindOf(primary), world)};
+};
+
+/** Lets every change that a controller watches ask for the keys it concerns. Periods begin with `startPeriods`. */
+export const connect = (controller: KeyedController, sources: Sources, world: MapWorld, ask: Ask): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, signal: AbortSignal) => void} => {
+  const {primary, watches = []} = controller;
+  const changes = [...(primary ? [sameKey(primary)] : []), ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller))];
+  const listeners = changes.map(watch =>
+    sources.informer(watch.source).listen(change => {
+      for (const wish of watch.map(change, world)) ask(wish, watch.loop);
+    }),
+  );
+  const allKeys = (): Iterable<Wish> => (primary ? world.lister(primary).list().map(keyOf) : [theOnlyKey]);
+  const startPeriods = (clock: Clock, signal: AbortSignal) => {
+    for (const watch of watches) {
+      if (watch.watch !== 'every') continue;
+      const periodMs = periodOf(watch, world.options);
+      if (periodMs <= 0) continue;
+      repeatEvery(clock, periodMs, signal, () => {
+        for (const wish of watch.keys ? watch.keys(world) : allKeys()) ask(wish, watch.loop);
+      });
+    }
+  };
+  return {listeners, startPeriods};
+};
+
+const periodOf = ({period}: PeriodicWatch, options: unknown): number => {
+  if (typeof period === 'number') return period;
+  if (typeof period === 'function') return period(options as never);
+  const ms = parseDuration(period);
+  if (ms === undefined) throw new Error(`"${period}" is no duration`);
+  return ms;
+};
+
+/** The key and delay of a wish. */
+export const spelled = (wish: Wish): {readonly text: string; readonly afterMs: number} =>
+  'key' in wish ? {text: keyText(wish.key), afterMs: wish.afterMs} : {text: keyText(wish), afterMs: 0};
