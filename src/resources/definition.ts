@@ -5,7 +5,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer, UserRules} from '#src/serving/authorization.js';
 import type {Authentication} from '#src/serving/authentication.js';
 
 /** What hooks may look at besides the object. */
@@ -23,7 +23,7 @@ export interface ActionContext extends HookContext {
   readonly authorizer: Authorizer;
   authenticateToken(token: string, audiences: readonly string[]): Promise<Authentication>;
   /** Rules the authorizers can list for a user; `incomplete` when one of them cannot. */
-  rulesFor(user: UserInfo, namespace: string): Promise<{resourceRules: unknown[]; nonResourceRules: unknown[]; incomplete: boolean; error?: string}>;
+  rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;
   readonly namespace: string;
   readonly dryRun: boolean;
   warn(text: string): void;
@@ -82,6 +82,7 @@ export interface ServedVersion<Hub extends KubeObject> {
   fromHub(hub: Readonly<Hub>): KubeObject;
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
   default?(object: KubeObject, context: HookContext): void;
+  /** What writes through this version must meet besides the hub's own rules. */
   validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
 }
 

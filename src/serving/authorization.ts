@@ -27,6 +27,28 @@ export interface Decision {
   readonly error?: string;
 }
 
+/** Permissions on resources, as the rules review lists them. */
+export interface ResourceRule {
+  readonly verbs: string[];
+  readonly apiGroups?: string[];
+  readonly resources?: string[];
+  readonly resourceNames?: string[];
+}
+
+/** Permissions on paths. */
+export interface NonResourceRule {
+  readonly verbs: string[];
+  readonly nonResourceURLs?: string[];
+}
+
+/** What a user may do, as far as it can be listed; `incomplete` when there may be more. */
+export interface UserRules {
+  readonly resourceRules: ResourceRule[];
+  readonly nonResourceRules: NonResourceRule[];
+  readonly incomplete: boolean;
+  readonly error?: string;
+}
+
 export interface Authorizer {
   authorize(attributes: Attributes): Decision | Promise<Decision>;
 }

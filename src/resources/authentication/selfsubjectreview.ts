@@ -1,0 +1,17 @@
+import {kinds} from '#src/api/kinds.js';
+import {wireTime} from '#src/api/time.js';
+import type {SelfSubjectReview} from '#src/api/types.js';
+import {defineResource} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {wireUser} from './user-info.js';
+
+/** Who am I, to this server? Never stored. */
+export const selfSubjectReviews = defineResource<SelfSubjectReview>({
+  kind: kinds.selfSubjectReviews,
+  nameProblems: pathSegmentName,
+  main: {writes: {update: []}},
+  review: {
+    kind: kinds.selfSubjectReviews,
+    run: (_review, {clock, user}) => Promise.resolve({metadata: {creationTimestamp: wireTime(clock.now())}, status: {userInfo: wireUser(user)}}),
+  },
+});

@@ -1,0 +1,25 @@
+import {kinds} from '#src/api/kinds.js';
+import {badRequest} from '#src/api/status.js';
+import type {TokenReview} from '#src/api/types.js';
+import {defineResource, type ActionContext} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {wireUser} from './user-info.js';
+
+/** Asks the server's own authenticators whose token it is, and for whom it was made. */
+const run = async ({metadata, spec}: TokenReview, {authenticateToken}: ActionContext): Promise<TokenReview> => {
+  if (!spec?.token) throw badRequest('token is required for TokenReview in authentication');
+  const found = await authenticateToken(spec.token, spec.audiences ?? []);
+  const answer = {metadata: metadata ?? {}, spec};
+  if (!found) return {...answer, status: {user: {}}};
+  if ('rejected' in found) return {...answer, status: {user: {}, error: found.rejected}};
+  const {user, audiences = []} = found;
+  return {...answer, status: {authenticated: true, user: wireUser(user), ...(audiences.length > 0 ? {audiences: [...audiences]} : {})}};
+};
+
+/** Whose token is this? Never stored. */
+export const tokenReviews = defineResource<TokenReview>({
+  kind: kinds.tokenReviews,
+  nameProblems: pathSegmentName,
+  main: {writes: {update: []}},
+  review: {kind: kinds.tokenReviews, run},
+});

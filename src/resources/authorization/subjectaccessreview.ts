@@ -1,0 +1,22 @@
+import {kinds} from '#src/api/kinds.js';
+import type {SubjectAccessReview} from '#src/api/types.js';
+import {defineResource} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {judge, subjectOf, validateBareMetadata, validateSubject} from './access.js';
+
+/** May someone do something? Never stored. */
+export const subjectAccessReviews = defineResource<SubjectAccessReview>({
+  kind: kinds.subjectAccessReviews,
+  nameProblems: pathSegmentName,
+  main: {writes: {update: []}},
+  review: {
+    kind: kinds.subjectAccessReviews,
+    *validate({metadata, spec}) {
+      yield* validateSubject(spec ?? {});
+      yield* validateBareMetadata(metadata, [], 'must be empty');
+    },
+    async run({metadata, spec}, context) {
+      return {metadata: metadata ?? {}, spec, status: await judge(subjectOf(spec), spec, context)};
+    },
+  },
+});

@@ -1,0 +1,34 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {dnsSubdomainProblems, labelKeyProblems} from '#src/api/names.js';
+import type {CoreEvent} from '#src/api/types.js';
+import type {HookContext} from '#src/resources/definition.js';
+
+const longest = {reportingInstance: 128, action: 128, reason: 128, message: 1024} as const;
+
+function* validateLength(event: Readonly<CoreEvent>, field: keyof typeof longest): Iterable<FieldError> {
+  const value = event[field] ?? '';
+  if (!value && field !== 'message') yield required(field);
+  if (Buffer.byteLength(value) > longest[field]) yield invalid(field, '', `can have at most ${longest[field]} characters`);
+}
+
+/** Rules for those who say who reports, since when, and what was done. */
+function* validateReported(event: Readonly<CoreEvent>): Iterable<FieldError> {
+  const reporter = event.reportingComponent ?? '';
+  if (!reporter) yield required('reportingController');
+  for (const problem of labelKeyProblems(reporter)) yield invalid('reportingController', reporter, problem);
+  for (const field of ['reportingInstance', 'action', 'reason', 'message'] as const) yield* validateLength(event, field);
+}
+
+/**
+ * The rules every event must meet, whichever group it came through. Events with a time of their own are held to more than those written in the
+ * older manner; an event lies in the namespace of what it is about, or in `default`.
+ */
+export function* validateEvent(event: Readonly<CoreEvent>, _old: Readonly<CoreEvent> | undefined, {naming}: HookContext): Iterable<FieldError> {
+  const namespace = event.metadata?.namespace ?? '';
+  const about = event.involvedObject?.namespace ?? '';
+  const forClusterScoped = ['default', event.eventTime ? naming.systemNamespace : ''];
+  const fits = about ? Boolean(event.eventTime) || about === namespace : forClusterScoped.includes(namespace);
+  if (!fits) yield invalid('involvedObject.namespace', about, 'does not match event.namespace');
+  if (event.eventTime) yield* validateReported(event);
+  for (const problem of dnsSubdomainProblems(namespace)) yield invalid('namespace', namespace, problem);
+}

@@ -1,0 +1,80 @@
+import {kinds} from '#src/api/kinds.js';
+import type {CoreEvent} from '#src/api/types.js';
+import {nameColumn, since} from '#src/resources/columns.js';
+import {defineResource, type Column} from '#src/resources/definition.js';
+import {eventsGroup} from '#src/resources/events/event.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {eventFields} from './event-fields.js';
+import {validateEvent} from './event-validation.js';
+
+const writable = [
+  'metadata',
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'series',
+  'action',
+  'related',
+  'reportingComponent',
+  'reportingInstance',
+];
+
+const firstSeen = (event: Readonly<CoreEvent>, now: number): string => since(event.firstTimestamp || event.eventTime, now);
+
+const lastSeen = (event: Readonly<CoreEvent>, now: number): string => {
+  if (event.series) return since(event.series.lastObservedTime, now);
+  return event.lastTimestamp ? since(event.lastTimestamp, now) : firstSeen(event, now);
+};
+
+const target = ({involvedObject: {kind = '', name} = {}}: Readonly<CoreEvent>): string => (name ? `${kind.toLowerCase()}/${name}` : kind.toLowerCase());
+
+const sourceText = ({source, reportingComponent, reportingInstance}: Readonly<CoreEvent>): string => {
+  const component = source?.component || reportingComponent || '';
+  const instance = source?.host || reportingInstance;
+  return instance ? `${component}, ${instance}` : component;
+};
+
+const columns: readonly Column<CoreEvent>[] = [
+  {name: 'Last Seen', description: 'How long ago this last happened.', of: lastSeen},
+  {name: 'Type', description: 'How grave it is: Normal or Warning.', of: ({type}) => type ?? ''},
+  {name: 'Reason', description: 'Why it happened, in one word for programs.', of: ({reason}) => reason ?? ''},
+  {name: 'Object', description: 'What it is about.', of: target},
+  {name: 'Subobject', description: 'Which part of the object it is about.', priority: 1, of: ({involvedObject}) => involvedObject?.fieldPath ?? ''},
+  {name: 'Source', description: 'Who reports it.', priority: 1, of: sourceText},
+  {name: 'Message', description: 'What happened, for people.', of: ({message}) => (message ?? '').trim()},
+  {name: 'First Seen', description: 'How long ago this first happened.', priority: 1, of: firstSeen},
+  {name: 'Count', description: 'How often this happened.', priority: 1, of: ({series, count}) => String(series ? (series.count ?? 0) : count || 1)},
+  {...nameColumn, priority: 1},
+];
+
+/** A report of something that happened, kept for a while. Both groups that serve events share the store. */
+export const events = defineResource<CoreEvent>({
+  kind: kinds.coreEvents,
+  shortNames: ['ev'],
+  nameProblems: subdomainName,
+  createOnUpdate: true,
+  dependents: 'unsupported',
+  alwaysPresent: {
+    involvedObject: {},
+    source: {},
+    firstTimestamp: null,
+    lastTimestamp: null,
+    eventTime: null,
+    reportingComponent: '',
+    reportingInstance: '',
+  },
+  ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds,
+  main: {writes: {create: writable, update: writable}, validate: validateEvent},
+  otherVersions: [eventsGroup],
+  selectableFields: {
+    ...eventFields('involvedObject', 'reportingComponent'),
+    source: ({source, reportingComponent}) => source?.component || reportingComponent || '',
+  },
+  columns,
+});

@@ -1,0 +1,73 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {validateNode, validateNodeUpdate} from './node-validation.js';
+
+/** One range and the list of ranges say the same: where they differ the one counts, for the sake of those who know no list. */
+const agreeOnRanges = ({spec}: Node): void => {
+  if (!spec) return;
+  const {podCIDR, podCIDRs} = spec;
+  if (podCIDR && podCIDRs?.[0] !== podCIDR) spec.podCIDRs = [podCIDR];
+  else if (!podCIDR && podCIDRs?.[0]) spec.podCIDR = podCIDRs[0];
+};
+
+const statusText = ({spec, status}: Readonly<Node>): string => {
+  const ready = status?.conditions?.find(({type}) => type === 'Ready');
+  const text = !ready ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
+  return spec?.unschedulable ? `${text},SchedulingDisabled` : text;
+};
+
+const rolesText = ({metadata}: Readonly<Node>, naming: Naming): string => {
+  const prefix = naming.subKey('node-role', '');
+  const roles = Object.entries(metadata?.labels ?? {}).flatMap(([key, value]) => {
+    if (key.startsWith(prefix)) return key.slice(prefix.length) || [];
+    return key === naming.key('role') && value ? value : [];
+  });
+  return [...new Set(roles)].sort().join(',') || '<none>';
+};
+
+const address = (type: string) => (node: Readonly<Node>) => node.status?.addresses?.find(found => found.type === type)?.address ?? '<none>';
+
+const columns: readonly Column<Node>[] = [
+  nameColumn,
+  {name: 'Status', description: 'The status of the node', of: statusText},
+  {name: 'Roles', description: 'The roles of the node', of: (node, _now, naming) => rolesText(node, naming)},
+  ageColumn,
+  {name: 'Version', description: 'The version of the node agent.', of: ({status}) => status?.nodeInfo?.kubeletVersion ?? ''},
+  {name: 'Internal-IP', description: 'The address that the cluster reaches the node at.', priority: 1, of: address('InternalIP')},
+  {name: 'External-IP', description: 'The address that the world reaches the node at.', priority: 1, of: address('ExternalIP')},
+  {name: 'OS-Image', description: 'The operating system of the node.', priority: 1, of: ({status}) => status?.nodeInfo?.osImage || '<unknown>'},
+  {name: 'Kernel-Version', description: 'The kernel of the node.', priority: 1, of: ({status}) => status?.nodeInfo?.kernelVersion || '<unknown>'},
+  {
+    name: 'Container-Runtime',
+    description: 'What runs the containers of the node, and its version.',
+    priority: 1,
+    of: ({status}) => status?.nodeInfo?.containerRuntimeVersion || '<unknown>',
+  },
+];
+
+/** A machine that runs pods. Its agent registers it, and reports on it through the status. */
+export const nodes = defineResource<Node>({
+  kind: kinds.nodes,
+  shortNames: ['no'],
+  storedAs: 'minions',
+  nameProblems: subdomainName,
+  alwaysPresent: {spec: {}, status: {}},
+  default(node) {
+    agreeOnRanges(node);
+    const {status} = node;
+    if (status?.capacity && !status.allocatable) status.allocatable = {...status.capacity};
+  },
+  main: {
+    writes: {create: ['metadata', 'spec', 'status'], update: ['metadata', 'spec']},
+    validate: (node, old) => (old ? validateNodeUpdate(node, old) : validateNode(node)),
+  },
+  subresources: {
+    status: {writes: {update: ['metadata', 'status']}, validate: (node, old) => validateNodeUpdate(node, old!)},
+  },
+  selectableFields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)},
+  columns,
+});

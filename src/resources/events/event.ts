@@ -1,0 +1,79 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {CoreEvent, EventsEvent, KubeObject} from '#src/api/types.js';
+import {eventFields} from '#src/resources/core/event-fields.js';
+import type {ServedVersion} from '#src/resources/definition.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+
+/** What the fields of the hub are called here; the others go by the same name in both. */
+const renamed = {
+  involvedObject: 'regarding',
+  message: 'note',
+  source: 'deprecatedSource',
+  firstTimestamp: 'deprecatedFirstTimestamp',
+  lastTimestamp: 'deprecatedLastTimestamp',
+  count: 'deprecatedCount',
+  reportingComponent: 'reportingController',
+} as const;
+
+const here: ReadonlyMap<string, string> = new Map(Object.entries(renamed));
+const inHub: ReadonlyMap<string, string> = new Map(Object.entries(renamed).map(([hub, own]) => [own, hub]));
+
+/** The object with its fields under other names. A field that the other side does not know cannot arise: schemas drop it. */
+const underOtherNames = (object: KubeObject, names: ReadonlyMap<string, string>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).map(([field, value]) => [names.get(field) ?? field, value as unknown]));
+
+/** Shown empty by the hub, left out here. */
+const optionalTexts = ['reportingController', 'reportingInstance'];
+
+const fromHub = (hub: Readonly<CoreEvent>): EventsEvent => {
+  const event = underOtherNames(hub, here);
+  for (const field of optionalTexts) if (event[field] === '') delete event[field];
+  return event as unknown as EventsEvent;
+};
+
+const toHub = (event: KubeObject): CoreEvent => underOtherNames(event, inHub) as unknown as CoreEvent;
+
+function* validateSeries({series}: Readonly<CoreEvent>): Iterable<FieldError> {
+  if (!series) return;
+  if ((series.count ?? 0) < 2) yield invalid('series.count', '', 'should be at least 2');
+  if (!series.lastObservedTime) yield required('series.lastObservedTime');
+}
+
+function* validateNew(event: Readonly<CoreEvent>): Iterable<FieldError> {
+  yield* validateSeries(event);
+  if (!event.eventTime) yield required('eventTime');
+  if (event.type !== 'Normal' && event.type !== 'Warning') yield invalid('type', '', `has invalid value: ${event.type ?? ''}`);
+  for (const field of ['firstTimestamp', 'lastTimestamp', 'count'] as const) if (event[field]) yield invalid(field, '', 'needs to be unset');
+  if (event.source?.component || event.source?.host) yield invalid('source', '', 'needs to be unset');
+}
+
+const fixed = [
+  'involvedObject',
+  'reason',
+  'message',
+  'source',
+  'firstTimestamp',
+  'lastTimestamp',
+  'count',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+] as const;
+
+function* validateChange(event: Readonly<CoreEvent>, old: Readonly<CoreEvent>): Iterable<FieldError> {
+  if (!sameContent(event.series, old.series)) yield* validateSeries(event);
+  for (const field of fixed) yield* immutable(field, event[field], old[field]);
+  yield* immutable('reportingController', event.reportingComponent, old.reportingComponent);
+  yield* immutable('reportingInstance', event.reportingInstance, old.reportingInstance);
+}
+
+/** Events under their own group: stricter for those who write here, the same for those who read. */
+export const eventsGroup: ServedVersion<CoreEvent> = {
+  kind: kinds.events,
+  toHub,
+  fromHub,
+  validate: (event, old) => (old ? validateChange(event, old) : validateNew(event)),
+  selectableFields: eventFields('regarding', 'reportingController'),
+};

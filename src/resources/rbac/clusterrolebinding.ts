@@ -1,0 +1,18 @@
+import {kinds} from '#src/api/kinds.js';
+import type {ClusterRoleBinding} from '#src/api/types.js';
+import {defineResource} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {bindingColumns, defaultGroups, validateBinding} from './bindings.js';
+
+/** Grants the permissions of a cluster role everywhere. */
+export const clusterRoleBindings = defineResource<ClusterRoleBinding>({
+  kind: kinds.clusterRoleBindings,
+  nameProblems: pathSegmentName,
+  createOnUpdate: true,
+  default: (binding, {naming}) => defaultGroups(binding, naming),
+  main: {
+    writes: {create: ['metadata', 'subjects', 'roleRef'], update: ['metadata', 'subjects', 'roleRef']},
+    validate: (binding, old, {naming}) => validateBinding(binding, old, {namespaced: false, roleKinds: ['ClusterRole']}, naming),
+  },
+  columns: bindingColumns,
+});

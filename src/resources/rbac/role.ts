@@ -1,0 +1,19 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Role} from '#src/api/types.js';
+import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {validateRules} from './rules.js';
+
+/** Permissions within one namespace. */
+export const roles = defineResource<Role>({
+  kind: kinds.roles,
+  nameProblems: pathSegmentName,
+  createOnUpdate: true,
+  alwaysPresent: {rules: null},
+  main: {
+    writes: {create: ['metadata', 'rules'], update: ['metadata', 'rules']},
+    validate: role => validateRules(role.rules, true),
+  },
+  columns: [nameColumn, createdAtColumn],
+});
