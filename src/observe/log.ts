@@ -1,0 +1,53 @@
+import {pino, type Logger} from 'pino';
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
+import {errorText, textLine} from './text-format.js';
+import {Verbosity} from './verbosity.js';
+
+export interface LogOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** The program, as the source of lines that name no component. */
+  readonly program: string;
+  readonly pid?: number;
+  readonly verbosity?: Verbosity;
+  /** Takes one line with its newline: standard error, written synchronously, unless given. */
+  readonly write?: (line: string) => void;
+}
+
+/** Field names whose values no line shows, wherever they stand in the first three levels. */
+const secretFields = ['token', 'password', 'secret', 'authorization', 'privateKey', 'private_key', 'keyData', 'idToken', 'refreshToken', 'stringData'];
+const secretPaths = secretFields.flatMap(name => [name, `*.${name}`, `*.*.${name}`]);
+
+const severities: Readonly<Record<number, 'I' | 'W' | 'E'>> = {30: 'I', 40: 'W', 50: 'E'};
+
+/** A log in the field's text format. */
+export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), write}: LogOptions): Log => {
+  const destination = write ? {write} : pino.destination({fd: 2, sync: true});
+  const formatted = {
+    write(json: string) {
+      const {level, time, msg, component = program, ...fields} = JSON.parse(json) as {level: number; time: number; msg?: string; component?: string} & LogFields;
+      destination.write(textLine({severity: severities[level] ?? 'I', timeMs: time, pid, source: component, message: msg ?? '', fields}));
+    },
+  };
+  const logger = pino(
+    {
+      base: null,
+      timestamp: () => `,"time":${clock.now()}`,
+      serializers: {err: errorText},
+      redact: {paths: secretPaths, censor: '[redacted]'},
+    },
+    formatted,
+  );
+  return over(logger, verbosity, program);
+};
+
+const over = (logger: Logger, verbosity: Verbosity, source: string): Log => {
+  const log: Log = {
+    info: logger.info.bind(logger) as Log['info'],
+    warn: logger.warn.bind(logger) as Log['warn'],
+    error: logger.error.bind(logger) as Log['error'],
+    v: level => (verbosity.reaches(level, source) ? log : noLog),
+    child: fields => over(logger.child(fields), verbosity, typeof fields.component === 'string' ? fields.component : source),
+  };
+  return log;
+};

@@ -1,0 +1,111 @@
+import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec} from '#src/base/meter.js';
+import {HistogramSeries, ValueSeries, type Sample} from './series.js';
+
+interface Metric {
+  readonly spec: MetricSpec;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  samples(): Iterable<Sample>;
+}
+
+/** What scrapers are sent. */
+export interface Exposition {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface MetricsOptions {
+  /** Names of metrics that are neither kept nor shown. */
+  readonly disabled?: readonly string[];
+  /** Whether the process's own figures (CPU, memory, start time) are shown too. */
+  readonly process?: boolean;
+}
+
+const deaf: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}};
+
+/**
+ * The figures of one component. Keeping them costs a map entry each; the library that writes the exposition format and knows the
+ * process's figures is loaded when somebody first scrapes.
+ */
+export class MetricsRegistry implements Meter {
+  readonly #options: MetricsOptions;
+  readonly #disabled: ReadonlySet<string>;
+  readonly #metrics = new Map<string, Metric>();
+  #exposed: Promise<import('prom-client').Registry> | undefined;
+
+  constructor(options: MetricsOptions = {}) {
+    this.#options = options;
+    this.#disabled = new Set(options.disabled);
+  }
+
+  counter(spec: MetricSpec): Counter {
+    return this.#values('counter', spec);
+  }
+
+  gauge(spec: MetricSpec): Gauge {
+    return this.#values('gauge', spec);
+  }
+
+  observed(spec: MetricSpec, read: () => Iterable<readonly [Labels, number]>): Disposable {
+    if (this.#disabled.has(spec.name)) return {[Symbol.dispose]() {}};
+    return this.#values('gauge', spec).observe(read);
+  }
+
+  histogram(spec: HistogramSpec): Histogram {
+    if (this.#disabled.has(spec.name)) return deaf;
+    return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec));
+  }
+
+  /** Every series, in the text format of Prometheus. */
+  async exposition(): Promise<Exposition> {
+    this.#exposed ??= this.#library();
+    const registry = await this.#exposed;
+    return {contentType: registry.contentType, body: await registry.metrics()};
+  }
+
+  /** The value of one series, or a histogram's count; undefined where there is none. */
+  value(name: string, labels: Labels = {}): number | undefined {
+    const matches = (sample: Sample) => Object.entries(labels).every(([label, value]) => sample.labels[label] === value);
+    for (const sample of this.#metrics.get(name)?.samples() ?? []) {
+      if ((sample.metricName ?? name) !== `${name}_count` && sample.metricName) continue;
+      if (matches(sample)) return sample.value;
+    }
+    return undefined;
+  }
+
+  /** Forgets all counted values of one metric. */
+  reset(name: string): void {
+    const metric = this.#metrics.get(name);
+    if (metric instanceof ValueSeries || metric instanceof HistogramSeries) metric.reset();
+  }
+
+  #values(type: 'counter' | 'gauge', spec: MetricSpec): ValueSeries | typeof silentSeries {
+    if (this.#disabled.has(spec.name)) return silentSeries;
+    return this.#own(spec.name, ValueSeries, type, () => new ValueSeries(type, spec));
+  }
+
+  #own<M extends Metric>(name: string, of: abstract new (...options: never[]) => M, type: Metric['type'], make: () => M): M {
+    const known = this.#metrics.get(name);
+    if (known instanceof of && known.type === type) return known;
+    if (known) throw new Error(`metric ${name} is a ${known.type} already`);
+    const metric = make();
+    this.#metrics.set(name, metric);
+    void this.#exposed?.then(registry => register(registry, metric));
+    return metric;
+  }
+
+  async #library(): Promise<import('prom-client').Registry> {
+    const {Registry, collectDefaultMetrics} = await import('prom-client');
+    const registry = new Registry();
+    if (this.#options.process) collectDefaultMetrics({register: registry});
+    for (const metric of this.#metrics.values()) register(registry, metric);
+    return registry;
+  }
+}
+
+const silentSeries = {...deaf, observe: () => ({[Symbol.dispose]() {}})};
+
+/** The library asks whatever it has registered by `get`: ours answer from their own books. */
+const register = (registry: import('prom-client').Registry, {spec, type, samples}: Metric): void => {
+  const get = () => Promise.resolve({name: spec.name, help: spec.help, type, aggregator: 'sum', values: [...samples()]});
+  registry.registerMetric({name: spec.name, get} as unknown as import('prom-client').Metric);
+};

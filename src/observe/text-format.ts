@@ -1,0 +1,35 @@
+/** A line before it is written. */
+export interface Line {
+  readonly severity: 'I' | 'W' | 'E';
+  readonly timeMs: number;
+  readonly pid: number;
+  readonly source: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+const padded = (value: number, width: number, fill = '0'): string => String(value).padStart(width, fill);
+
+/** `I1120 12:34:56.789012   12345 source] "message" key="value"`: the header that log readers of the field parse, in local time. */
+export const textLine = ({severity, timeMs, pid, source, message, fields}: Line): string => {
+  const time = new Date(timeMs);
+  const date = padded(time.getMonth() + 1, 2) + padded(time.getDate(), 2);
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(part => padded(part, 2)).join(':');
+  const micros = padded(Math.floor((timeMs - Math.floor(timeMs / 1000) * 1000) * 1000), 6);
+  const pairs = Object.entries(fields).map(([key, value]) => ` ${key}=${shown(value)}`);
+  return `${severity}${date} ${clock}.${micros} ${padded(pid, 7, ' ')} ${source}] ${JSON.stringify(message)}${pairs.join('')}\n`;
+};
+
+const shown = (value: unknown): string => (value === null || value === undefined ? '<nil>' : JSON.stringify(value));
+
+/** An error with its causes in one line, as people read it. */
+export const errorText = (error: unknown): string => {
+  const parts: string[] = [];
+  const seen = new Set<unknown>();
+  for (let each: unknown = error; each !== undefined && each !== null && !seen.has(each); each = each instanceof Error ? each.cause : undefined) {
+    seen.add(each);
+    const text = each instanceof Error ? each.message || each.name : String(each);
+    if (!parts.some(part => part.includes(text))) parts.push(text);
+  }
+  return parts.join(': ');
+};
