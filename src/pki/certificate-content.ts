@@ -1,5 +1,6 @@
 import {parseCertificatesBer, type Certificate} from './certificate.js';
 import {PkiError} from './error.js';
+import {readPublicKey} from './keys.js';
 import {pemBlocks} from './pem.js';
 
 /**
@@ -12,6 +13,7 @@ export const parseIssuedCertificates = (content: Buffer | string): Certificate[]
     if (label !== 'CERTIFICATE') throw new PkiError(`only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(label)}`);
     if (Object.keys(headers).length > 0) throw new PkiError('no PEM block headers are permitted');
     const found = parseCertificatesBer(bytes);
+    for (const {publicKeyInfo} of found) readPublicKey(publicKeyInfo);
     if (found.length === 0) throw new PkiError('found CERTIFICATE PEM block containing 0 certificates');
     certificates.push(...found);
   }

@@ -31,7 +31,7 @@ export interface Certificate extends AlternativeNames {
   readonly notBefore: number;
   readonly notAfter: number;
   readonly publicKeyInfo: Buffer;
-  /** Undefined when the key's algorithm is not supported. */
+  /** Undefined when the key's algorithm is not supported. Decoded when first asked for, which refuses a malformed key. */
   readonly publicKey: KeyObject | undefined;
   readonly extensions: readonly Extension[];
   readonly basicConstraints: BasicConstraints | undefined;
@@ -83,7 +83,7 @@ const readBody = ({content}: Element) => {
   const stated = body.optional(tags.contextConstructed(3));
   body.end();
   const extensions = stated ? readExtensions(new DerReader(stated.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
-  return {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, publicKey: readPublicKey(publicKeyInfo), ...extensionFacts(extensions)};
+  return {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...extensionFacts(extensions)};
 };
 
 const readCertificate = ({raw, content}: Element): Certificate => {
@@ -92,7 +92,17 @@ const readCertificate = ({raw, content}: Element): Certificate => {
   const algorithm = readSignatureAlgorithm(outer.next(tags.sequence));
   const signature = readOctetsOfBitString(outer.next(tags.bitString));
   outer.end();
-  return {raw, ...readBody(body), signed: {bytes: body.raw, signature, algorithm}};
+  const facts = readBody(body);
+  let decoded: {key: KeyObject | undefined} | undefined;
+  return {
+    raw,
+    ...facts,
+    // Decoding costs more than all the rest, and of most leaves nobody asks for the key.
+    get publicKey() {
+      return (decoded ??= {key: readPublicKey(facts.publicKeyInfo)}).key;
+    },
+    signed: {bytes: body.raw, signature, algorithm},
+  };
 };
 
 /** Parses the certificates that `der` holds one after another; there may be none. */

@@ -86,7 +86,7 @@ const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): 
   if (isNone || keyUsage?.has('certSign') === false) {
     throw new Refusal('invalid', 'x509: invalid signature: parent certificate cannot sign this kind of certificate');
   }
-  if (constraints?.pathLength !== undefined && below > constraints.pathLength) throw new Refusal('invalid', 'x509: too many intermediates for path length constraint');
+  if (below > (constraints?.pathLength ?? Infinity)) throw new Refusal('invalid', 'x509: too many intermediates for path length constraint');
 };
 
 const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>

@@ -25,7 +25,6 @@ export const coversHost = (names: AlternativeNames, host: string): boolean => {
 export const checkHost = (names: AlternativeNames, host: string): void => {
   if (coversHost(names, host)) return;
   const valid = [...names.dnsNames, ...names.ipAddresses];
-  throw new PkiError(
-    valid.length > 0 ? `x509: certificate is valid for ${valid.join(', ')}, not ${host}` : `x509: certificate is not valid for any names, but wanted to match ${host}`,
-  );
+  if (valid.length === 0) throw new PkiError(`x509: certificate is not valid for any names, but wanted to match ${host}`);
+  throw new PkiError(`x509: certificate is valid for ${valid.join(', ')}, not ${host}`);
 };

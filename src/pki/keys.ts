@@ -8,7 +8,10 @@ import {pemBlocks, toPem} from './pem.js';
 const generate = promisify(generateKeyPair);
 
 /** What kind of key to make. RSA costs about 0.2 s at 2048 bits, the others nothing to speak of. */
-export type KeySpec = {readonly kind: 'ecdsa'; readonly curve?: 'P-224' | 'P-256' | 'P-384' | 'P-521'} | {readonly kind: 'rsa'; readonly bits?: number} | {readonly kind: 'ed25519'};
+export type KeySpec =
+  | {readonly kind: 'ecdsa'; readonly curve?: 'P-224' | 'P-256' | 'P-384' | 'P-521'}
+  | {readonly kind: 'rsa'; readonly bits?: number}
+  | {readonly kind: 'ed25519'};
 
 /** Makes a private key: ECDSA on P-256 unless asked otherwise, RSA never below 2048 bits. */
 export const generatePrivateKey = async (spec: KeySpec = {kind: 'ecdsa'}): Promise<KeyObject> => {
@@ -50,7 +53,8 @@ export const parsePrivateKey = (pem: Buffer | string): KeyObject => {
     const key = encoding && (decodePrivateKey(bytes, encoding) ?? decodePrivateKey(bytes, 'pkcs8'));
     if (key) return key;
   }
-  throw new PkiError(encrypted ? 'the private key is encrypted: keys must be stored without a passphrase' : 'data does not contain a valid RSA, ECDSA or Ed25519 private key');
+  if (encrypted) throw new PkiError('the private key is encrypted: keys must be stored without a passphrase');
+  throw new PkiError('data does not contain a valid RSA, ECDSA or Ed25519 private key');
 };
 
 /** A private key in PEM, in the encoding that tools expect of its kind: SEC 1 for ECDSA, PKCS #1 for RSA, PKCS #8 for Ed25519. */

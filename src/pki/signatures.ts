@@ -124,7 +124,9 @@ export interface SignedBytes {
 /** Refuses a signature that does not verify. SHA-1 passes only where `allowSha1` says so; MD2 and MD5 never do. */
 export const checkSignature = ({bytes, signature, algorithm}: SignedBytes, key: KeyObject | undefined, {allowSha1}: {allowSha1: boolean}): void => {
   if (!algorithm || !key) throw new PkiError('x509: cannot verify signature: algorithm unimplemented');
-  if (algorithm.broken || (algorithm.hash === 'sha1' && !allowSha1)) throw new PkiError(`x509: cannot verify signature: insecure algorithm ${algorithm.name}`);
+  if (algorithm.broken || (algorithm.hash === 'sha1' && !allowSha1)) {
+    throw new PkiError(`x509: cannot verify signature: insecure algorithm ${algorithm.name}`);
+  }
   if (kindOf(key) !== algorithm.key) {
     throw new PkiError(`x509: signature algorithm specifies an ${keyNames[algorithm.key]} public key, but have public key of type ${keyNames[kindOf(key) as KeyKind]}`);
   }

@@ -1,0 +1,120 @@
+import {watch} from 'node:fs';
+import {mkdir, open, readFile, rename, rm} from 'node:fs/promises';
+import {dirname, join} from 'node:path';
+import {every, type Clock} from './clock.js';
+
+/** The files a process reads, keeps and follows. */
+export interface Files {
+  /** The content of a file, or undefined if there is none. Other failures are thrown. */
+  read(path: string): Promise<Buffer | undefined>;
+  /** Replaces a file as a whole: readers see the old content or the new, never a part. Folders on the way are made with mode 0700. */
+  write(path: string, content: string | Buffer, mode: number): Promise<void>;
+  /** Calls `stirred` when something may have changed in a folder. A hint: it may come late, often, or never. */
+  watch(folder: string, stirred: () => void): Disposable;
+}
+
+const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+let writes = 0;
+
+const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
+  const folder = dirname(path);
+  await mkdir(folder, {recursive: true, mode: 0o700});
+  const draft = join(folder, `.${process.pid}-${writes++}.draft`);
+  try {
+    const file = await open(draft, 'wx', mode);
+    try {
+      await file.writeFile(content);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, {force: true});
+    throw error;
+  }
+};
+
+const nothing: Disposable = {[Symbol.dispose]() {}};
+
+/** The machine's files. */
+export const systemFiles: Files = {
+  async read(path) {
+    try {
+      return await readFile(path);
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  },
+  write: replace,
+  watch(folder, stirred) {
+    try {
+      const watcher = watch(folder, {persistent: false}, stirred);
+      watcher.on('error', () => watcher.close());
+      return {[Symbol.dispose]: () => watcher.close()};
+    } catch {
+      return nothing; // No folder yet, or no watches left: those who follow files also look from time to time.
+    }
+  },
+};
+
+/** What to follow, and how often to look when nothing stirs. */
+export interface FollowFilesOptions {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly paths: readonly string[];
+  readonly signal: AbortSignal;
+  readonly periodMs?: number;
+  /** Looks whether something changed. Never runs twice at once; must not reject. */
+  readonly look: () => void | Promise<void>;
+}
+
+/** Files are often replaced in pairs: a moment's wait lets both arrive. */
+const settleMs = 100;
+
+/**
+ * Calls `look` soon after something stirs in the folders of `paths`, and once a minute in any case, until the signal aborts. Folders are watched
+ * rather than files, so that renames and links that are swapped are noticed; a watch that was lost is set up anew every minute.
+ */
+export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, look}: FollowFilesOptions): void => {
+  const folders = [...new Set(paths.map(dirname))];
+  let watches: Disposable[] = [];
+  let soon: Disposable | undefined;
+  let looking = Promise.resolve();
+
+  const lookOnce = async () => {
+    if (signal.aborted) return;
+    const hold = clock.hold();
+    try {
+      await look();
+    } finally {
+      hold[Symbol.dispose]();
+    }
+  };
+  const lookNext = (): Promise<void> => (looking = looking.then(lookOnce));
+  const stirred = () => {
+    soon ??= clock.schedule(settleMs, () => {
+      soon = undefined;
+      void lookNext();
+    });
+  };
+  const stopWatching = () => {
+    for (const each of watches) each[Symbol.dispose]();
+  };
+  const watchAnew = () => {
+    stopWatching();
+    watches = signal.aborted ? [] : folders.map(folder => files.watch(folder, stirred));
+  };
+
+  watchAnew();
+  every(clock, periodMs, signal, () => {
+    watchAnew();
+    return lookNext();
+  });
+  signal.addEventListener('abort', () => {
+    stopWatching();
+    soon?.[Symbol.dispose]();
+  });
+};
