@@ -10,6 +10,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {FeatureGates} from '#src/options/feature-gates.js';
 import type {EventRecorder} from './events.js';
 import type {Result} from './result.js';
 import type {OwnedWatch, Watch} from './watches.js';
@@ -19,9 +20,7 @@ export {againAfter, Expected, settled, Terminal, type Result} from './result.js'
 export {every, forLoop, mapped, owned, sameKey, theOnlyKey} from './watches.js';
 
 /** Which feature gates are on. */
-export interface Gates {
-  enabled(gate: string): boolean;
-}
+export type Gates = Pick<FeatureGates, 'enabled'>;
 
 /** Everything a controller may touch. Nothing else reaches it. */
 export interface ControllerContext<O = unknown> {
@@ -90,13 +89,8 @@ type FromOptions<O, V> = {of(options: Readonly<O>): V}['of'];
 interface Declaration<O> {
   /** One sentence for `--help` and the docs. */
   readonly doc: string;
-  /** The canonical name, as `--controllers` and metrics know it. Never changed once published. */
+  /** The canonical name, as `--controllers` and metrics know it. The table of names adds its aliases, its gates, and whether it is on by default. */
   readonly name: string;
-  readonly aliases?: readonly string[];
-  /** Runs only when named, not under `*`. */
-  readonly offByDefault?: boolean;
-  /** Gates that must all be on. */
-  readonly gates?: readonly string[];
   /** The service account it acts as when controllers have their own identities. */
   readonly serviceAccount: string;
   /** The source component of its Events: the canonical name unless given. */
@@ -109,8 +103,6 @@ interface Declaration<O> {
   readonly reads?: readonly Source[];
   /** How much more its client may ask of the server than others. */
   readonly clientLimits?: {readonly qpsFactor: number; readonly burstFactor: number};
-  /** Left out unless a provider of cloud services is configured. */
-  readonly cloud?: boolean;
 }
 
 /** A controller that is asked about one key at a time. */

@@ -4,20 +4,18 @@ import {jittered} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {HealthChecks} from '#src/observe/health.js';
 import {build} from './build.js';
+import {checkNames, requirementsOf} from './choice.js';
 import type {Life} from './context.js';
 import type {Controller} from './controller.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
-import {checkNames, isChosen, unknownItems} from './names.js';
 import {allEnded} from './shutdown.js';
 import type {BuiltController, World} from './world.js';
 
 export interface ManagerOptions extends Omit<World, 'informers'> {
   /** The manager's name in metrics. */
   readonly name: string;
-  /** Every controller there is. */
+  /** The controllers chosen to run, built in this order. */
   readonly controllers: readonly Controller[];
-  /** The items of `--controllers`. */
-  readonly selection: readonly string[];
   /** The manager's own client, which the informers share. */
   readonly client: Client;
   readonly checks: HealthChecks;
@@ -59,8 +57,6 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     checkNames(options.controllers);
-    const [unknown] = unknownItems(options.selection, options.controllers);
-    if (unknown !== undefined) throw new Error(`"${unknown}" is not in the list of known controllers`);
     this.#options = options;
     this.ready = new Promise((resolve, reject) => {
       this.#becomeReady = resolve;
@@ -154,11 +150,11 @@ export class Manager {
   }
 
   #reasonAgainst(controller: Controller): string | undefined {
-    const {selection, gates, options, naming, hasCloudProvider = false} = this.#options;
-    if (!isChosen(controller, selection)) return 'it is not chosen';
-    const missing = controller.gates?.find(gate => !gates.enabled(gate));
+    const {gates, options, naming, hasCloudProvider = false} = this.#options;
+    const needs = requirementsOf(controller.name);
+    const missing = needs.gates.find(gate => !gates.enabled(gate));
     if (missing) return `feature gate ${missing} is off`;
-    if (controller.cloud && !hasCloudProvider) return 'there is no cloud provider';
+    if (needs.cloud && !hasCloudProvider) return 'there is no cloud provider';
     const enabled = controller.enabled?.(options, {gates, naming}) ?? true;
     return enabled === true ? undefined : enabled;
   }
