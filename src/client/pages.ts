@@ -1,0 +1,31 @@
+import {isGone} from '#src/api/status.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import type {ListOptions, ResourceClient} from './client.js';
+
+/** As many as fit a page well. */
+const pageSize = 500;
+
+/**
+ * A whole collection, read in pages of one and the same revision. Should that revision be compacted on the way, the collection is read
+ * again in one piece, so the result is always consistent.
+ */
+export const listAll = async <T extends KubeObject>(resource: Pick<ResourceClient<T>, 'list'>, options: ListOptions = {}): Promise<KubeList<T>> => {
+  const limit = options.limit ?? pageSize;
+  const first = await resource.list({...options, limit});
+  const items = [...first.items];
+  for (let next = first.metadata?.continue; next; ) {
+    try {
+      // The token says where and at which revision to go on; the rest must not contradict it.
+      const {resourceVersion: _, resourceVersionMatch: __, ...rest} = options;
+      const page = await resource.list({...rest, limit, continue: next});
+      items.push(...page.items);
+      next = page.metadata?.continue;
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      const {limit: _, ...whole} = options;
+      return resource.list(whole);
+    }
+  }
+  const {continue: _, remainingItemCount: __, ...metadata} = first.metadata ?? {};
+  return {...first, metadata, items};
+};

@@ -1,0 +1,85 @@
+import {readFile} from 'node:fs/promises';
+import type {Clock} from '#src/base/clock.js';
+import {oneLine} from './one-line.js';
+import {pluginCredentials} from './plugin-credentials.js';
+import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
+
+export interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What one request proves itself with. */
+export interface Proof {
+  /** Header names and values; a name may come several times. */
+  readonly headers: readonly (readonly [string, string])[];
+  /** A client certificate that came from a plug-in. */
+  readonly pair?: ClientPair;
+}
+
+/** The credentials of a connection, fresh at every request. */
+export interface CredentialSource {
+  proof(): Proof | Promise<Proof>;
+  /** The server did not accept what was last given: forget everything cached. */
+  reset(): void;
+}
+
+/** How long a token read from a file is believed to be the latest. */
+const tokenAgeMs = 50_000;
+
+export const credentialSource = ({identity, source}: ConnectionSettings, clock: Clock): CredentialSource => {
+  const always = identity.impersonate ? impersonationHeaders(identity.impersonate) : [];
+  if (identity.plugin) return pluginCredentials(identity.plugin, {clock, source, always});
+  if (identity.tokenFile) return new TokenFile(identity.tokenFile, identity.token, always, clock);
+  const proof: Proof = {headers: [...staticHeaders(identity), ...always]};
+  return {proof: () => proof, reset() {}};
+};
+
+const staticHeaders = ({token, basic}: ClientIdentity): (readonly [string, string])[] => {
+  if (token) return [['authorization', `Bearer ${token}`]];
+  if (basic) return [['authorization', `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}`]];
+  return [];
+};
+
+const impersonationHeaders = ({user, uid, groups, extra}: Impersonation): (readonly [string, string])[] => [
+  ['impersonate-user', user],
+  ...(uid ? [['impersonate-uid', uid] as const] : []),
+  ...groups.map(group => ['impersonate-group', group] as const),
+  ...Object.entries(extra).flatMap(([key, values]) => values.map(value => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, value] as const)),
+];
+
+/** A token that someone else renews in its file. While the file cannot be read, the last token goes on being used. */
+class TokenFile implements CredentialSource {
+  readonly #file: string;
+  readonly #always: Proof['headers'];
+  readonly #clock: Clock;
+  #token: string | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(file: string, token: string | undefined, always: Proof['headers'], clock: Clock) {
+    this.#file = file;
+    this.#token = token;
+    this.#always = always;
+    this.#clock = clock;
+  }
+
+  async proof(): Promise<Proof> {
+    if (this.#clock.monotonic() - this.#readAt > tokenAgeMs) await this.#read();
+    return {headers: [['authorization', `Bearer ${this.#token}`], ...this.#always]};
+  }
+
+  reset(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const token = (await readFile(this.#file, 'utf8')).trim();
+      if (!token) throw new Error('the file is empty');
+      this.#token = token;
+      this.#readAt = this.#clock.monotonic();
+    } catch (cause) {
+      if (this.#token === undefined) throw new Error(`token file ${this.#file}: ${oneLine(cause)}`, {cause});
+    }
+  }
+}

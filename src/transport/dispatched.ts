@@ -1,0 +1,102 @@
+import type {Dispatcher} from 'undici';
+
+export interface HttpHead {
+  readonly status: number;
+  /** A response header by its lower-case name. */
+  header(name: string): string | undefined;
+}
+
+/** Takes a streamed body. Nothing comes after `end`. */
+export interface StreamSink {
+  data(chunk: Buffer): void;
+  end(error?: unknown): void;
+}
+
+/** Runs one request. With a sink the body of a 200 goes there and the promise resolves to undefined at the head; otherwise it resolves to the whole answer. */
+export const dispatched = (
+  pool: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  signal: AbortSignal | undefined,
+  sink?: StreamSink,
+): Promise<(HttpHead & {readonly body: Buffer}) | undefined> =>
+  new Promise((resolve, reject) => {
+    pool.dispatch(options, new Answer({signal, sink, resolve, reject}));
+  });
+
+interface Asker {
+  readonly signal: AbortSignal | undefined;
+  readonly sink: StreamSink | undefined;
+  resolve(reply: (HttpHead & {readonly body: Buffer}) | undefined): void;
+  reject(error: unknown): void;
+}
+
+class Answer implements Dispatcher.DispatchHandler {
+  readonly #asker: Asker;
+  readonly #chunks: Buffer[] = [];
+  readonly #cancel: () => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: HttpHead | undefined;
+  #isStreaming = false;
+  #isOver = false;
+
+  constructor(asker: Asker) {
+    this.#asker = asker;
+    const {signal} = asker;
+    this.#cancel = () => {
+      this.#controller?.abort(signal!.reason as Error);
+      this.#fail(signal!.reason);
+    };
+    signal?.addEventListener('abort', this.#cancel, {once: true});
+    if (signal?.aborted) this.#cancel();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new Error('nobody waits for the answer any more'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    if (status < 200 || this.#isOver) return;
+    this.#head = {
+      status,
+      header(name) {
+        const value = headers[name];
+        return Array.isArray(value) ? value.join(', ') : value;
+      },
+    };
+    if (status !== 200 || !this.#asker.sink) return;
+    this.#isStreaming = true;
+    this.#asker.resolve(undefined);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    if (this.#isStreaming) this.#asker.sink!.data(chunk);
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#settle()) return;
+    if (this.#isStreaming) this.#asker.sink!.end();
+    else this.#asker.resolve({...this.#head!, body: this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks)});
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#settle()) return;
+    // Whoever aborted a stream need not be told that it is over.
+    if (this.#isStreaming) {
+      if (!this.#asker.signal?.aborted) this.#asker.sink!.end(error);
+    } else this.#asker.reject(error);
+  }
+
+  #settle(): boolean {
+    if (this.#isOver) return false;
+    this.#isOver = true;
+    this.#asker.signal?.removeEventListener('abort', this.#cancel);
+    return true;
+  }
+}

@@ -1,0 +1,151 @@
+import type {Dispatcher} from 'undici';
+import type {Clock} from '#src/base/clock.js';
+import {type CredentialSource, type Proof, credentialSource} from './credentials.js';
+import {type HttpHead, type StreamSink, dispatched} from './dispatched.js';
+import {oneLine} from './one-line.js';
+import {openPool} from './pool.js';
+import type {ConnectionSettings} from './settings.js';
+import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from './tls-material.js';
+
+export interface HttpRequest {
+  readonly method: string;
+  /** Path and query, below the server's own path. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait for the answer to begin, and between its parts. */
+  readonly timeoutMs?: number;
+}
+
+export interface HttpReply extends HttpHead {
+  readonly body: Buffer;
+}
+
+/** A server with the credentials to talk to it. Connections are kept and shared by all who hold it. */
+export interface HttpConnection extends AsyncDisposable {
+  readonly server: string;
+  /** The whole answer, whatever its status. Rejects when the server was not reached, in one line. */
+  send(request: HttpRequest): Promise<HttpReply>;
+  /** Resolves at the head of the answer; a body with status 200 then streams into `sink` until it ends or the signal aborts. Other answers come whole. */
+  stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined>;
+}
+
+export interface ConnectionOptions {
+  readonly clock: Clock;
+}
+
+/** How often files with certificates are looked at for a new content. */
+const materialAgeMs = 10_000;
+const defaultTimeoutMs = 120_000;
+
+/** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
+export const connect = async (settings: ConnectionSettings, {clock}: ConnectionOptions): Promise<HttpConnection> => {
+  const material = await readMaterial(settings);
+  return new PooledConnection(settings, material, await openPool(settings, material), clock);
+};
+
+class PooledConnection implements HttpConnection {
+  readonly server: string;
+  readonly #settings: ConnectionSettings;
+  readonly #credentials: CredentialSource;
+  readonly #clock: Clock;
+  readonly #origin: string;
+  readonly #basePath: string;
+  readonly #isReloadable: boolean;
+  #material: TlsMaterial;
+  #pool: Dispatcher;
+  #checkedAt: number;
+  #reloading: Promise<void> | undefined;
+
+  constructor(settings: ConnectionSettings, material: TlsMaterial, pool: Dispatcher, clock: Clock) {
+    const url = new URL(settings.server);
+    this.server = settings.server;
+    this.#settings = settings;
+    this.#credentials = credentialSource(settings, clock);
+    this.#clock = clock;
+    this.#origin = url.origin;
+    this.#basePath = url.pathname === '/' ? '' : url.pathname;
+    this.#isReloadable = isReloadable(settings);
+    this.#material = material;
+    this.#pool = pool;
+    this.#checkedAt = clock.monotonic();
+  }
+
+  send(request: HttpRequest): Promise<HttpReply> {
+    return this.#authenticated(request, (pool, options) => dispatched(pool, options, request.signal) as Promise<HttpReply>);
+  }
+
+  stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined> {
+    return this.#authenticated(request, (pool, options) => dispatched(pool, {...options, bodyTimeout: 0}, request.signal, sink));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#pool.destroy();
+  }
+
+  /** Sends with fresh credentials; one more time with fresher ones when the first were not accepted. */
+  async #authenticated<R extends HttpReply | undefined>(
+    request: HttpRequest,
+    run: (pool: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<R>,
+  ): Promise<R> {
+    const proof = await this.#credentials.proof();
+    const reply = await this.#attempt(request, proof, run);
+    if (reply?.status !== 401) return reply;
+    this.#credentials.reset();
+    const fresh = await this.#credentials.proof();
+    return sameProof(proof, fresh) ? reply : this.#attempt(request, fresh, run);
+  }
+
+  async #attempt<R>(request: HttpRequest, proof: Proof, run: (pool: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<R>): Promise<R> {
+    if (this.#isReloadable || proof.pair) await this.#reload(proof);
+    const {signal, timeoutMs = defaultTimeoutMs} = request;
+    try {
+      return await run(this.#pool, {
+        origin: this.#origin,
+        path: this.#basePath + request.path,
+        method: request.method as Dispatcher.HttpMethod,
+        headers: headersOf(request, proof),
+        body: request.body ?? null,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason as Error;
+      throw new Error(`${request.method} ${this.server}${request.path.split('?', 1)[0]}: ${oneLine(cause)}`, {cause});
+    }
+  }
+
+  /** Goes over to new connections when certificates changed. Requests under way end on the old ones. */
+  async #reload(proof: Proof): Promise<void> {
+    const isDue = this.#isReloadable && this.#clock.monotonic() - this.#checkedAt > materialAgeMs;
+    if (!isDue && (!proof.pair || proof.pair.cert === this.#material.pair?.cert)) return this.#reloading;
+    this.#checkedAt = this.#clock.monotonic();
+    return (this.#reloading ??= this.#renew(proof).finally(() => {
+      this.#reloading = undefined;
+    }));
+  }
+
+  async #renew({pair}: Proof): Promise<void> {
+    // While files are being replaced they may be missing or not fit together: what works goes on working.
+    const read = await readMaterial(this.#settings).catch(() => this.#material);
+    const material = pair ? {...read, pair} : read;
+    if (sameMaterial(material, this.#material)) return;
+    const pool = await openPool(this.#settings, material).catch(() => undefined);
+    if (!pool) return;
+    const old = this.#pool;
+    this.#pool = pool;
+    this.#material = material;
+    void old.close();
+  }
+}
+
+const sameProof = (one: Proof, other: Proof): boolean =>
+  one.pair?.cert === other.pair?.cert && JSON.stringify(one.headers) === JSON.stringify(other.headers);
+
+const headersOf = ({headers}: HttpRequest, proof: Proof): string[] => {
+  const fields: string[] = [];
+  for (const name in headers) fields.push(name, headers[name]!);
+  for (const [name, value] of proof.headers) fields.push(name, value);
+  return fields;
+};

@@ -1,0 +1,34 @@
+import {type Naming, naming} from '#src/api/naming.js';
+import {type Surroundings, inClusterSettings} from './in-cluster.js';
+import type {ConnectionSettings} from './settings.js';
+import {checkedServer, readSettingsFile} from './settings-file.js';
+
+export interface SettingsQuestion extends Surroundings {
+  /** The settings file, and the flag that names it. */
+  readonly file?: string | undefined;
+  readonly fileFlag?: string;
+  /** Overrides the file's server; alone it means a server that wants no credentials. */
+  readonly master?: string | undefined;
+  readonly context?: string | undefined;
+  /** Which vocabularies to look for in a pod; both unless given. */
+  readonly namings?: readonly Naming[];
+}
+
+/** Finds out which server to talk to: from the file, from the bare address, or from the pod we run in. Every failure is one line that names the flags. */
+export const loadSettings = async (question: SettingsQuestion): Promise<ConnectionSettings> => {
+  const {file, fileFlag = '--platconfig', master, context, namings = [naming('plat'), naming('kubernetes')]} = question;
+  const server = master ? masterOf(master) : undefined;
+  if (file) return readSettingsFile(file, {flag: fileFlag, context, server: master});
+  if (server) return {server, trust: {}, identity: {}, source: '--master'};
+  const found = await inClusterSettings(namings, question);
+  if (!found) throw new Error(`neither ${fileFlag} nor --master was given, and this is not a pod of a cluster`);
+  return found;
+};
+
+const masterOf = (master: string): string => {
+  try {
+    return checkedServer(master);
+  } catch (cause) {
+    throw new Error(`--master: ${(cause as Error).message}`, {cause});
+  }
+};

@@ -1,0 +1,134 @@
+import {readFile} from 'node:fs/promises';
+import {dirname, resolve} from 'node:path';
+import {oneLine} from './one-line.js';
+import type {ClientIdentity, ConnectionSettings, Impersonation, Material, ServerTrust} from './settings.js';
+
+/** The parts of a connection settings file that count (client authentication API, Config v1). All of it is unchecked input. */
+interface RawCluster {
+  readonly server?: string;
+  readonly 'certificate-authority'?: string;
+  readonly 'certificate-authority-data'?: string;
+  readonly 'insecure-skip-tls-verify'?: boolean;
+  readonly 'tls-server-name'?: string;
+  readonly 'proxy-url'?: string;
+}
+interface RawUser {
+  readonly 'client-certificate'?: string;
+  readonly 'client-certificate-data'?: string;
+  readonly 'client-key'?: string;
+  readonly 'client-key-data'?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly as?: string;
+  readonly 'as-uid'?: string;
+  readonly 'as-groups'?: readonly string[];
+  readonly 'as-user-extra'?: Readonly<Record<string, readonly string[]>>;
+  readonly exec?: unknown;
+  readonly 'auth-provider'?: unknown;
+}
+interface RawSettings {
+  readonly 'current-context'?: string;
+  readonly contexts?: unknown;
+  readonly clusters?: unknown;
+  readonly users?: unknown;
+}
+
+/** Reads a connection settings file. An error is one line that begins with `flag` and the file. */
+export const readSettingsFile = async (
+  file: string,
+  {flag, context, server}: {readonly flag: string; readonly context?: string | undefined; readonly server?: string | undefined},
+): Promise<ConnectionSettings> => {
+  const source = `${flag} ${file}`;
+  try {
+    const text = await readFile(file, 'utf8');
+    return {...settingsOf(text, await parse(text), {directory: dirname(resolve(file)), context, server}), source};
+  } catch (cause) {
+    throw new Error(`${source}: ${oneLine(cause)}`, {cause});
+  }
+};
+
+const parse = async (text: string): Promise<RawSettings> => {
+  const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text, {maxAliasCount: 100});
+  if (!isRecord(value)) throw new Error('the file holds no connection settings');
+  return value as RawSettings;
+};
+
+const settingsOf = (
+  text: string,
+  raw: RawSettings,
+  {directory, context, server}: {readonly directory: string; readonly context: string | undefined; readonly server: string | undefined},
+): Omit<ConnectionSettings, 'source'> => {
+  const name = context ?? raw['current-context'];
+  if (!name) throw new Error('no current-context is set');
+  const chosen = entry<{readonly cluster?: string; readonly user?: string; readonly namespace?: string}>(raw.contexts, 'context', name);
+  const cluster = entry<RawCluster>(raw.clusters, 'cluster', chosen.cluster ?? '');
+  const user = chosen.user ? entry<RawUser>(raw.users, 'user', chosen.user) : {};
+  const address = server || cluster.server;
+  if (!address) throw new Error(`cluster "${chosen.cluster}" names no server`);
+  const trust = trustOf(cluster, directory);
+  const identity = identityOf(user, directory, {text, context: name});
+  return {
+    server: checkedServer(address, trust.ca || trust.insecure || identity.certificate ? 'https' : 'http'),
+    trust,
+    identity,
+    ...(cluster['proxy-url'] ? {proxyUrl: cluster['proxy-url']} : {}),
+    ...(chosen.namespace ? {namespace: chosen.namespace} : {}),
+  };
+};
+
+/** The named entry of a list of `{name, <what>: {...}}`. */
+const entry = <T extends object>(list: unknown, what: 'context' | 'cluster' | 'user', name: string): T => {
+  const found: unknown = Array.isArray(list) ? list.find((item: unknown) => isRecord(item) && item['name'] === name) : undefined;
+  const value = isRecord(found) ? (found[what] ?? {}) : undefined;
+  if (!isRecord(value)) throw new Error(`${what} "${name}" does not exist`);
+  return value as T;
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The address as the client needs it: an URL without a trailing slash. A bare host and port means HTTPS where certificates are spoken of, HTTP otherwise. */
+export const checkedServer = (server: string, scheme: 'http' | 'https' = 'http'): string => {
+  const full = server.includes('://') ? server : `${scheme}://${server}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  if (!url || !['https:', 'http:'].includes(url.protocol)) throw new Error(`"${server}" is not the address of a server`);
+  return `${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}`;
+};
+
+const material = (data: string | undefined, file: string | undefined, directory: string): Material | undefined => {
+  if (data) return {data: Buffer.from(data, 'base64').toString()};
+  return file ? {file: resolve(directory, file)} : undefined;
+};
+
+const trustOf = (cluster: RawCluster, directory: string): ServerTrust => {
+  const ca = material(cluster['certificate-authority-data'], cluster['certificate-authority'], directory);
+  const insecure = cluster['insecure-skip-tls-verify'] === true;
+  if (insecure && ca) throw new Error('specifying a root certificates file with the insecure flag is not allowed');
+  return {
+    ...(ca ? {ca} : {}),
+    ...(insecure ? {insecure} : {}),
+    ...(cluster['tls-server-name'] ? {serverName: cluster['tls-server-name']} : {}),
+  };
+};
+
+const identityOf = (user: RawUser, directory: string, whole: {readonly text: string; readonly context: string}): ClientIdentity => {
+  const cert = material(user['client-certificate-data'], user['client-certificate'], directory);
+  const key = material(user['client-key-data'], user['client-key'], directory);
+  if (Boolean(cert) !== Boolean(key)) throw new Error(`the user has a client ${cert ? 'certificate without a key' : 'key without a certificate'}`);
+  return {
+    ...(cert && key ? {certificate: {cert, key}} : {}),
+    ...(user.token ? {token: user.token} : {}),
+    ...(user.tokenFile ? {tokenFile: resolve(directory, user.tokenFile)} : {}),
+    ...(user.username ? {basic: {username: user.username, password: user.password ?? ''}} : {}),
+    ...(user.as ? {impersonate: impersonationOf(user)} : {}),
+    ...(user.exec || user['auth-provider'] ? {plugin: whole} : {}),
+  };
+};
+
+const impersonationOf = (user: RawUser): Impersonation => ({
+  user: user.as!,
+  ...(user['as-uid'] ? {uid: user['as-uid']} : {}),
+  groups: user['as-groups'] ?? [],
+  extra: user['as-user-extra'] ?? {},
+});
