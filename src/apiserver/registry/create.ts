@@ -136,5 +136,5 @@ const existing = async (resource: Resource, namespace: string, name: string): Pr
   const key = resource.key(namespace, name);
   const record = await resource.settings.store.get(key);
   if (!record || !resource.objects.of(key, record.value, record.revision).metadata?.deletionTimestamp) return error;
-  return statusError('AlreadyExists', `object is being deleted: ${error.message}`, {...(error.status.details ? {details: error.status.details} : {})});
+  return statusError('AlreadyExists', `object is being deleted: ${error.message}`, error.status.details ? {details: error.status.details} : {});
 };

@@ -96,7 +96,7 @@ export const writeQuery = (naming: Naming, query: URLSearchParams, kind: 'Create
   if (dryRun.some(value => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
   const manager = query.get('fieldManager') ?? '';
   if (Buffer.byteLength(manager) > 128) errors.push({...invalid('fieldManager', manager, ''), reason: 'FieldValueTooLong', detail: 'Too long: may not be more than 128 bytes'});
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(manager)) errors.push(invalid('fieldManager', manager, 'should only contain printable characters'));
+  if (/\p{C}/u.test(manager)) errors.push(invalid('fieldManager', manager, 'should only contain printable characters'));
   const validation = query.get('fieldValidation') ?? '';
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Warn', 'Strict']));
   if (kind !== 'PatchOptions' || !query.has('force')) optionErrors(naming, kind, errors);
