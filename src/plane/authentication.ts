@@ -1,0 +1,52 @@
+import {readFileSync} from 'node:fs';
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {trustAnchors} from '#src/pki/chain.js';
+import type {Authenticator} from '#src/serving/authentication.js';
+import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
+import type {Anonymous} from '#src/apiserver/authentication/union.js';
+import {x509Authenticator} from '#src/apiserver/authentication/x509.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+
+/** The options authentication is made from. */
+export type AuthenticationOptions = Pick<ApiserverOptions, 'anonymousAuth' | 'clientCaFile' | 'tokenAuthFile' | 'authorizationMode'>;
+
+/** Reads a file named by a flag. Throws one line that names the flag and the cause. */
+export const readFlagFile = (flag: string, path: string): Buffer => {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new Error(`--${flag}: ${(cause as Error).message}`, {cause});
+  }
+};
+
+const explained = <T>(flag: string, path: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Error(`--${flag}: ${path}: ${(cause as Error).message}`, {cause});
+  }
+};
+
+/** The authenticators that the options ask for, in the order they are tried. */
+export const authenticatorsOf = (options: AuthenticationOptions, clock: Clock, naming: Naming, gate: (name: string) => boolean): Authenticator[] => {
+  const authenticators: Authenticator[] = [];
+  const {clientCaFile, tokenAuthFile} = options;
+  if (clientCaFile) {
+    const pem = readFlagFile('client-ca-file', clientCaFile);
+    const anchors = explained('client-ca-file', clientCaFile, () => trustAnchors(parseCertificateBundle(pem)));
+    authenticators.push(x509Authenticator({current: anchors}, clock, naming, gate('AllowParsingUserUIDFromCertAuth')));
+  }
+  if (tokenAuthFile) {
+    const text = readFlagFile('token-auth-file', tokenAuthFile).toString();
+    authenticators.push(tokenFileAuthenticator(explained('token-auth-file', tokenAuthFile, () => parseTokenFile(text))));
+  }
+  return authenticators;
+};
+
+/** Whether requests without credentials are let in as anonymous. When everything is allowed they are not, unless that was asked for. */
+export const anonymousOf = (options: AuthenticationOptions, askedFor: boolean): Anonymous | undefined => {
+  const allowsAll = options.authorizationMode.includes('AlwaysAllow');
+  return options.anonymousAuth && (askedFor || !allowsAll) ? {allows: () => true} : undefined;
+};

@@ -1,0 +1,92 @@
+import {mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import type {Clock} from '#src/base/clock.js';
+import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
+import {parseCertificate} from '#src/pki/certificate.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
+import {firstPemBlock} from '#src/pki/pem.js';
+
+const day = 24 * 3600 * 1000;
+/** A certificate is made anew when less than this part of its life is left. */
+const renewAt = 0.2;
+
+/** Everything a plane proves itself with: where the files are, and the authority behind them. */
+export interface PlaneMaterial {
+  readonly authority: Authority;
+  readonly files: {
+    readonly ca: string;
+    readonly caKey: string;
+    readonly admin: string;
+    readonly adminKey: string;
+    readonly serviceAccountKey: string;
+    readonly serviceAccountPublic: string;
+  };
+}
+
+/** Writes a file nobody else can read, at once: readers see the old or the new content. */
+export const writePrivately = (path: string, content: string): void => {
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, content, {mode: 0o600});
+  renameSync(temporary, path);
+};
+
+const existing = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+/** The keys and certificates of a plane in `directory`, made where they are missing and renewed where they are about to run out. */
+export const planeMaterial = async (directory: string, clock: Clock): Promise<PlaneMaterial> => {
+  mkdirSync(directory, {recursive: true, mode: 0o700});
+  const file = (name: string) => join(directory, name);
+  const files = {
+    ca: file('ca.crt'),
+    caKey: file('ca.key'),
+    admin: file('admin.crt'),
+    adminKey: file('admin.key'),
+    serviceAccountKey: file('sa.key'),
+    serviceAccountPublic: file('sa.pub'),
+  };
+  const authority = await authorityIn(files.ca, files.caKey, clock);
+  await ensureAdmin(files.admin, files.adminKey, authority, clock);
+  await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);
+  return {authority, files};
+};
+
+const authorityIn = async (certificateFile: string, keyFile: string, clock: Clock): Promise<Authority> => {
+  const certificate = existing(certificateFile);
+  const key = existing(keyFile);
+  if (certificate && key) return loadAuthority('plane', certificate, key);
+  const authority = createAuthority(await generatePrivateKey(), {commonName: 'plat-ca', now: clock.now()});
+  const pem = authorityPem(authority);
+  writePrivately(keyFile, pem.key);
+  writePrivately(certificateFile, pem.certificate);
+  return authority;
+};
+
+const ensureAdmin = async (certificateFile: string, keyFile: string, authority: Authority, clock: Clock): Promise<void> => {
+  const pem = existing(certificateFile);
+  if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
+  const pair = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), commonName: 'plat-admin', organizations: ['system:masters'], lifetimeMs: 365 * day}));
+  writePrivately(keyFile, pair.key);
+  writePrivately(certificateFile, pair.certificate);
+};
+
+const stillFresh = (pem: string, now: number): boolean => {
+  const block = firstPemBlock(pem);
+  if (!block) return false;
+  const {notBefore, notAfter} = parseCertificate(block.bytes);
+  return notAfter - now > (notAfter - notBefore) * renewAt;
+};
+
+const ensureServiceAccountKey = async (keyFile: string, publicFile: string): Promise<void> => {
+  const pem = existing(keyFile);
+  const key = pem ? parsePrivateKey(pem) : await generatePrivateKey();
+  if (!pem) writePrivately(keyFile, privateKeyPem(key));
+  if (!existing(publicFile)) writePrivately(publicFile, publicKeyPem(key));
+};
