@@ -48,6 +48,8 @@ interface Words {
   readonly agent: string;
   /** The self service, the namespace finalizer, and the issuer's host. */
   readonly self: string;
+  /** The backing key-value store, as health checks call it. */
+  readonly store: string;
   /** First word of the flow-control response headers. */
   readonly header: string;
   readonly definitionPrefix: string;
@@ -65,6 +67,7 @@ const words: Record<NamingName, Words> = {
     prefix: 'plat',
     agent: 'platlet',
     self: 'plat',
+    store: 'kvstore',
     header: 'X-Plat',
     definitionPrefix: 'io.plat',
     extensionPrefix: 'x-plat',
@@ -79,6 +82,7 @@ const words: Record<NamingName, Words> = {
     prefix: 'kube',
     agent: 'kubelet',
     self: 'kubernetes',
+    store: 'etcd',
     header: 'X-Kubernetes',
     definitionPrefix: 'io.k8s',
     extensionPrefix: 'x-kubernetes',

@@ -1,0 +1,103 @@
+import type {Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
+import type {UserInfo} from '#src/api/user.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import {versionRoute} from '#src/apiserver/handlers/version.js';
+import {healthRoutes} from '#src/apiserver/handlers/health.js';
+import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
+import {inProcessClient} from '#src/client/in-process.js';
+import type {Client} from '#src/client/client.js';
+import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {Store} from '#src/storage/store.js';
+import {anonymousOf, authenticatorsOf} from './authentication.js';
+import {ServerHealth} from './health.js';
+
+/** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
+export interface ApiServerParts {
+  readonly options: ApiserverOptions;
+  /** Flags given explicitly. */
+  readonly set: ReadonlySet<string>;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly store: Store;
+  readonly version: VersionInfo;
+  gate(name: string): boolean;
+  serverAddress(): string;
+}
+
+/** An API server that runs, reachable in process; sockets come on top. */
+export interface RunningApiServer {
+  readonly server: ApiServer;
+  readonly exchange: Exchange;
+  readonly health: ServerHealth;
+  /** A client that acts as a user the process vouches for. */
+  clientAs(user: UserInfo, userAgent?: string): Client;
+  /** Does what must be done before the server is ready: bootstrap objects and the like. */
+  begin(): Promise<void>;
+  /** Steps of an orderly stop before the sockets close; the store is closed by `close`. */
+  close(): Promise<void>;
+}
+
+/** The server's own identity. */
+export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
+
+export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
+  const {options, naming, clock, random, log, store} = parts;
+  const health = new ServerHealth({clock, log, naming, store, livezGraceMs: options.livezGracePeriod});
+  const server = createApiServer({
+    naming,
+    clock,
+    random,
+    store,
+    prefix: options.kvstorePrefix,
+    gate: parts.gate,
+    authenticators: authenticatorsOf(options, clock, naming, parts.gate),
+    anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
+    authorizer: () => ({authorize: () => ({decision: 'allow'})}),
+    admission: () => [],
+    rulesFor: async () => ({resourceRules: [], nonResourceRules: [], incomplete: false}),
+    authenticateToken: async () => undefined,
+    eventTtlSeconds: options.eventTtl / 1000,
+    leaseReuseSeconds: options.leaseReuseDurationSeconds,
+    garbageCollector: options.enableGarbageCollector,
+    deleteCollectionWorkers: options.deleteCollectionWorkers,
+    requestTimeoutMs: options.requestTimeout,
+    minRequestTimeoutSeconds: options.minRequestTimeout,
+    maxReadingInFlight: options.maxRequestsInflight,
+    maxMutatingInFlight: options.maxMutatingRequestsInflight,
+    serverAddress: parts.serverAddress,
+    routes: () => [
+      versionRoute(parts.version),
+      ...healthRoutes('healthz', health.healthz),
+      ...healthRoutes('livez', health.livez),
+      ...healthRoutes('readyz', health.readyz),
+    ],
+    failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
+  });
+  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
+  return {
+    server,
+    exchange: server.exchange,
+    health,
+    clientAs,
+    begin: () => health.run([{name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(clientAs(serverUser))}]),
+    async close() {
+      server.endWatches();
+      await store.close();
+    },
+  };
+};
+
+/** Waits for what is under way to end, at most so long. */
+export const drained = async ({inFlight}: ApiServer, clock: Clock, patienceMs: number): Promise<void> => {
+  const deadline = clock.monotonic() + patienceMs;
+  while (inFlight.current.reading + inFlight.current.mutating > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
+};

@@ -1,0 +1,82 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Naming} from '#src/api/naming.js';
+import {HealthChecks} from '#src/observe/health.js';
+import type {Store} from '#src/storage/store.js';
+
+/** Something the server does after it began to serve, and waits for before it is ready. */
+export interface StartHook {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+export interface HealthSettings {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly naming: Naming;
+  readonly store: Store;
+  /** So long after the start, liveness assumes that unfinished hooks will succeed. */
+  readonly livezGraceMs: number;
+}
+
+/** The three health endpoints of an API server (the API reference, health endpoints). */
+export class ServerHealth {
+  readonly healthz: HealthChecks;
+  readonly livez: HealthChecks;
+  readonly readyz: HealthChecks;
+  readonly #settings: HealthSettings;
+  readonly #startedAt: number;
+  #shuttingDown = false;
+
+  constructor(settings: HealthSettings) {
+    const {log, naming, store, clock} = settings;
+    this.#settings = settings;
+    this.#startedAt = clock.monotonic();
+    this.healthz = new HealthChecks(log);
+    this.livez = new HealthChecks(log);
+    this.readyz = new HealthChecks(log);
+    const alive = async () => {
+      await store.revision();
+    };
+    for (const checks of this.#all) {
+      checks.add('ping', () => {});
+      checks.add('log', () => {});
+      checks.add(naming.store, alive);
+    }
+    this.readyz.add(`${naming.store}-readiness`, alive);
+    this.readyz.add('informer-sync', () => {});
+    this.readyz.add('shutdown', () => {
+      if (this.#shuttingDown) throw new Error('process is shutting down');
+    });
+  }
+
+  get #all(): readonly HealthChecks[] {
+    return [this.healthz, this.livez, this.readyz];
+  }
+
+  /** From now on readiness fails. */
+  shutDown(): void {
+    this.#shuttingDown = true;
+  }
+
+  /** Runs the hooks side by side, each with a check of its own. Resolves when all are done; a failing one rejects. */
+  async run(hooks: readonly StartHook[]): Promise<void> {
+    await Promise.all(hooks.map(hook => this.#runOne(hook)));
+  }
+
+  async #runOne({name, run}: StartHook): Promise<void> {
+    let finished = false;
+    const check = () => {
+      if (!finished) throw new Error('not finished');
+    };
+    const {clock, livezGraceMs} = this.#settings;
+    const patient = () => {
+      if (clock.monotonic() - this.#startedAt >= livezGraceMs) check();
+    };
+    this.healthz.add(`poststarthook/${name}`, check);
+    this.livez.add(`poststarthook/${name}`, patient);
+    this.readyz.add(`poststarthook/${name}`, check);
+    await run();
+    finished = true;
+  }
+}
