@@ -1,0 +1,65 @@
+import type {TlsOptions} from 'node:tls';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {listen, type Listener} from '#src/serving/listener.js';
+import {drained, type RunningApiServer} from './api-server.js';
+
+export interface SocketParts {
+  readonly options: ApiserverOptions;
+  readonly running: RunningApiServer;
+  readonly tls: TlsOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The HTTPS port of an API server. */
+export interface Sockets {
+  readonly listener: Listener;
+  /**
+   * Stops as the options say: readiness fails at once, the server goes on for the shutdown delay, then takes nothing new, lets requests
+   * and watches that are under way end, and closes.
+   */
+  stop(): Promise<void>;
+}
+
+/** Opens the port and lets the server answer on it. */
+export const openSockets = async ({options, running, tls, clock, random, log}: SocketParts): Promise<Sockets> => {
+  const face = httpFace(running.exchange, {
+    clock,
+    random,
+    goawayChance: options.goawayChance,
+    hsts: options.strictTransportSecurityDirectives,
+    corsOrigins: options.corsAllowedOrigins,
+    onFault: fault => log.error({err: fault}, 'answering a request failed'),
+  });
+  const listener = await listen({
+    clock,
+    bindAddress: options.bindAddress,
+    port: options.securePort,
+    tls,
+    handler: face,
+    disableHttp2: options.disableHttp2Serving,
+    maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
+    permitAddressSharing: options.permitAddressSharing,
+    permitPortSharing: options.permitPortSharing,
+  });
+  const stop = async () => {
+    const {server, health} = running;
+    health.shutDown();
+    if (options.shutdownDelayDuration > 0) await sleep(clock, options.shutdownDelayDuration);
+    if (options.shutdownSendRetryAfter) {
+      server.draining.rejects = true;
+      listener.drain();
+      await drained(server, clock, options.requestTimeout);
+    }
+    const deadline = clock.monotonic() + options.shutdownWatchTerminationGracePeriod;
+    while (face.watchers > 0 && clock.monotonic() < deadline) await sleep(clock, 20);
+    server.endWatches();
+    await listener.close({graceMs: options.requestTimeout});
+  };
+  return {listener, stop};
+};
