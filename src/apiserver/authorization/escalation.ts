@@ -1,0 +1,98 @@
+import type {Naming} from '#src/api/naming.js';
+import type {ClusterRole, KubeObject, ObjectMeta, PolicyRule, Role} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {refuse} from '#src/apiserver/admission/refuse.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import type {Authorizer} from '#src/serving/authorization.js';
+import {isPrivileged, type Binding} from './policy.js';
+import {aggregated, type Rbac} from './rbac.js';
+import {grantLines, missing} from './rules.js';
+
+/** Everything there is; what gathering the rules of others takes. */
+const fullAuthority: readonly PolicyRule[] = [
+  {verbs: ['*'], apiGroups: ['*'], resources: ['*']},
+  {verbs: ['*'], nonResourceURLs: ['*']},
+];
+
+const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
+
+/** Why a user may not hand out the rules in a namespace (everywhere, without one): he does not hold them all himself. Undefined when he may. */
+export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
+  const {rules: held, errors} = rbac.holdings(user, namespace);
+  const lacking = missing(held.map(({rule}) => rule), rules);
+  if (lacking.length === 0) return undefined;
+  const resolution = errors.length > 0 ? `; resolution errors: [${aggregated(errors)}]` : '';
+  return `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${grantLines(lacking).join('\n')}${resolution}`;
+};
+
+const withoutHousekeeping = ({apiVersion: _version, kind: _kind, metadata, ...rest}: Readonly<KubeObject>): object => {
+  const {ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, selfLink: _link, resourceVersion: _revision, ...meta} = (metadata ?? {}) as ObjectMeta;
+  return {metadata: meta, ...rest};
+};
+
+/** Whether an update changes nothing but what the garbage collector needs to change. */
+export const changesOnlyHousekeeping = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean =>
+  sameContent(withoutHousekeeping(object), withoutHousekeeping(old));
+
+/** What the check works with. */
+export interface EscalationSettings {
+  readonly naming: Naming;
+  readonly rbac: Rbac;
+  readonly authorizer: Authorizer;
+}
+
+const may = async ({authorizer, naming}: EscalationSettings, {user}: AdmissionAttributes, verb: string, target: {resource: string; namespace: string; name: string}): Promise<boolean> => {
+  const resource = {group: naming.group('rbac.authorization'), version: '*', subresource: '', ...target};
+  return (await authorizer.authorize({user, verb, resource, path: ''})).decision === 'allow';
+};
+
+const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttributes): Promise<void> => {
+  const {namespace, resource, user} = attributes;
+  const role = attributes.object as Role & ClusterRole;
+  // A role that is not there yet has no name that permission could be given for.
+  const name = attributes.operation === 'CREATE' ? '' : attributes.name;
+  if (await may(settings, attributes, 'escalate', {resource, namespace, name})) return;
+  const why = escalation(settings.rbac, user, namespace, role.rules ?? []);
+  if (why) throw refuse(attributes, why);
+  const gathers = Boolean(role.aggregationRule) || Boolean((attributes.oldObject as ClusterRole | undefined)?.aggregationRule);
+  if (gathers && escalation(settings.rbac, user, namespace, fullAuthority)) {
+    throw refuse(attributes, 'must have cluster-admin privileges to use the aggregationRule');
+  }
+};
+
+const checkBinding = async (settings: EscalationSettings, attributes: AdmissionAttributes): Promise<void> => {
+  const {namespace, user} = attributes;
+  const {roleRef} = attributes.object as Binding;
+  const resource = roleRef?.kind === 'ClusterRole' ? 'clusterroles' : roleRef?.kind === 'Role' ? 'roles' : undefined;
+  // Who refers to nothing that exists as a kind is told so by validation.
+  if (!resource) return;
+  if (await may(settings, attributes, 'bind', {resource, namespace, name: roleRef.name})) return;
+  const why = escalation(settings.rbac, user, namespace, settings.rbac.rulesOf(roleRef, namespace));
+  if (why) throw refuse(attributes, why);
+};
+
+const checks: ReadonlyMap<string, typeof checkRole> = new Map([
+  ['roles', checkRole],
+  ['clusterroles', checkRole],
+  ['rolebindings', checkBinding],
+  ['clusterrolebindings', checkBinding],
+]);
+
+/**
+ * Nobody hands out what he does not hold (the API reference, "Privilege escalation prevention"), unless he has the verb for it: `escalate` on the
+ * role, `bind` on the role a binding refers to. Not a plugin one can switch off: it goes last in the mutating phase, after which nothing changes rules.
+ */
+export const escalationCheck = (settings: EscalationSettings): AdmissionPlugin => {
+  const group = settings.naming.group('rbac.authorization');
+  return {
+    name: 'EscalationCheck',
+    async admit(attributes) {
+      const {operation, object, oldObject, subresource, user} = attributes;
+      const check = attributes.group === group && !subresource && object && operation !== 'DELETE' ? checks.get(attributes.resource) : undefined;
+      if (!check || isPrivileged(user)) return;
+      if (oldObject && object && changesOnlyHousekeeping(object, oldObject)) return;
+      await check(settings, attributes);
+    },
+  };
+};

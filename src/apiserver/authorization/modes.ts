@@ -1,0 +1,67 @@
+import type {UserInfo} from '#src/api/user.js';
+import type {Attributes, Authorizer, Decision, UserRules} from '#src/serving/authorization.js';
+import {isPrivileged} from './policy.js';
+
+/** An authorizer that can say what a user may do without being asked about each thing. */
+export interface RuleLister {
+  rulesFor(user: UserInfo, namespace: string): UserRules | Promise<UserRules>;
+}
+
+/** Allows everything to everyone. */
+export const alwaysAllow: Authorizer & RuleLister = {
+  authorize: () => ({decision: 'allow'}),
+  rulesFor: () => ({
+    resourceRules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*']}],
+    nonResourceRules: [{verbs: ['*'], nonResourceURLs: ['*']}],
+    incomplete: false,
+  }),
+};
+
+/** Allows nothing to anyone. */
+export const alwaysDeny: Authorizer & RuleLister = {
+  authorize: () => ({decision: 'noOpinion', reason: 'Everything is forbidden.'}),
+  rulesFor: () => ({resourceRules: [], nonResourceRules: [], incomplete: false}),
+};
+
+/** Allows everything to `system:masters`. Comes before every mode, so that no policy can lock the administrator out. */
+export const privileged: Authorizer = {
+  authorize: ({user}) => (isPrivileged(user) ? {decision: 'allow'} : {decision: 'noOpinion'}),
+};
+
+const undecided = (decisions: readonly Decision[]): Decision => {
+  const reasons = decisions.flatMap(({reason}) => reason || []);
+  const errors = decisions.flatMap(({error}) => error || []);
+  return {
+    decision: 'noOpinion',
+    ...(reasons.length > 0 ? {reason: reasons.join('\n')} : {}),
+    ...(errors.length > 0 ? {error: errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`} : {}),
+  };
+};
+
+/** Asks one after another; the first to allow or deny decides. Waits for nobody who need not be waited for. */
+export const union = (authorizers: readonly Authorizer[]): Authorizer => {
+  const ask = (attributes: Attributes, from: number, before: Decision[]): Decision | Promise<Decision> => {
+    for (let i = from; i < authorizers.length; i++) {
+      const answer = authorizers[i]!.authorize(attributes);
+      if (answer instanceof Promise) {
+        return answer.then(decision => (decision.decision === 'noOpinion' ? ask(attributes, i + 1, [...before, decision]) : decision));
+      }
+      if (answer.decision !== 'noOpinion') return answer;
+      before.push(answer);
+    }
+    return undecided(before);
+  };
+  return {authorize: attributes => ask(attributes, 0, [])};
+};
+
+/** What all of them together can say about a user. */
+export const unionRules = (listers: readonly RuleLister[]) => async (user: UserInfo, namespace: string): Promise<UserRules> => {
+  const lists = await Promise.all(listers.map(lister => lister.rulesFor(user, namespace)));
+  const errors = lists.flatMap(({error}) => error || []);
+  return {
+    resourceRules: lists.flatMap(({resourceRules}) => resourceRules),
+    nonResourceRules: lists.flatMap(({nonResourceRules}) => nonResourceRules),
+    incomplete: lists.some(({incomplete}) => incomplete) || errors.length > 0,
+    ...(errors.length > 0 ? {error: errors.join(', ')} : {}),
+  };
+};

@@ -1,0 +1,120 @@
+import {notFound} from '#src/api/status.js';
+import type {Naming} from '#src/api/naming.js';
+import type {PolicyRule} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Attributes, Authorizer, Decision, NonResourceRule, ResourceRule, UserRules} from '#src/serving/authorization.js';
+import {Policy, type Applied, type Binding, type PolicySource} from './policy.js';
+import {allows} from './rules.js';
+
+/** A rule a user has, and the words for where he has it from. */
+export interface HeldRule {
+  readonly rule: Readonly<PolicyRule>;
+  source(): string;
+}
+
+/** All that a user may do somewhere, and which bindings led nowhere. */
+export interface Holdings {
+  readonly rules: readonly HeldRule[];
+  readonly errors: readonly Error[];
+}
+
+/** Users whose rules are remembered; beyond that all are worked out anew. */
+const mostRemembered = 4096;
+
+const quoted = JSON.stringify;
+
+const subjectText = ({subject, binding}: Applied): string =>
+  `${subject.kind} ${quoted(subject.kind === 'ServiceAccount' ? `${subject.name}/${subject.namespace || (binding.metadata?.namespace ?? '')}` : subject.name)}`;
+
+const sourceText = (applied: Applied): string => {
+  const {name = '', namespace} = applied.binding.metadata ?? {};
+  const {kind, name: role} = applied.binding.roleRef;
+  const binding = namespace ? `RoleBinding ${quoted(`${name}/${namespace}`)}` : `ClusterRoleBinding ${quoted(name)}`;
+  return `${binding} of ${kind} ${quoted(role)} to ${subjectText(applied)}`;
+};
+
+/** Several errors as one text: each once, in brackets when there are more than one. */
+export const aggregated = (errors: readonly Error[]): string => {
+  const texts = [...new Set(errors.map(({message}) => message))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+};
+
+const userKey = ({name, groups}: UserInfo): string => JSON.stringify([name, ...groups]);
+
+/**
+ * Decides by roles and their bindings (the API reference, RBAC authorization). Never denies: what no rule allows is left to others. Rules only ever
+ * add up, so bindings to roles that are gone are passed over, and told of when nothing allows.
+ */
+export class Rbac implements Authorizer {
+  readonly #naming: Naming;
+  readonly #policy = new Policy();
+  #remembered = new Map<string, Holdings>();
+  #revision = -1;
+
+  constructor(naming: Naming) {
+    this.#naming = naming;
+  }
+
+  /** Takes over the policy of a source for as long as the signal lasts. Resolves once it is known. */
+  follow(source: PolicySource, signal: AbortSignal): Promise<void> {
+    return source.follow(change => this.#policy.apply(change), signal);
+  }
+
+  authorize(attributes: Attributes): Decision {
+    const {rules, errors} = this.holdings(attributes.user, attributes.resource?.namespace ?? '');
+    const found = rules.find(({rule}) => allows(rule, attributes));
+    if (found) return {decision: 'allow', reason: `RBAC: allowed by ${found.source()}`};
+    return {decision: 'noOpinion', ...(errors.length > 0 ? {reason: `RBAC: ${aggregated(errors)}`} : {})};
+  }
+
+  rulesFor(user: UserInfo, namespace: string): UserRules {
+    const {rules, errors} = this.holdings(user, namespace);
+    const resourceRules: ResourceRule[] = [];
+    const nonResourceRules: NonResourceRule[] = [];
+    for (const {rule} of rules) {
+      const {verbs, apiGroups, resources, resourceNames, nonResourceURLs} = rule;
+      if (resources?.length) {
+        resourceRules.push({verbs, ...(apiGroups ? {apiGroups} : {}), resources, ...(resourceNames?.length ? {resourceNames} : {})});
+      }
+      if (nonResourceURLs?.length) nonResourceRules.push({verbs, nonResourceURLs});
+    }
+    return {resourceRules, nonResourceRules, incomplete: false, ...(errors.length > 0 ? {error: aggregated(errors)} : {})};
+  }
+
+  /** All rules that apply to a user in a namespace; without one, those that apply everywhere. */
+  holdings(user: UserInfo, namespace: string): Holdings {
+    if (this.#revision !== this.#policy.revision || this.#remembered.size > mostRemembered) {
+      this.#remembered = new Map();
+      this.#revision = this.#policy.revision;
+    }
+    const key = `${namespace}\0${userKey(user)}`;
+    let found = this.#remembered.get(key);
+    if (!found) this.#remembered.set(key, (found = this.#workOut(user, namespace)));
+    return found;
+  }
+
+  /** The rules of the role a binding in that namespace refers to. Throws a 404 when there is none. */
+  rulesOf(roleRef: Binding['roleRef'], namespace: string): readonly PolicyRule[] {
+    const {kind, name} = roleRef;
+    const rules = kind === 'ClusterRole' ? this.#policy.rules('', name) : kind === 'Role' ? this.#policy.rules(namespace, name) : undefined;
+    if (rules) return rules;
+    if (kind !== 'ClusterRole' && kind !== 'Role') throw new Error(`unsupported role reference kind: ${quoted(kind)}`);
+    throw notFound({group: this.#naming.group('rbac.authorization'), resource: kind.toLowerCase()}, name);
+  }
+
+  #workOut(user: UserInfo, namespace: string): Holdings {
+    const rules: HeldRule[] = [];
+    const errors: Error[] = [];
+    const add = (applied: Applied, home: string): void => {
+      try {
+        const source = (): string => sourceText(applied);
+        rules.push(...this.rulesOf(applied.binding.roleRef, home).map(rule => ({rule, source})));
+      } catch (error) {
+        errors.push(error as Error);
+      }
+    };
+    for (const applied of this.#policy.clusterBindingsOf(user)) add(applied, '');
+    if (namespace) for (const applied of this.#policy.bindingsOf(user, namespace)) add(applied, namespace);
+    return {rules, errors};
+  }
+}
