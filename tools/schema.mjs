@@ -1,0 +1,188 @@
+// Writes the structure of every built-in kind to dist/schema, one file a group version, from the models that @kubernetes/client-node ships.
+// The models are read as text and never loaded. Beside each `<group>.<version>.json` lies a `.docs.json` with the descriptions, which only
+// OpenAPI documents need.
+//
+// A field's type is written as Go would: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
+import {createHash} from 'node:crypto';
+import {existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const library = join(root, 'node_modules/@kubernetes/client-node');
+const generated = join(library, 'dist/gen');
+const target = join(root, 'dist/schema');
+
+/** Types of the meta group; the package does not say so itself. */
+const metaTypes = new Set(
+  `APIGroup APIGroupList APIResource APIResourceList APIVersions Condition DeleteOptions FieldSelectorRequirement GroupVersionForDiscovery
+  LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry ObjectMeta OwnerReference Preconditions ServerAddressByClientCIDR Status StatusCause
+  StatusDetails WatchEvent`.split(/\s+/),
+);
+
+/** Types that are reached only through another group's subresources. */
+const elsewhere = {
+  Scale: 'autoscaling',
+  ScaleSpec: 'autoscaling',
+  ScaleStatus: 'autoscaling',
+  Eviction: 'policy',
+  BoundObjectReference: 'authentication',
+  TokenRequestSpec: 'authentication',
+  TokenRequestStatus: 'authentication',
+  TopologySelectorLabelRequirement: '',
+  TopologySelectorTerm: '',
+};
+
+const prefixes = {
+  Core: '',
+  Events: 'events',
+  Discovery: 'discovery',
+  Rbac: 'rbac.authorization',
+  Flowcontrol: 'flowcontrol.apiserver',
+  Resource: 'resource',
+  Storage: 'storage',
+  Authentication: 'authentication',
+  Admissionregistration: 'admissionregistration',
+  Apiextensions: 'apiextensions',
+  Apiregistration: 'apiregistration',
+};
+
+const scalars = {
+  'string ': 'string',
+  'string byte': 'byte',
+  'boolean ': 'bool',
+  'number int32': 'int32',
+  'number int64': 'int64',
+  'number double': 'float64',
+  'number ': 'float64',
+  'Date date-time': 'time',
+  'Date date-time-micro': 'microtime',
+  'V1MicroTime date-time-micro': 'microtime',
+  'Date ': 'time',
+  'IntOrString int-or-string': 'intorstring',
+  'any ': 'any',
+};
+
+const unescape = text => text.replaceAll(/\\(['"\\])/g, '$1');
+
+/** Fields with their types, descriptions and required marks, out of a model's two files. */
+const readModel = (folder, name) => {
+  const declaration = readFileSync(join(folder, `${name}.d.ts`), 'utf8');
+  const code = readFileSync(join(folder, `${name}.js`), 'utf8');
+  const head = /\/\*\*\n\* ([^\n]*)\n\*\/\nexport declare class/.exec(declaration);
+  const fields = new Map();
+  for (const [, field, type, format] of code.matchAll(/"name": "[^"]*",\s*"baseName": "([^"]*)",\s*"type": "([^"]*)",\s*"format": "([^"]*)"/g)) {
+    fields.set(field, {type, format, required: false, description: ''});
+  }
+  const names = new Map([...code.matchAll(/"name": "([^"]*)",\s*"baseName": "([^"]*)"/g)].map(([, own, base]) => [own, base]));
+  for (const [, description, own, optional] of declaration.matchAll(/(?:\/\*\*\n    \* ([^\n]*)\n    \*\/\n    )?'([^'\n]+)'(\?)?:/g)) {
+    const field = fields.get(names.get(own) ?? own);
+    if (!field) continue;
+    field.required = optional === undefined;
+    if (description) field.description = unescape(description);
+  }
+  return {fields, description: head ? unescape(head[1]) : ''};
+};
+
+const readModels = () => {
+  const folder = join(generated, 'models');
+  const models = new Map();
+  for (const file of readdirSync(folder)) {
+    const found = /^(([A-Z][a-z]+)?V(\d+(?:(?:alpha|beta)\d+)?)([A-Z].*))\.d\.ts$/.exec(file);
+    if (!found) continue;
+    const [, className, prefix, version, type] = found;
+    models.set(className, {...readModel(folder, className), version: `v${version}`, type, group: prefix === undefined ? undefined : prefixes[prefix]});
+  }
+  return models;
+};
+
+/** Group and version of each API file, with the models it names. */
+const readApis = () =>
+  readdirSync(join(generated, 'apis')).flatMap(file => {
+    const found = /^([A-Z][A-Za-z]*?)V(\d+(?:(?:alpha|beta)\d+)?)Api\.d\.ts$/.exec(file);
+    if (!found) return [];
+    const words = found[1].replaceAll(/(?!^)([A-Z])/g, '.$1').toLowerCase();
+    const names = [...readFileSync(join(generated, 'apis', file), 'utf8').matchAll(/models\/(\w+)\.js/g)].map(([, name]) => name);
+    return [{group: words === 'core' ? '' : words, version: `v${found[2]}`, names}];
+  });
+
+const referenced = type => /([A-Z]\w*V?\d\w*)/.exec(type)?.[1];
+
+/** Settles which group each model belongs to: the only one that reaches it, or core where several do. */
+const assignGroups = models => {
+  const reachedBy = new Map();
+  for (const {group, names} of readApis()) {
+    const open = [...names];
+    const seen = new Set();
+    while (open.length > 0) {
+      const name = open.pop();
+      const model = models.get(name);
+      if (!model || seen.has(name)) continue;
+      seen.add(name);
+      reachedBy.set(name, (reachedBy.get(name) ?? new Set()).add(group));
+      for (const {type} of model.fields.values()) open.push(referenced(type) ?? '');
+    }
+  }
+  for (const [name, model] of models) {
+    const groups = reachedBy.get(name) ?? new Set();
+    if (metaTypes.has(model.type) && model.version === 'v1' && model.group === undefined) model.group = 'meta';
+    else if (elsewhere[model.type] !== undefined && model.version === 'v1') model.group ??= elsewhere[model.type];
+    else model.group ??= groups.has('') ? '' : [...groups][0];
+  }
+};
+
+const groupVersion = ({group, version}) => `${group === '' ? 'core' : group}.${version}`;
+
+const goType = (models, type, format) => {
+  const list = /^Array<(.*)>$/.exec(type);
+  if (list) return `[]${goType(models, list[1], format)}`;
+  const map = /^\{ \[key: string\]: (.*); \}$/.exec(type);
+  if (map) return `map[string]${goType(models, map[1], format)}`;
+  const scalar = scalars[`${type} ${format}`] ?? scalars[`${type} `];
+  if (scalar) return scalar;
+  const model = models.get(type);
+  if (!model) throw new Error(`the type ${type} (${format}) is unknown`);
+  return `${model.group === '' ? 'core' : model.group}/${model.version}.${model.type}`;
+};
+
+const write = (models, stamp) => {
+  const files = new Map();
+  for (const model of [...models.values()].filter(({group}) => group !== undefined)) {
+    const file = files.get(groupVersion(model)) ?? {types: {}, docs: {}};
+    files.set(groupVersion(model), file);
+    const fields = [...model.fields];
+    const required = fields.filter(([, field]) => field.required).map(([name]) => name);
+    file.types[model.type] = {
+      fields: Object.fromEntries(fields.map(([name, {type, format}]) => [name, goType(models, type, format)])),
+      ...(required.length > 0 ? {required} : {}),
+    };
+    file.docs[model.type] = {
+      description: model.description,
+      fields: Object.fromEntries(fields.filter(([, {description}]) => description).map(([name, {description}]) => [name, description])),
+    };
+  }
+  rmSync(target, {recursive: true, force: true});
+  mkdirSync(target, {recursive: true});
+  for (const [name, {types, docs}] of files) {
+    writeFileSync(join(target, `${name}.json`), JSON.stringify(types));
+    writeFileSync(join(target, `${name}.docs.json`), JSON.stringify(docs));
+  }
+  writeFileSync(join(target, 'stamp'), stamp);
+  return files.size;
+};
+
+const stampOf = () =>
+  createHash('sha256')
+    .update(readFileSync(fileURLToPath(import.meta.url)))
+    .update(readFileSync(join(library, 'package.json')))
+    .digest('hex');
+
+const stamp = stampOf();
+const stampFile = join(target, 'stamp');
+if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
+  console.log('schemas are up to date');
+} else {
+  const models = readModels();
+  assignGroups(models);
+  console.log(`wrote the schemas of ${write(models, stamp)} group versions`);
+}

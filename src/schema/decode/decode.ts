@@ -1,0 +1,39 @@
+import type {SchemaNode} from '#src/schema/node.js';
+import {parseBody, type Notation, type ParsedBody} from './document.js';
+import type {DecodeProblem} from './error.js';
+import type {PlainObject} from './plain.js';
+import {hasDuplicates, strictProblems} from './strict.js';
+import {TypedDecoder} from './typed.js';
+
+/** What becomes of unknown and repeated fields (`fieldValidation`): reported unless ignored; dropped either way. */
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export interface Decoded<T> {
+  readonly object: T;
+  /** In the order the body has them; always empty for `Ignore`. */
+  readonly problems: readonly DecodeProblem[];
+}
+
+/**
+ * Holds a parsed body against its schema: only known fields remain, nulls and empty optional collections are gone, times are UTC, quantities
+ * and base64 canonical. Throws `DecodeError` for a value of the wrong type.
+ */
+export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
+  const decoder = new TypedDecoder();
+  const object = decoder.decode(body.value, node) as T;
+  if (validation === 'Ignore') return {object, problems: []};
+  const suspicious = decoder.unknown || (body.text !== undefined && hasDuplicates(body.text, body.value));
+  const strict = suspicious ? strictProblems(body.text ?? JSON.stringify(body.value), node) : [];
+  return {object, problems: [...body.problems, ...strict]};
+};
+
+/** Reads a body of a known kind. Throws `DecodeError`. */
+export const decode = <T = PlainObject>(body: Buffer | string, notation: Notation, node: SchemaNode, validation: FieldValidation): Decoded<T> =>
+  decodeParsed<T>(parseBody(body, notation), node, validation);
+
+/** Holds a value that is already an object, for example a patched one, against its schema. Throws `DecodeError`. */
+export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
+  const decoder = new TypedDecoder();
+  const object = decoder.decode(value, node) as T;
+  return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(JSON.stringify(value), node) : []};
+};

@@ -1,0 +1,118 @@
+import {DecodeError} from './error.js';
+
+const quote = (text: string): string => JSON.stringify(text);
+
+/** How the field's own parser reads a time: element by element, naming the first that does not fit. */
+class TimeReader {
+  readonly #layout: string;
+  readonly #value: string;
+  #rest: string;
+
+  constructor(value: string, layout: string) {
+    this.#layout = layout;
+    this.#value = value;
+    this.#rest = value;
+  }
+
+  get rest(): string {
+    return this.#rest;
+  }
+
+  /** Digits, `least` to `most` of them. */
+  number(element: string, least: number, most: number): number {
+    const digits = new RegExp(`^[0-9]{${least},${most}}`).exec(this.#rest)?.[0];
+    if (digits === undefined) this.mismatch(element);
+    this.#rest = this.#rest.slice(digits.length);
+    return Number(digits);
+  }
+
+  literal(text: string): void {
+    if (!this.#rest.startsWith(text)) this.mismatch(text);
+    this.#rest = this.#rest.slice(text.length);
+  }
+
+  take(pattern: RegExp): string | undefined {
+    const found = pattern.exec(this.#rest)?.[0];
+    if (found !== undefined) this.#rest = this.#rest.slice(found.length);
+    return found;
+  }
+
+  mismatch(element: string): never {
+    throw new DecodeError(`parsing time ${quote(this.#value)} as ${quote(this.#layout)}: cannot parse ${quote(this.#rest)} as ${quote(element)}`);
+  }
+
+  fail(detail: string): never {
+    throw new DecodeError(`parsing time ${quote(this.#value)}: ${detail}`);
+  }
+
+  within(value: number, least: number, most: number, what: string): void {
+    if (value < least || value > most) this.fail(`${what} out of range`);
+  }
+}
+
+/** Minutes east of Greenwich. */
+const zone = (reader: TimeReader): number => {
+  if (reader.take(/^Z/)) return 0;
+  const text = /^[+-][0-9]{2}:[0-9]{2}/.exec(reader.rest)?.[0];
+  if (text === undefined) reader.mismatch('Z07:00');
+  const hours = Number(text.slice(1, 3));
+  const minutes = Number(text.slice(4, 6));
+  reader.within(hours, 0, 24, 'time zone offset hour');
+  reader.within(minutes, 0, 60, 'time zone offset minute');
+  reader.take(/^.{6}/);
+  return (text.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
+};
+
+const utc = (year: number, month: number, day: number, hour: number, minute: number, second: number): Date => {
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  return date;
+};
+
+const daysIn = (year: number, month: number): number => utc(year, month + 1, 0, 0, 0, 0).getUTCDate();
+
+interface Moment {
+  readonly date: Date;
+  /** Six digits. */
+  readonly micros: string;
+}
+
+const read = (text: string, layout: string, micro: boolean): Moment => {
+  const reader = new TimeReader(text, layout);
+  const year = reader.number('2006', 4, 4);
+  reader.literal('-');
+  const month = reader.number('01', 2, 2);
+  reader.within(month, 1, 12, 'month');
+  reader.literal('-');
+  const day = reader.number('02', 2, 2);
+  reader.literal('T');
+  const hour = reader.number('15', 1, 2);
+  reader.within(hour, 0, 23, 'hour');
+  reader.literal(':');
+  const minute = reader.number('04', 2, 2);
+  reader.within(minute, 0, 59, 'minute');
+  reader.literal(':');
+  const second = reader.number('05', 2, 2);
+  reader.within(second, 0, 59, 'second');
+  const fraction = reader.take(micro ? /^[.,][0-9]{6}/ : /^[.,][0-9]+/);
+  if (micro && fraction === undefined) reader.mismatch('.000000');
+  const offset = zone(reader);
+  if (reader.rest !== '') reader.fail(`extra text: ${quote(reader.rest)}`);
+  reader.within(day, 1, daysIn(year, month), 'day');
+  return {date: utc(year, month, day, hour, minute - offset, second), micros: (fraction ?? '').slice(1, 7).padEnd(6, '0')};
+};
+
+const zeroSeconds = '0001-01-01T00:00:00';
+
+const text = ({date, micros}: Moment, micro: boolean): string | undefined => {
+  const seconds = date.toISOString().slice(0, -5);
+  if (seconds === zeroSeconds && Number(micros) === 0) return undefined;
+  return micro ? `${seconds}.${micros}Z` : `${seconds}Z`;
+};
+
+/** The time in UTC with whole seconds; undefined for the zero time. Throws `DecodeError` in the words of the field. */
+export const canonicalTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05Z07:00', false), false);
+
+/** The time in UTC with six decimals; undefined for the zero time. Exactly six decimals are read. */
+export const canonicalMicroTime = (value: string): string | undefined => text(read(value, '2006-01-02T15:04:05.000000Z07:00', true), true);

@@ -1,0 +1,131 @@
+import type {SchemaNode} from '#src/schema/node.js';
+import type {DecodeProblem} from './error.js';
+
+/** How many fields a text names: strings with a colon after them. The text must be JSON. */
+const fieldsNamed = (text: string): number => {
+  let count = 0;
+  for (let start = text.indexOf('"'); start !== -1; ) {
+    let end = start;
+    let backslashes: number;
+    do {
+      end = text.indexOf('"', end + 1);
+      backslashes = 0;
+      while (text.charCodeAt(end - 1 - backslashes) === 92) backslashes += 1;
+    } while (backslashes % 2 === 1);
+    let after = end + 1;
+    let code = text.charCodeAt(after);
+    while (code === 32 || code === 10 || code === 13 || code === 9) code = text.charCodeAt(++after);
+    if (code === 58) count += 1;
+    start = text.indexOf('"', after);
+  }
+  return count;
+};
+
+const fieldsKept = (value: unknown): number => {
+  let count = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const children = Object.values(next);
+    if (!Array.isArray(next)) count += children.length;
+    for (const child of children) if (typeof child === 'object' && child !== null) open.push(child);
+  }
+  return count;
+};
+
+/** Whether some object in the text names a field twice, judged from what parsing kept. */
+export const hasDuplicates = (text: string, parsed: unknown): boolean => fieldsNamed(text) !== fieldsKept(parsed);
+
+/** More are not reported. */
+const mostProblems = 100;
+
+/** Reads a text that is known to be JSON once more, in order, beside its schema. */
+class StrictReader {
+  readonly #text: string;
+  readonly #found = new Map<string, DecodeProblem>();
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(node: SchemaNode): DecodeProblem[] {
+    this.#value(node, '');
+    return [...this.#found.values()];
+  }
+
+  #report(kind: 'unknown' | 'duplicate', path: string): void {
+    const text = `${kind} field ${JSON.stringify(path)}`;
+    if (this.#found.size < mostProblems && !this.#found.has(text)) this.#found.set(text, {kind, path, text});
+  }
+
+  /** Without a node nothing below is of interest. */
+  #value(node: SchemaNode | undefined, path: string): void {
+    this.#space();
+    const next = this.#text[this.#at];
+    if (next === '{') this.#object(node, path);
+    else if (next === '[') this.#array(node, path);
+    else if (next === '"') this.#string();
+    else while (/[-+.0-9a-zA-Z]/.test(this.#text[this.#at] ?? '')) this.#at += 1;
+  }
+
+  #object(node: SchemaNode | undefined, path: string): void {
+    const seen = new Set<string>();
+    const watched = node !== undefined && (node.type === 'object' || node.type === 'map' || (node.type === 'any' && node.format === undefined));
+    this.#members('}', () => {
+      const key = this.#string();
+      const inner = path === '' ? key : `${path}.${key}`;
+      this.#space();
+      this.#at += 1;
+      const child = watched ? memberNode(node, key) : undefined;
+      if (watched && !child) this.#report('unknown', inner);
+      else if (watched && seen.has(key)) this.#report('duplicate', inner);
+      seen.add(key);
+      this.#value(child, inner);
+    });
+  }
+
+  #array(node: SchemaNode | undefined, path: string): void {
+    let index = 0;
+    const items = node?.type === 'array' ? node.items : node?.type === 'any' && node.format === undefined ? node : undefined;
+    this.#members(']', () => {
+      this.#value(items, `${path}[${index}]`);
+      index += 1;
+    });
+  }
+
+  #members(close: string, member: () => void): void {
+    this.#at += 1;
+    for (;;) {
+      this.#space();
+      const next = this.#text[this.#at];
+      if (next === close || next === undefined) break;
+      if (next === ',') this.#at += 1;
+      else member();
+    }
+    this.#at += 1;
+  }
+
+  #string(): string {
+    const start = this.#at;
+    for (this.#at += 1; this.#text[this.#at] !== '"'; this.#at++) if (this.#text[this.#at] === '\\') this.#at += 1;
+    this.#at += 1;
+    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+  }
+
+  #space(): void {
+    for (let code = this.#text.charCodeAt(this.#at); code === 32 || code === 10 || code === 13 || code === 9; ) code = this.#text.charCodeAt(++this.#at);
+  }
+}
+
+const anything: SchemaNode = {type: 'any'};
+
+const memberNode = (node: SchemaNode, key: string): SchemaNode | undefined => {
+  if (node.type === 'map') return node.items ?? anything;
+  if (node.type === 'any') return anything;
+  return node.properties?.get(key) ?? (node.preservesUnknown ? anything : undefined);
+};
+
+/** Unknown and repeated fields in the order in which the text has them. The text must be JSON and not nested deeper than is allowed. */
+export const strictProblems = (text: string, node: SchemaNode): DecodeProblem[] => new StrictReader(text).read(node);

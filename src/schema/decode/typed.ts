@@ -1,0 +1,154 @@
+import {canonicalQuantity} from '#src/api/quantity.js';
+import {goTypeName, type SchemaNode} from '#src/schema/node.js';
+import {canonicalBase64} from './base64.js';
+import {DecodeError} from './error.js';
+import {canonicalMicroTime, canonicalTime} from './go-time.js';
+import {isPlainObject, put, type PlainObject} from './plain.js';
+
+const jsonType = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value;
+};
+
+/** What an absent element of a list or map stands for. */
+const zero = (node: SchemaNode): unknown => {
+  if (node.type === 'string') return node.format === 'byte' || node.format?.startsWith('date-time') ? null : '';
+  if (node.type === 'integer' || node.type === 'number') return 0;
+  if (node.type === 'boolean') return false;
+  if (node.type === 'object') return {};
+  if (node.format === 'quantity') return '0';
+  if (node.format === 'int-or-string') return 0;
+  return null;
+};
+
+/** Leads a JSON value through its schema: known fields only, each in its canonical form. */
+export class TypedDecoder {
+  readonly #path: string[] = [];
+  #struct = '';
+  #mismatch: string | undefined;
+  /** Whether a field was met that the schema does not know. */
+  unknown = false;
+
+  /** The object as the schema sees it. Throws `DecodeError`. */
+  decode(value: unknown, node: SchemaNode): PlainObject {
+    const object = this.#value(value, node);
+    if (this.#mismatch !== undefined) throw new DecodeError(this.#mismatch);
+    return object as PlainObject;
+  }
+
+  #value(value: unknown, node: SchemaNode): unknown {
+    switch (node.type) {
+      case 'object':
+        return this.#object(value, node);
+      case 'map':
+        return this.#map(value, node);
+      case 'array':
+        return this.#array(value, node);
+      case 'string':
+        return this.#string(value, node);
+      case 'integer':
+      case 'number':
+        return this.#number(value, node);
+      case 'boolean':
+        return typeof value === 'boolean' ? value : this.#mismatched(value, node);
+      case 'any':
+        return this.#any(value, node);
+    }
+  }
+
+  #object(value: unknown, node: SchemaNode): unknown {
+    if (!isPlainObject(value)) return this.#mismatched(value, node);
+    const result: PlainObject = {};
+    const struct = this.#struct;
+    for (const key of Object.keys(value)) {
+      const field = node.properties?.get(key);
+      if (!field) {
+        if (node.preservesUnknown) put(result, key, value[key]);
+        else this.unknown = true;
+        continue;
+      }
+      const given = value[key];
+      if (given === null) continue;
+      this.#struct = node.ref?.name ?? '';
+      this.#path.push(key);
+      const decoded = this.#value(given, field);
+      this.#path.pop();
+      if (decoded !== undefined && !(isEmptyCollection(decoded, field) && !node.required?.has(key))) put(result, key, decoded);
+    }
+    this.#struct = struct;
+    return result;
+  }
+
+  #map(value: unknown, node: SchemaNode): unknown {
+    if (!isPlainObject(value)) return this.#mismatched(value, node);
+    const result: PlainObject = {};
+    for (const key of Object.keys(value)) put(result, key, this.#element(value[key], node));
+    return result;
+  }
+
+  #array(value: unknown, node: SchemaNode): unknown {
+    if (!Array.isArray(value)) return this.#mismatched(value, node);
+    return value.map(item => this.#element(item, node));
+  }
+
+  #element(value: unknown, {items}: SchemaNode): unknown {
+    if (!items) return value;
+    return value === null ? zero(items) : (this.#value(value, items) ?? zero(items));
+  }
+
+  #string(value: unknown, node: SchemaNode): unknown {
+    if (node.format === 'date-time' || node.format === 'date-time-micro') return this.#time(value, node);
+    if (typeof value !== 'string') return this.#mismatched(value, node);
+    if (node.format !== 'byte') return value;
+    const bytes = canonicalBase64(value);
+    if (typeof bytes === 'string') return bytes;
+    this.#mismatch ??= `illegal base64 data at input byte ${bytes}`;
+    return undefined;
+  }
+
+  #time(value: unknown, node: SchemaNode): unknown {
+    if (typeof value !== 'string') throw new DecodeError(this.#text(jsonType(value), 'string'));
+    return node.format === 'date-time' ? canonicalTime(value) : canonicalMicroTime(value);
+  }
+
+  #number(value: unknown, node: SchemaNode): unknown {
+    if (typeof value !== 'number') return this.#mismatched(value, node);
+    const fits =
+      node.type === 'number' ||
+      (Number.isSafeInteger(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
+    if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+    this.#mismatch ??= this.#text(`number ${value}`, goTypeName(node));
+    return undefined;
+  }
+
+  #any(value: unknown, node: SchemaNode): unknown {
+    if (node.format === 'quantity') return this.#quantity(value);
+    if (node.format !== 'int-or-string' || typeof value === 'string') return value;
+    const isInt32 = typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
+    if (isInt32) return value;
+    throw new DecodeError(this.#text(typeof value === 'number' ? `number ${value}` : jsonType(value), 'int32'));
+  }
+
+  #quantity(value: unknown): string {
+    try {
+      return canonicalQuantity(typeof value === 'string' ? value.trim() : JSON.stringify(value));
+    } catch (error) {
+      throw new DecodeError((error as Error).message, {cause: error});
+    }
+  }
+
+  /** The first mismatch is the one reported, after everything else was read: what cannot be read at all goes before it. */
+  #mismatched(value: unknown, node: SchemaNode): undefined {
+    this.#mismatch ??= this.#text(jsonType(value), goTypeName(node));
+    return undefined;
+  }
+
+  #text(given: string, wanted: string): string {
+    const target = this.#path.length === 0 ? 'Go value' : `Go struct field ${this.#struct}.${this.#path.join('.')}`;
+    return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
+  }
+}
+
+const isEmptyCollection = (value: unknown, {type}: SchemaNode): boolean =>
+  (type === 'array' && (value as unknown[]).length === 0) || (type === 'map' && Object.keys(value as object).length === 0);

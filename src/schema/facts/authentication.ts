@@ -1,0 +1,12 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `authentication` do not say by themselves. */
+export const authentication: GroupFacts = {
+  v1: {
+    SelfSubjectReviewStatus: {userInfo: 'value'},
+    TokenRequestSpec: {audiences: 'atomic'},
+    TokenReviewSpec: {audiences: 'atomic'},
+    TokenReviewStatus: {audiences: 'atomic', user: 'value'},
+    UserInfo: {groups: 'atomic'},
+  },
+};

@@ -1,0 +1,45 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `certificates` do not say by themselves. */
+export const certificates: GroupFacts = {
+  v1: {
+    CertificateSigningRequestCondition: {status: 'go(v1.ConditionStatus)', type: 'go(v1.RequestConditionType)'},
+    CertificateSigningRequestSpec: {groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
+    CertificateSigningRequestStatus: {conditions: 'map(type)'},
+  },
+  v1beta1: {
+    PodCertificateRequest: {
+      apiVersion: ':string',
+      kind: ':string',
+      metadata: ':meta/v1.ObjectMeta',
+      spec: ':certificates/v1beta1.PodCertificateRequestSpec required',
+      status: ':certificates/v1beta1.PodCertificateRequestStatus',
+    },
+    PodCertificateRequestList: {
+      apiVersion: ':string',
+      items: ':[]certificates/v1beta1.PodCertificateRequest required',
+      kind: ':string',
+      metadata: ':meta/v1.ListMeta',
+    },
+    PodCertificateRequestSpec: {
+      maxExpirationSeconds: ':int32 =86400',
+      nodeName: ':string required',
+      nodeUID: ':string required',
+      pkixPublicKey: ':byte required',
+      podName: ':string required',
+      podUID: ':string required',
+      proofOfPossession: ':byte required',
+      serviceAccountName: ':string required',
+      serviceAccountUID: ':string required',
+      signerName: ':string required',
+      unverifiedUserAnnotations: ':map[string]string',
+    },
+    PodCertificateRequestStatus: {
+      beginRefreshAt: ':time',
+      certificateChain: ':string',
+      conditions: ':[]meta/v1.Condition map(type) patch=merge(type)',
+      notAfter: ':time',
+      notBefore: ':time',
+    },
+  },
+};

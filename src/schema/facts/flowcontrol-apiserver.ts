@@ -1,0 +1,18 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `flowcontrol.apiserver` do not say by themselves. */
+export const flowcontrolApiserver: GroupFacts = {
+  v1: {
+    FlowSchemaSpec: {matchingPrecedence: 'value', rules: 'atomic'},
+    FlowSchemaStatus: {conditions: 'map(type) patch=merge(type)'},
+    LimitResponse: {'*': 'union(type;queuing=Queuing)'},
+    LimitedPriorityLevelConfiguration: {limitResponse: 'value'},
+    NonResourcePolicyRule: {nonResourceURLs: 'set', verbs: 'set'},
+    PolicyRulesWithSubjects: {nonResourceRules: 'atomic', resourceRules: 'atomic', subjects: 'atomic'},
+    PriorityLevelConfigurationSpec: {'*': 'union(type;exempt=Exempt,limited=Limited)'},
+    PriorityLevelConfigurationStatus: {conditions: 'map(type) patch=merge(type)'},
+    QueuingConfiguration: {handSize: 'value', queueLengthLimit: 'value', queues: 'value'},
+    ResourcePolicyRule: {apiGroups: 'set', namespaces: 'set', resources: 'set', verbs: 'set'},
+    Subject: {'*': 'union(kind;group=Group,serviceAccount=ServiceAccount,user=User)'},
+  },
+};

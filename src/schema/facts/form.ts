@@ -1,0 +1,18 @@
+/**
+ * Facts about the fields of a type that its field table does not tell, as words in any order:
+ *
+ *     :TYPE          the type, where the table has none or another one
+ *     required, optional, removed
+ *     atomic, set, map(k1,k2), granular        how server-side apply merges
+ *     patch=STRATEGY, patch=STRATEGY(key)      how a strategic patch merges
+ *     value          held by value: absent means the zero value
+ *     none           no default, though it is required
+ *     =JSON          the default
+ *     go(NAME)       the name of its own type in error texts
+ *
+ * `*` stands for the type itself.
+ */
+export type TypeFacts = Readonly<Record<string, string>>;
+
+/** Version, type, field. A type that no table has is made of its facts alone. */
+export type GroupFacts = Readonly<Record<string, Readonly<Record<string, TypeFacts>>>>;

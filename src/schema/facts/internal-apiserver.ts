@@ -1,0 +1,11 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `internal.apiserver` do not say by themselves. */
+export const internalApiserver: GroupFacts = {
+  v1alpha1: {
+    ServerStorageVersion: {decodableVersions: 'set', servedVersions: 'set'},
+    StorageVersion: {spec: ':any@internal.apiserver/v1alpha1.StorageVersionSpec ={}'},
+    StorageVersionCondition: {message: 'none'},
+    StorageVersionStatus: {conditions: 'map(type)', storageVersions: 'map(apiServerID)'},
+  },
+};

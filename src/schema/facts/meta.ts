@@ -1,0 +1,22 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `meta` do not say by themselves. */
+export const meta: GroupFacts = {
+  v1: {
+    APIGroup: {preferredVersion: 'value', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    APIGroupList: {groups: 'atomic'},
+    APIResource: {categories: 'atomic', shortNames: 'atomic'},
+    APIResourceList: {resources: 'atomic'},
+    APIVersions: {serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    DeleteOptions: {dryRun: 'atomic'},
+    FieldSelectorRequirement: {values: 'atomic'},
+    GroupResource: {group: ':string required', resource: ':string required'},
+    LabelSelector: {'*': 'atomic', matchExpressions: 'atomic'},
+    LabelSelectorRequirement: {values: 'atomic'},
+    ManagedFieldsEntry: {fieldsV1: ':fields', operation: 'go(v1.ManagedFieldsOperationType)'},
+    ObjectMeta: {finalizers: 'set patch=merge', managedFields: 'atomic', ownerReferences: 'map(uid) patch=merge(uid)', uid: 'go(types.UID)'},
+    OwnerReference: {'*': 'atomic', uid: 'go(types.UID)'},
+    StatusDetails: {causes: 'atomic'},
+    WatchEvent: {object: ':raw'},
+  },
+};

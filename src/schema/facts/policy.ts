@@ -1,0 +1,9 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `policy` do not say by themselves. */
+export const policy: GroupFacts = {
+  v1: {
+    PodDisruptionBudgetSpec: {selector: 'patch=replace'},
+    PodDisruptionBudgetStatus: {conditions: 'map(type) patch=merge(type)'},
+  },
+};

@@ -1,0 +1,15 @@
+import type {GroupFacts} from './form.js';
+
+/** What the field tables of `rbac.authorization` do not say by themselves. */
+export const rbacAuthorization: GroupFacts = {
+  v1: {
+    AggregationRule: {clusterRoleSelectors: 'atomic'},
+    ClusterRole: {rules: 'atomic'},
+    ClusterRoleBinding: {subjects: 'atomic'},
+    PolicyRule: {apiGroups: 'atomic', nonResourceURLs: 'atomic', resourceNames: 'atomic', resources: 'atomic', verbs: 'atomic'},
+    Role: {rules: 'atomic'},
+    RoleBinding: {subjects: 'atomic'},
+    RoleRef: {'*': 'atomic'},
+    Subject: {'*': 'atomic'},
+  },
+};

@@ -1,0 +1,65 @@
+import type {PatchStrategy, Union} from '#src/schema/node.js';
+
+/** The words of one field's facts, understood. */
+export interface FieldFacts {
+  readonly type?: string;
+  readonly required?: boolean;
+  readonly removed?: boolean;
+  readonly listType?: 'atomic' | 'set' | 'map';
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly patchStrategy?: readonly PatchStrategy[];
+  readonly patchMergeKey?: string;
+  readonly default?: 'none' | 'zero' | {readonly json: unknown};
+  readonly goName?: string;
+  readonly union?: Union;
+}
+
+const unionOf = (text: string): Union => {
+  const [discriminator = '', fields = ''] = text.split(';');
+  return {discriminator, fields: Object.fromEntries(fields.split(',').map(pair => pair.split('=') as [string, string]))};
+};
+
+const patchOf = (text: string): Pick<FieldFacts, 'patchStrategy' | 'patchMergeKey'> => {
+  const [, strategies = '', key] = /^([a-zA-Z,]+)(?:\((\w+)\))?$/.exec(text) ?? [];
+  return {patchStrategy: strategies.split(',') as PatchStrategy[], ...(key ? {patchMergeKey: key} : {})};
+};
+
+const inParentheses = (word: string): string => word.slice(word.indexOf('(') + 1, -1);
+
+const factOf = (word: string, isMap: boolean): FieldFacts => {
+  if (word.startsWith(':')) return {type: word.slice(1)};
+  if (word.startsWith('=')) return {default: {json: JSON.parse(word.slice(1)) as unknown}};
+  if (word.startsWith('patch=')) return patchOf(word.slice('patch='.length));
+  if (word.startsWith('map(')) return {listType: 'map', listMapKeys: inParentheses(word).split(',')};
+  if (word.startsWith('go(')) return {goName: inParentheses(word)};
+  if (word.startsWith('union(')) return {union: unionOf(inParentheses(word))};
+  switch (word) {
+    case 'required':
+      return {required: true};
+    case 'optional':
+      return {required: false};
+    case 'removed':
+      return {removed: true};
+    case 'value':
+      return {default: 'zero'};
+    case 'none':
+      return {default: 'none'};
+    case 'set':
+      return {listType: 'set'};
+    case 'granular':
+      return {mapType: 'granular'};
+    case 'atomic':
+      return isMap ? {mapType: 'atomic'} : {listType: 'atomic'};
+    default:
+      throw new Error(`the facts know no word "${word}"`);
+  }
+};
+
+/** Reads the words of a field's facts; `isMap` says whether it is a map or struct rather than a list. */
+export const fieldFacts = (words: string | undefined, isMap: (type: string | undefined) => boolean): FieldFacts => {
+  if (!words) return {};
+  const list = words.split(' ');
+  const type = list.find(word => word.startsWith(':'))?.slice(1);
+  return Object.assign({}, ...list.map(word => factOf(word, isMap(type)))) as FieldFacts;
+};

@@ -1,0 +1,77 @@
+/** Where a named type is declared. `group` is a group token. */
+export interface TypeRef {
+  readonly group: string;
+  readonly version: string;
+  readonly name: string;
+}
+
+export type NodeType = 'object' | 'map' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | 'any';
+
+/**
+ * How a value of the type is written. `raw`, `fields` and `json` are values without structure of their own; `int-or-string` and `quantity`
+ * are more than one JSON type.
+ */
+export type NodeFormat =
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'byte'
+  | 'date-time'
+  | 'date-time-micro'
+  | 'int-or-string'
+  | 'quantity'
+  | 'raw'
+  | 'fields'
+  | 'json'
+  | (string & {});
+
+/**
+ * What a value may look like and how it is merged: one node of a structural schema. Nodes of named types resolve their properties when they
+ * are first asked for, so that recursive types are no trouble. Built-in kinds and custom resources share this form.
+ */
+export interface SchemaNode {
+  readonly type: NodeType;
+  readonly format?: NodeFormat;
+  /** The named type the node stands for. */
+  readonly ref?: TypeRef;
+  readonly properties?: ReadonlyMap<string, SchemaNode>;
+  readonly required?: ReadonlySet<string>;
+  /** What an array holds, or what a map's values are. */
+  readonly items?: SchemaNode;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly nullable?: boolean;
+  /** Fields that no property names are kept. */
+  readonly preservesUnknown?: boolean;
+  /** A whole object with apiVersion, kind and metadata. */
+  readonly embedded?: boolean;
+  readonly listType?: 'atomic' | 'set' | 'map';
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly patchStrategy?: readonly PatchStrategy[];
+  readonly patchMergeKey?: string;
+  readonly union?: Union;
+  /** The name error texts give the type, where it has one of its own. */
+  readonly goName?: string;
+}
+
+export type PatchStrategy = 'merge' | 'replace' | 'retainKeys';
+
+/** Fields of which the discriminator names the one that is set. */
+export interface Union {
+  readonly discriminator: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const goScalars: Readonly<Record<string, string>> = {string: 'string', integer: 'int64', number: 'float64', boolean: 'bool', any: 'interface {}'};
+
+/** The type's name as error texts of the field give it, for example `map[string]string` or `v1.ObjectMeta`. */
+export const goTypeName = (node: SchemaNode): string => {
+  if (node.goName) return node.goName;
+  if (node.ref) return `${node.ref.version}.${node.ref.name}`;
+  if (node.format === 'int32') return 'int32';
+  if (node.format === 'byte') return '[]uint8';
+  if (node.type === 'array') return `[]${node.items ? goTypeName(node.items) : 'interface {}'}`;
+  if (node.type === 'map') return `map[string]${node.items ? goTypeName(node.items) : 'interface {}'}`;
+  return goScalars[node.type] ?? 'interface {}';
+};

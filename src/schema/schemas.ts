@@ -1,0 +1,162 @@
+import {facts} from './facts/index.js';
+import {fieldFacts, type FieldFacts} from './facts/words.js';
+import type {NodeFormat, NodeType, SchemaNode, TypeRef} from './node.js';
+import {Tables, type TypeDocs} from './tables.js';
+import {isMapType, parseType, type ParsedType} from './types.js';
+
+/** What all values of a named type have in common; the properties are resolved once, when first asked for. */
+interface NamedType {
+  readonly ref: TypeRef;
+  readonly properties: ReadonlyMap<string, SchemaNode>;
+  readonly required: ReadonlySet<string>;
+  readonly own: Partial<SchemaNode>;
+}
+
+const zeroOf = (type: ParsedType): unknown => {
+  if (type.kind === 'named') return {};
+  if (type.kind !== 'scalar' || type.format === 'byte' || type.format?.startsWith('date-time')) return undefined;
+  return {string: '', integer: 0, number: 0, boolean: false, any: undefined, object: undefined, map: undefined, array: undefined}[type.type];
+};
+
+/** Structs held by value in nearly every kind. */
+const heldByValue = new Set(['metadata', 'spec', 'status']);
+
+const defaultOf = (field: string, type: ParsedType, required: boolean, {default: stated}: FieldFacts): unknown => {
+  if (stated === 'none') return undefined;
+  if (stated === 'zero') return zeroOf(type);
+  if (stated) return stated.json;
+  return required || (heldByValue.has(field) && type.kind === 'named') ? zeroOf(type) : undefined;
+};
+
+const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, goName}: FieldFacts): Partial<SchemaNode> => ({
+  ...(listType ? {listType} : {}),
+  ...(listMapKeys ? {listMapKeys} : {}),
+  ...(mapType ? {mapType} : {}),
+  ...(patchStrategy ? {patchStrategy} : {}),
+  ...(patchMergeKey ? {patchMergeKey} : {}),
+  ...(goName ? {goName} : {}),
+});
+
+/** A node of a named type. What a field adds to its type wins over what the type says of itself. */
+class NamedNode implements SchemaNode {
+  readonly type: NodeType = 'object';
+  readonly ref: TypeRef;
+  readonly #named: NamedType;
+
+  constructor(named: NamedType, extra: Partial<SchemaNode>) {
+    this.#named = named;
+    this.ref = named.ref;
+    Object.assign(this, named.own, extra);
+  }
+
+  get properties(): ReadonlyMap<string, SchemaNode> {
+    return this.#named.properties;
+  }
+
+  get required(): ReadonlySet<string> {
+    return this.#named.required;
+  }
+}
+
+/** The structural schemas of all built-in types. Nothing is read before it is asked for. */
+export class Schemas {
+  readonly #tables: Tables;
+  readonly #named = new Map<string, NamedType | undefined>();
+  readonly #nodes = new Map<string, SchemaNode>();
+
+  /** `folder` is where the build wrote the tables; found by itself unless given. */
+  constructor(folder?: string) {
+    this.#tables = new Tables(folder);
+  }
+
+  /** The schema of a type; undefined for one that is not built in. */
+  of(group: string, version: string, name: string): SchemaNode | undefined {
+    const id = `${group}/${version}.${name}`;
+    const known = this.#nodes.get(id);
+    if (known) return known;
+    const named = this.#namedType({group, version, name});
+    if (!named) return undefined;
+    const node = new NamedNode(named, {});
+    this.#nodes.set(id, node);
+    return node;
+  }
+
+  /** The names of all types of a group version. */
+  typeNames(group: string, version: string): string[] {
+    const stated = facts[group || 'core']?.[version] ?? {};
+    return [...new Set([...Object.keys(this.#tables.types(group, version)), ...Object.keys(stated)])].sort();
+  }
+
+  /** What people read about a type; undefined for one nobody described. */
+  docs({group, version, name}: TypeRef): TypeDocs | undefined {
+    const docs = this.#tables.docs(group, version);
+    return Object.hasOwn(docs, name) ? docs[name] : undefined;
+  }
+
+  #namedType(ref: TypeRef): NamedType | undefined {
+    const id = `${ref.group}/${ref.version}.${ref.name}`;
+    if (!this.#named.has(id)) this.#named.set(id, this.#resolve(ref));
+    return this.#named.get(id);
+  }
+
+  #resolve(ref: TypeRef): NamedType | undefined {
+    const {group, version, name} = ref;
+    const types = this.#tables.types(group, version);
+    const table = Object.hasOwn(types, name) ? types[name] : undefined;
+    const stated = facts[group || 'core']?.[version]?.[name];
+    if (!table && !stated) return undefined;
+    const own = fieldFacts(stated?.['*'], () => true);
+    const fields = {...table?.fields, ...Object.fromEntries(Object.keys(stated ?? {}).filter(field => field !== '*').map(field => [field, table?.fields[field] ?? '']))};
+    const required = new Set(table?.required);
+    const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldFacts][] => {
+      const fact = fieldFacts(stated?.[field], changed => isMapType(changed ?? type));
+      if (fact.required === true) required.add(field);
+      if (fact.removed || fact.required === false) required.delete(field);
+      return fact.removed ? [] : [[field, fact.type ?? type, fact]];
+    });
+    let properties: ReadonlyMap<string, SchemaNode> | undefined;
+    const resolve = (): ReadonlyMap<string, SchemaNode> =>
+      new Map(understood.map(([field, type, fact]) => [field, this.#fieldNode(field, parseType(type), required.has(field), fact)]));
+    return {
+      ref,
+      required,
+      own: {...(own.mapType ? {mapType: own.mapType} : {}), ...(own.union ? {union: own.union} : {})},
+      get properties() {
+        return (properties ??= resolve());
+      },
+    };
+  }
+
+  #fieldNode(field: string, type: ParsedType, required: boolean, fact: FieldFacts): SchemaNode {
+    const value = defaultOf(field, type, required, fact);
+    const {goName, ...merge} = mergeFacts(fact);
+    return this.#node(type, {...merge, ...(value === undefined ? {} : {default: value})}, goName);
+  }
+
+  /** `goName` belongs to the innermost element. */
+  #node(type: ParsedType, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode {
+    switch (type.kind) {
+      case 'scalar':
+        return scalarNode(type, extra, goName);
+      case 'opaque':
+        return {type: 'any', format: 'json', ref: type.ref, ...extra};
+      case 'array':
+      case 'map': {
+        const zero = zeroOf(type.items);
+        return {type: type.kind, items: this.#node(type.items, zero === undefined ? {} : {default: zero}, goName), ...extra};
+      }
+      case 'named': {
+        const named = this.#namedType(type.ref);
+        if (!named) throw new Error(`there is no type ${type.ref.name} in ${type.ref.group || 'core'}/${type.ref.version}`);
+        return new NamedNode(named, extra);
+      }
+    }
+  }
+}
+
+const scalarNode = ({type, format}: {type: NodeType; format?: NodeFormat}, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode => ({
+  type,
+  ...(format ? {format} : {}),
+  ...(goName ? {goName} : {}),
+  ...extra,
+});

@@ -1,0 +1,53 @@
+import {existsSync, readFileSync} from 'node:fs';
+import {dirname, join} from 'node:path';
+import {fileURLToPath} from 'node:url';
+
+/** A type as the build writes it down: fields with their types in Go's notation. */
+export interface TableType {
+  readonly fields: Readonly<Record<string, string>>;
+  readonly required?: readonly string[];
+}
+
+/** What people read about a type and its fields. */
+export interface TypeDocs {
+  readonly description: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The folder the build writes the tables to, seen from wherever this code runs: compiled file or bundle. */
+export const tablesFolder = (): string => {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, 'schema', 'stamp'))) return join(folder, 'schema');
+    if (folder === dirname(folder)) throw new Error('the schema tables are missing: run `make build`');
+  }
+};
+
+/** Reads the tables of one group version at a time, and each at most once. */
+export class Tables {
+  #folder: string | undefined;
+  readonly #types = new Map<string, Readonly<Record<string, TableType>>>();
+  readonly #docs = new Map<string, Readonly<Record<string, TypeDocs>>>();
+
+  constructor(folder?: string) {
+    this.#folder = folder;
+  }
+
+  /** The types of a group version; none for one without a table. */
+  types(group: string, version: string): Readonly<Record<string, TableType>> {
+    return this.#read(this.#types, `${group || 'core'}.${version}`, '');
+  }
+
+  docs(group: string, version: string): Readonly<Record<string, TypeDocs>> {
+    return this.#read(this.#docs, `${group || 'core'}.${version}`, '.docs');
+  }
+
+  #read<T>(cache: Map<string, Readonly<Record<string, T>>>, name: string, suffix: string): Readonly<Record<string, T>> {
+    const known = cache.get(name);
+    if (known) return known;
+    this.#folder ??= tablesFolder();
+    const file = join(this.#folder, `${name}${suffix}.json`);
+    const table = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Record<string, T>) : {};
+    cache.set(name, table);
+    return table;
+  }
+}

@@ -1,0 +1,216 @@
+import test from 'ava';
+import {decode, decodeValue} from '#src/schema/decode/decode.js';
+import {parseBody} from '#src/schema/decode/document.js';
+import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
+import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {Schemas} from '#src/schema/schemas.js';
+
+const schemas = new Schemas();
+const node = (group: string, name: string): SchemaNode => {
+  const found = schemas.of(group, 'v1', name);
+  if (!found) throw new Error(`no type ${name}`);
+  return found;
+};
+const csr = node('certificates', 'CertificateSigningRequest');
+const configMap = node('', 'ConfigMap');
+const pod = node('', 'Pod');
+const secret = node('', 'Secret');
+const lease = node('coordination', 'Lease');
+
+const decoded = (type: SchemaNode, value: unknown) => decode(JSON.stringify(value), 'json', type, 'Strict').object;
+const problems = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json') => decode(text, notation, type, 'Strict').problems.map(({text}) => text);
+const refusal = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json'): string => {
+  try {
+    decode(text, notation, type, 'Ignore');
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
+  return 'accepted';
+};
+
+test('only known fields remain, in their canonical form', t => {
+  t.deepEqual(
+    decoded(pod, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      bogus: 1,
+      metadata: {name: 'a', labels: {}, annotations: null, creationTimestamp: '2026-01-01T12:00:00.75+02:00', managedFields: []},
+      spec: {
+        containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1024Mi', cpu: 0.5}}, args: []}, null],
+        nodeSelector: {a: null},
+        volumes: [{name: 'v', emptyDir: {}}],
+      },
+      status: {},
+    }),
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {name: 'a', creationTimestamp: '2026-01-01T10:00:00Z'},
+      spec: {
+        containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}}, {}],
+        nodeSelector: {a: ''},
+        volumes: [{name: 'v', emptyDir: {}}],
+      },
+      status: {},
+    },
+  );
+});
+
+test('what has no structure is kept as it is', t => {
+  const entry = {manager: 'm', fieldsType: 'FieldsV1', fieldsV1: {'f:metadata': {'f:labels': {'.': {}}}}};
+  t.deepEqual(decoded(configMap, {metadata: {managedFields: [entry]}}), {metadata: {managedFields: [entry]}});
+});
+
+test('names are case-sensitive', t => {
+  t.deepEqual(problems(configMap, '{"Data":{}}'), ['unknown field "Data"']);
+});
+
+test('null and an empty body mean absent', t => {
+  t.deepEqual(decoded(configMap, null), {});
+  t.deepEqual(decoded(configMap, {data: null, metadata: null}), {});
+});
+
+test('times of a lease keep six decimals', t => {
+  t.deepEqual(decoded(lease, {spec: {renewTime: '2026-01-01T00:00:00.123456+01:00'}}), {spec: {renewTime: '2025-12-31T23:00:00.123456Z'}});
+});
+
+test('the zero time is absent', t => {
+  t.deepEqual(decoded(configMap, {metadata: {creationTimestamp: '0001-01-01T00:00:00Z'}}), {metadata: {}});
+});
+
+const mismatches: readonly [type: SchemaNode, text: string, message: string][] = [
+  [configMap, '{"metadata":{"labels":"x"}}', 'json: cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string'],
+  [configMap, '{"metadata":{"labels":{"a":1}}}', 'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string'],
+  [configMap, '{"metadata":[]}', 'json: cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta'],
+  [configMap, '{"metadata":{"finalizers":[true]}}', 'json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.finalizers of type string'],
+  [configMap, '{"immutable":"x"}', 'json: cannot unmarshal string into Go struct field ConfigMap.immutable of type bool'],
+  [csr, '{"spec":{"expirationSeconds":1.5}}', 'json: cannot unmarshal number 1.5 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
+  [csr, '{"spec":{"expirationSeconds":2147483648}}', 'json: cannot unmarshal number 2147483648 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
+  [csr, '{"spec":{"expirationSeconds":"1"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
+  [csr, '{"spec":{"usages":"x"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.usages of type []v1.KeyUsage'],
+  [csr, '{"spec":{"request":{}}}', 'json: cannot unmarshal object into Go struct field CertificateSigningRequestSpec.spec.request of type []uint8'],
+  [csr, '{"spec":{"request":"%%%"}}', 'illegal base64 data at input byte 0'],
+  [secret, '{"data":{"a":"YQ"}}', 'illegal base64 data at input byte 0'],
+  [secret, '{"data":{"a":"YWJj*"}}', 'illegal base64 data at input byte 4'],
+  [secret, '{"data":{"a":"YQ="}}', 'illegal base64 data at input byte 3'],
+  [secret, '{"data":{"a":"YQ==x"}}', 'illegal base64 data at input byte 4'],
+  [configMap, '{"metadata":{"generation":9007199254740993}}', 'json: cannot unmarshal number 9007199254740992 into Go struct field ObjectMeta.metadata.generation of type int64'],
+  [configMap, '{"metadata":{"creationTimestamp":1}}', 'json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string'],
+  [configMap, '{"metadata":{"creationTimestamp":"x"}}', 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-13-01T00:00:00Z"}}', 'parsing time "2026-13-01T00:00:00Z": month out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-02-30T00:00:00Z"}}', 'parsing time "2026-02-30T00:00:00Z": day out of range'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01"}}', 'parsing time "2026-01-01" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'],
+  [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Zx"}}', 'parsing time "2026-01-01T00:00:00Zx": extra text: "x"'],
+  [lease, '{"spec":{"renewTime":"2026-01-01T00:00:00Z"}}', 'parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"'],
+  [pod, '{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
+  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}', 'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.httpGet.port of type int32'],
+];
+for (const [type, text, message] of mismatches) {
+  test(`${text.slice(0, 70)} is refused as the field words it`, t => {
+    t.is(refusal(type, text), message);
+  });
+}
+
+const syntax: readonly [text: string, problem: string][] = [
+  ['', 'unexpected end of JSON input'],
+  ['{', 'unexpected end of JSON input'],
+  ['{"a"', 'unexpected end of JSON input'],
+  ['x', "invalid character 'x' looking for beginning of value"],
+  ['{a}', "invalid character 'a' looking for beginning of object key string"],
+  ['{"a":1,}', "invalid character '}' looking for beginning of object key string"],
+  ['{"a" 1}', "invalid character '1' after object key"],
+  ['{"a":1 2}', "invalid character '2' after object key:value pair"],
+  ['[1 2]', "invalid character '2' after array element"],
+  ['{} x', "invalid character 'x' after top-level value"],
+  ['{"a":tru}', "invalid character '}' in literal true (expecting 'e')"],
+  ['"\\x"', "invalid character 'x' in string escape code"],
+  ['"\\u12x"', String.raw`invalid character 'x' in \u hexadecimal character escape`],
+  ['"\n"', String.raw`invalid character '\n' in string literal`],
+  ['1.x', "invalid character 'x' after decimal point in numeric literal"],
+  ['-x', "invalid character 'x' in numeric literal"],
+  ['1ex', "invalid character 'x' in exponent of numeric literal"],
+  ["'", String.raw`invalid character '\'' looking for beginning of value`],
+];
+test('bad JSON is refused where the field stops reading', t => {
+  for (const [text, problem] of syntax) t.is(jsonSyntaxProblem(text), problem, text);
+  t.is(refusal(configMap, '{'), "couldn't get version/kind; json parse error: unexpected end of JSON input");
+  t.regex(refusal(configMap, '[]'), /^couldn't get version\/kind; json parse error: json: cannot unmarshal array into Go value of type struct/);
+  t.regex(refusal(configMap, '{"kind":1}'), /cannot unmarshal number into Go struct field \.kind of type string$/);
+});
+
+test('a body tells its kind before its schema is known', t => {
+  const {apiVersion, kind} = parseBody('{"apiVersion":"v1","kind":"Pod"}', 'json');
+  t.deepEqual([apiVersion, kind], ['v1', 'Pod']);
+  t.deepEqual([parseBody('{}', 'json').kind, parseBody('', 'yaml').kind], ['', '']);
+});
+
+test('unknown and repeated fields are reported in the order of the text', t => {
+  const text = '{"spec":{"x":{"deep":1,"deep":2},"containers":[{"name":"a","name":"b","bad":1}],"x":1},"metadata":{"labels":{"a":"1","a":"2"}},"y":1, "kind" : "Pod"}';
+
+  t.deepEqual(problems(pod, text), [
+    'unknown field "spec.x"',
+    'duplicate field "spec.containers[0].name"',
+    'unknown field "spec.containers[0].bad"',
+    'duplicate field "metadata.labels.a"',
+    'unknown field "y"',
+  ]);
+  t.deepEqual(decode(text, 'json', pod, 'Ignore').problems, []);
+  t.deepEqual(decode(text, 'json', pod, 'Strict').object, {
+    spec: {containers: [{name: 'b'}]},
+    metadata: {labels: {a: '2'}},
+    kind: 'Pod',
+  });
+});
+
+test('strings that look like fields are not taken for repeated ones', t => {
+  t.deepEqual(problems(configMap, String.raw`{"data":{"a":"\"a\":","b\\":"{\"a\": 1}","c":"\\"},"metadata":{"name":"x"}}`), []);
+});
+
+test('no more than a hundred problems are reported', t => {
+  const object = Object.fromEntries(Array.from({length: 300}, (_, index) => [`x${index}`, 1]));
+  t.is(problems(configMap, JSON.stringify(object)).length, 100);
+});
+
+test('YAML is read as the field reads it', t => {
+  const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  creationTimestamp: 2026-01-01T00:00:00Z\ndata: &d\n  on: "x"\n  1: z\nimmutable: yes\n---\nkind: Other\n';
+  t.deepEqual(decode(text, 'yaml', configMap, 'Strict'), {
+    object: {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', creationTimestamp: '2026-01-01T00:00:00Z'}, data: {true: 'x', 1: 'z'}, immutable: true},
+    problems: [],
+  });
+  t.deepEqual(decode('data: {<<: {a: x}, b: z}', 'yaml', configMap, 'Strict').object, {data: {a: 'x', b: 'z'}});
+  t.is(refusal(configMap, 'data: {a: yes}', 'yaml'), 'json: cannot unmarshal bool into Go struct field ConfigMap.data of type string');
+  t.regex(refusal(configMap, 'a: [', 'yaml'), /^yaml: line 1: /);
+  t.is(refusal(configMap, 'data: {a: .inf}', 'yaml'), 'json: unsupported value: +Inf');
+});
+
+test('keys that YAML sets twice are reported with their line', t => {
+  const text = 'kind: ConfigMap\nmetadata:\n  name: a\n  name: b\ndata:\n  a: x\n  a: z\nbogus: 1\n';
+
+  t.deepEqual(problems(configMap, text, 'yaml'), ['line 4: key "name" already set in map', 'line 7: key "a" already set in map', 'unknown field "bogus"']);
+  t.is(
+    strictDecodingText(decode(text, 'yaml', configMap, 'Strict').problems),
+    'strict decoding error: yaml: unmarshal errors:\n  line 4: key "name" already set in map\n  line 7: key "a" already set in map, unknown field "bogus"',
+  );
+  t.deepEqual(decode(text, 'yaml', configMap, 'Warn').object, {kind: 'ConfigMap', metadata: {name: 'b'}, data: {a: 'z'}});
+});
+
+test('aliases and nesting are bounded', t => {
+  const laughs = ['a: &a [x,x,x,x,x,x,x,x,x]', ...'bcdefgh'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(',')}]`)].join('\n');
+  t.is(refusal(configMap, laughs, 'yaml'), 'yaml: document contains excessive aliasing');
+  t.is(refusal(configMap, '['.repeat(100_000), 'json'), "couldn't get version/kind; json parse error: unexpected end of JSON input");
+  t.is(refusal(configMap, `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), "couldn't get version/kind; json parse error: exceeded max depth");
+  t.regex(refusal(configMap, '['.repeat(20_000), 'yaml'), /^yaml: /);
+});
+
+test('keys of the language itself are data', t => {
+  const {object} = decode('{"data":{"__proto__":"x","constructor":"y","toString":"z"},"__proto__":{"a":1},"constructor":1}', 'json', configMap, 'Strict');
+  t.is(JSON.stringify(object), '{"data":{"__proto__":"x","constructor":"y","toString":"z"}}');
+  t.is(({} as {a?: number}).a, undefined);
+  t.is(JSON.stringify(decode('data: {__proto__: x}', 'yaml', configMap, 'Strict').object), '{"data":{"__proto__":"x"}}');
+});
+
+test('a value that is already an object is held against the schema too', t => {
+  t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {object: {data: {a: 'b'}}, problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}]});
+});
