@@ -1,5 +1,5 @@
 import {elementsOf, onlyElement, tags} from './der.js';
-import {sequence, tagged, type Node} from './der-builder.js';
+import {sequenceOf, tagged, type Node} from './der-builder.js';
 import {PkiError} from './error.js';
 import {ipBytes, ipText} from './ip.js';
 
@@ -64,9 +64,9 @@ export const hasAlternativeNames = (names: AlternativeNames): boolean =>
 
 /** Builds the value of the extension: DNS names, then email addresses, IPs and URIs. */
 export const buildAlternativeNames = (names: AlternativeNames): Node =>
-  sequence(
+  sequenceOf([
     ...names.dnsNames.map(name => ia5Node(kind.dns, name)),
     ...names.emailAddresses.map(name => ia5Node(kind.email, name)),
     ...names.ipAddresses.map(ip => tagged(kind.ip, ipBytes(ip))),
     ...names.uris.map(uri => ia5Node(kind.uri, uri)),
-  );
+  ]);

@@ -15,7 +15,7 @@ export const parseIssuedCertificates = (content: Buffer | string): Certificate[]
     const found = parseCertificatesBer(bytes);
     for (const {publicKeyInfo} of found) readPublicKey(publicKeyInfo);
     if (found.length === 0) throw new PkiError('found CERTIFICATE PEM block containing 0 certificates');
-    certificates.push(...found);
+    for (const certificate of found) certificates.push(certificate);
   }
   if (certificates.length === 0) throw new PkiError('must contain at least one CERTIFICATE PEM block');
   return certificates;

@@ -75,8 +75,7 @@ const checkItself = (certificate: Certificate, now: number): void => {
   const outside = (how: string, limit: number) =>
     new Refusal('expired', `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`);
   if (now < notBefore) throw outside('before', notBefore);
-  // The last second counts in full: times in certificates have no fractions.
-  if (Math.floor(now / 1000) * 1000 > notAfter) throw outside('after', notAfter);
+  if (now > notAfter) throw outside('after', notAfter);
 };
 
 /** Refuses a parent that may not sign the chain below it (`below` counts the authorities among it). */

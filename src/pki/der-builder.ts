@@ -18,8 +18,11 @@ const constructed = (tag: number, children: Node[]): Node => forgeAsn1().create(
 
 export const sequence = (...children: Node[]): Node => constructed(tags.sequence, children);
 
+/** A SEQUENCE OF any number of members. */
+export const sequenceOf = (children: Node[]): Node => constructed(tags.sequence, children);
+
 /** A SET OF, its members in the order DER wants (X.690 §11.6). */
-export const setOf = (...children: Node[]): Node => {
+export const setOf = (children: Node[]): Node => {
   if (children.length < 2) return constructed(tags.set, children);
   const ordered = children.map(child => ({child, der: toDer(child)})).sort((a, b) => Buffer.compare(a.der, b.der));
   return constructed(tags.set, ordered.map(({child}) => child));

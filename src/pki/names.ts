@@ -1,5 +1,5 @@
 import {DerReader, readOid, tags, type Element} from './der.js';
-import {directoryString, oid, sequence, setOf, type Node} from './der-builder.js';
+import {directoryString, oid, sequence, sequenceOf, setOf, type Node} from './der-builder.js';
 import {PkiError} from './error.js';
 import {attributeOids} from './oids.js';
 
@@ -123,7 +123,7 @@ export const buildName = (subject: Subject): Node => {
     [attributeOids.serialNumber, subject.serialNumber ? [subject.serialNumber] : []],
   ];
   const present = sets.filter(([, values]) => values.length > 0);
-  return sequence(...present.map(([type, values]) => setOf(...values.map(value => sequence(oid(type), directoryString(value))))));
+  return sequenceOf(present.map(([type, values]) => setOf(values.map(value => sequence(oid(type), directoryString(value))))));
 };
 
 /** The UID a client certificate states for its user, if it states one. Refuses several, and an empty one. */

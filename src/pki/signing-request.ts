@@ -80,7 +80,7 @@ export interface RequestTemplate extends Partial<AlternativeNames> {
 const requestedAttributes = (names: AlternativeNames, subjectIsEmpty: boolean): Node[] => {
   if (!hasAlternativeNames(names)) return [];
   const extension = buildAlternativeNamesExtension(buildAlternativeNames(names), subjectIsEmpty);
-  return [sequence(oid(extensionRequestOid), setOf(sequence(extension)))];
+  return [sequence(oid(extensionRequestOid), setOf([sequence(extension)]))];
 };
 
 /** Makes a request for `privateKey`, signed with it, in PEM. */

@@ -56,7 +56,7 @@ test('refuses a certificate outside its time, by the clock it is given', t => {
     message: 'x509: certificate has expired or is not yet valid: current time 2027-01-01T00:00:01Z is after 2027-01-01T00:00:00Z',
   });
   refused(t, verdict(client, {now: client.notBefore - 1}), 'expired', /is before/);
-  t.is(verdict(client, {now: client.notAfter + 999}), 'ann < root');
+  t.is(verdict(client, {now: client.notAfter}), 'ann < root');
 });
 
 test('refuses a certificate of another authority, even one of the same name', t => {

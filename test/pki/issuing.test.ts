@@ -3,7 +3,7 @@ import test from 'ava';
 import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningTerms} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {tags} from '#src/pki/der.js';
-import {boolean, octets, oid, sequence, setOf, tagged, toDer, wrapped} from '#src/pki/der-builder.js';
+import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/der-builder.js';
 import {PkiError} from '#src/pki/error.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, sameKey, type KeySpec} from '#src/pki/keys.js';
 import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
@@ -125,6 +125,15 @@ test('refuses an extension that is requested twice', t => {
   t.throws(() => parseSigningRequest(craftedRequest(key, {extensions: [twice, twice]})), {message: 'x509: certificate request contains duplicate requested extensions'});
 });
 
+test('copes with the largest request that a body can carry', t => {
+  const organizations = Array.from({length: 130_000}, (_, index) => String(index % 10));
+  const names = sequenceOf(Array.from({length: 140_000}, () => tagged(tags.context(2), 'a')));
+  const issued = issue(craftedRequest(key, {subject: buildName({organizations}), extensions: [extension(san, toDer(names))]}));
+
+  t.is(issued.dnsNames.length, 140_000);
+  t.is(issued.subject.organizations.length, 130_000);
+});
+
 test('drops requested extensions and foreign kinds of names', t => {
   const names = sequence(tagged(tags.context(8), Buffer.of(42)), tagged(tags.context(7), Buffer.of(1, 2, 3, 4)), tagged(tags.context(2), 'a.b'), wrapped(tags.contextConstructed(4), buildName({commonName: 'x'})));
   const wish = extension('2.5.29.19', toDer(sequence(boolean(true))), true);
@@ -162,11 +171,11 @@ test('issues without usages, without names and from an authority without a key i
 test('re-encodes the subject from the attributes it knows', t => {
   const attribute = (type: string, value: string) => sequence(oid(type), tagged(tags.utf8, value));
   const subject = sequence(
-    setOf(attribute('2.5.4.3', 'first')),
-    setOf(attribute('0.9.2342.19200300.100.1.1', 'uid'), attribute('2.5.4.10', 'z')),
-    setOf(attribute('2.5.4.5', '1')),
-    setOf(attribute('2.5.4.10', 'a')),
-    setOf(attribute('2.5.4.3', 'last')),
+    setOf([attribute('2.5.4.3', 'first')]),
+    setOf([attribute('0.9.2342.19200300.100.1.1', 'uid'), attribute('2.5.4.10', 'z')]),
+    setOf([attribute('2.5.4.5', '1')]),
+    setOf([attribute('2.5.4.10', 'a')]),
+    setOf([attribute('2.5.4.3', 'last')]),
   );
   const issued = issue(craftedRequest(key, {subject}));
 

@@ -181,6 +181,8 @@ test('refuses half a pair', async t => {
   const own = {files: systemFiles, clock: systemClock, folder, name: 'apiserver', host: 'h', hosts: []};
 
   await t.throwsAsync(ensureOwnPair(own), {message: /apiserver\.key, certificate and key must be supplied as a pair/});
+  writeFileSync(join(folder, 'apiserver.key'), 'y');
+  await t.throwsAsync(ensureOwnPair(own), {message: /cannot serve with .*apiserver\.crt and .*apiserver\.key: tls: failed to find any PEM data/});
 });
 
 test('speaks TLS 1.2 at least unless told otherwise', async t => {

@@ -2,6 +2,7 @@ import {join} from 'node:path';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
+import {explained} from '#src/pki/error.js';
 import {createSelfSignedServing, keyPairPem} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 
@@ -28,8 +29,8 @@ const ownIssuer = /-ca@\d+$/;
 
 const renewBeforeMs = 30 * 86_400_000;
 
-const isOverdue = (certificate: Buffer, key: Buffer, now: number): boolean => {
-  const [leaf] = parseKeyPair(certificate, key).chain;
+const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: number): boolean => {
+  const [leaf] = explained(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => parseKeyPair(certificate, key).chain);
   return ownIssuer.test(leaf.issuer.commonName) && leaf.notAfter - now < renewBeforeMs;
 };
 
@@ -41,7 +42,7 @@ export const ensureOwnPair = async ({files, clock, folder, name, host, hosts}: O
   const paths = {certFile: join(folder, `${name}.crt`), keyFile: join(folder, `${name}.key`)};
   const [certificate, key] = await Promise.all([files.read(paths.certFile), files.read(paths.keyFile)]);
   if (!certificate !== !key) throw new Error(`error reading ${certificate ? paths.keyFile : paths.certFile}, certificate and key must be supplied as a pair`);
-  if (certificate && key && !isOverdue(certificate, key, clock.now())) return paths;
+  if (certificate && key && !isOverdue(paths, certificate, key, clock.now())) return paths;
 
   const pair = keyPairPem(await createSelfSignedServing({host, hosts, now: clock.now()}));
   await files.write(paths.keyFile, pair.key, 0o600);
