@@ -1,0 +1,225 @@
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join, resolve} from 'node:path';
+import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
+import type {UserInfo} from '#src/api/user.js';
+import {versionInfo} from '#src/api/version.js';
+import {systemClock, type Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {systemRandom, type Random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import type {Client} from '#src/client/client.js';
+import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {parseFlags, type Parsed} from '#src/options/parse.js';
+import type {Manager} from '#src/runtime/manager.js';
+import {openStore} from '#src/storage/open.js';
+import {assembleApiServer, serverUser, type RunningApiServer} from './api-server.js';
+import {inProcessManager} from './controllers.js';
+import {kubeconfig} from './kubeconfig.js';
+import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
+import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
+import {openSockets, type Sockets} from './sockets.js';
+
+/** What a plane may be told. Everything has a default: a plane in memory on a free loopback port, with the plat naming. */
+export interface PlaneOptions {
+  readonly naming?: NamingName;
+  /** Where keys, store and connection settings live. Without one the store is in memory and nothing stays behind. */
+  readonly dataDir?: string;
+  /** Whether to open a port. Without one the plane is reached by `client` alone. */
+  readonly listen?: boolean;
+  readonly bindAddress?: string;
+  /** 0 takes a free one. */
+  readonly securePort?: number;
+  /** Where to write the administrator's connection settings; in the data directory unless given. */
+  readonly kubeconfig?: string;
+  /** Flags of `plat-apiserver` and `plat-controller-manager`, as on a command line. */
+  readonly apiserverArgs?: readonly string[];
+  readonly controllerManagerArgs?: readonly string[];
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly log?: Log;
+  /** Whether cached objects are deeply frozen, so that a test finds who changes them. */
+  readonly freeze?: boolean;
+}
+
+/** A control plane that runs. */
+export interface Plane extends AsyncDisposable {
+  readonly naming: Naming;
+  /** `https://host:port`; empty when it does not listen. */
+  readonly url: string;
+  /** The administrator's connection settings, as YAML; empty when it does not listen. */
+  readonly kubeconfig: string;
+  readonly api: RunningApiServer;
+  readonly manager: Manager;
+  /** A client in this process that acts as the administrator, or as whoever is given. */
+  client(user?: UserInfo): Client;
+  /** Rejects if the controllers stop on their own. */
+  readonly failed: Promise<never>;
+  /** Drains, closes the store and leaves nothing running. */
+  stop(): Promise<void>;
+}
+
+const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
+
+/** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
+export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => {
+  const {clock = systemClock, random = systemRandom, log = noLog} = options;
+  const naming = namingOf(options.naming ?? 'plat');
+  const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
+  await using undo = new Undo();
+  if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
+  const material = await planeMaterial(join(directory, 'pki'), clock);
+  const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
+  const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
+  for (const warning of [...apiserver.warnings, ...controllers.warnings]) log.warn(warning);
+
+  const store = await openStore({
+    backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
+    directory: apiserver.options.dataDir || join(directory, 'store'),
+    naming: naming.name,
+    clock,
+  });
+  let address = '';
+  const api = assembleApiServer({
+    options: apiserver.options,
+    set: apiserver.set,
+    naming,
+    clock,
+    random,
+    log,
+    meter: noMeter,
+    store,
+    version: versionOf(apiserver),
+    gate: gateOf(apiserver),
+    serverAddress: () => address,
+  });
+  undo.defer(() => api.close());
+  const sockets = options.listen === false ? undefined : await openPort(apiserver.options, api, material, {clock, random, log, naming});
+  if (sockets) undo.defer(() => sockets.stop());
+  address = sockets ? hostPort(sockets) : '';
+  await api.begin();
+
+  const {controllers: all} = await import('#controllers/index.js');
+  const manager = inProcessManager({
+    options: controllers.options,
+    controllers: all,
+    naming,
+    clock,
+    random,
+    log,
+    meter: noMeter,
+    gate: gateOf(controllers),
+    clientAs: api.clientAs,
+    freeze: options.freeze ?? false,
+  });
+  const stopping = new AbortController();
+  const run = manager.run(stopping.signal);
+  undo.defer(async () => {
+    stopping.abort();
+    await run;
+  });
+  const failed = run.then(ending => {
+    if (stopping.signal.aborted) return new Promise<never>(() => {});
+    throw new Error(`the controllers ended by themselves: ${ending}`);
+  });
+  failed.catch(() => {});
+  await Promise.race([manager.ready, failed]);
+
+  const settings = sockets ? adminSettings(sockets, material) : '';
+  if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);
+  const cleanup = undo.move();
+  const stop = () => cleanup[Symbol.asyncDispose]();
+  return {
+    naming,
+    url: address && `https://${address}`,
+    kubeconfig: settings,
+    api,
+    manager,
+    client: (user = admin) => api.clientAs(user, 'plat'),
+    failed,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+};
+
+const openPort = async (
+  options: ApiserverOptions,
+  running: RunningApiServer,
+  {authority}: PlaneMaterial,
+  {naming, ...ports}: {clock: Clock; random: Random; log: Log; naming: Naming},
+): Promise<Sockets> => {
+  const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [options.bindAddress, options.externalHostname].filter(Boolean)});
+  const sockets = await openSockets({options, running, tls: await certificate(), ...ports});
+  const renewal = (): Disposable =>
+    ports.clock.schedule(renewAfterMs, () => {
+      void certificate().then(fresh => sockets.listener.setSecureContext(fresh));
+      timer = renewal();
+    });
+  let timer = renewal();
+  return {
+    ...sockets,
+    stop() {
+      timer[Symbol.dispose]();
+      return sockets.stop();
+    },
+  };
+};
+
+const hostPort = ({listener: {address, port}}: Sockets): string => {
+  const host = address === '0.0.0.0' || address === '::' || address === '' ? '127.0.0.1' : address;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+};
+
+const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): string =>
+  kubeconfig({
+    server: `https://${hostPort(sockets)}`,
+    ca: readFileSync(files.ca, 'utf8'),
+    certificate: readFileSync(files.admin, 'utf8'),
+    key: readFileSync(files.adminKey, 'utf8'),
+  });
+
+const versionOf = ({versions, version}: Parsed<unknown>) =>
+  versionInfo({
+    emulated: versions.emulated,
+    minCompatibility: versions.minCompatibility,
+    ...(version.startsWith('v') ? {reported: version} : {}),
+    runtime: {version: process.version, platform: process.platform, arch: process.arch},
+  });
+
+const gateOf =
+  ({gates}: Parsed<unknown>) =>
+  (name: string): boolean =>
+    gates.enabled(name as Parameters<typeof gates.enabled>[0]);
+
+/** The plane's own flags go first: what the caller gives wins. */
+const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
+const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => [
+  ...Object.entries(own)
+    .filter(([flag]) => !given(args, flag))
+    .map(([flag, value]) => `--${flag}=${value}`),
+  ...args,
+];
+
+const apiserverArgs = ({naming = 'plat', bindAddress = '127.0.0.1', securePort = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+  unlessGiven(args, {
+    naming,
+    'bind-address': bindAddress,
+    'secure-port': String(securePort),
+    'authorization-mode': 'RBAC',
+    'client-ca-file': files.ca,
+    'anonymous-auth': 'true',
+  });
+
+const signingFlag = /^--cluster-signing-(?!duration)/;
+
+const controllerManagerArgs = ({naming = 'plat', controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+  unlessGiven(args, {
+    naming,
+    'leader-elect': 'false',
+    'root-ca-file': files.ca,
+    ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
+  });
+
+export {serverUser};
