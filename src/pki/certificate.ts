@@ -72,7 +72,7 @@ const readBody = ({content}: Element) => {
   const body = new DerReader(content);
   const version = readVersion(body);
   const serial = readInteger(body.next(tags.integer));
-  body.next(tags.sequence); // The signature algorithm once more; the outer one counts.
+  const innerAlgorithm = body.next(tags.sequence).raw;
   const issuer = readName(body.next(tags.sequence));
   const validity = body.enter();
   const [notBefore, notAfter] = [readTime(validity.next()), readTime(validity.next())];
@@ -83,16 +83,19 @@ const readBody = ({content}: Element) => {
   const stated = body.optional(tags.contextConstructed(3));
   body.end();
   const extensions = stated ? readExtensions(new DerReader(stated.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
-  return {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...extensionFacts(extensions)};
+  return {innerAlgorithm, facts: {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...extensionFacts(extensions)}};
 };
 
 const readCertificate = ({raw, content}: Element): Certificate => {
   const outer = new DerReader(content);
   const body = outer.next(tags.sequence);
-  const algorithm = readSignatureAlgorithm(outer.next(tags.sequence));
+  const statedAlgorithm = outer.next(tags.sequence);
+  const algorithm = readSignatureAlgorithm(statedAlgorithm);
   const signature = readOctetsOfBitString(outer.next(tags.bitString));
   outer.end();
-  const facts = readBody(body);
+  const {innerAlgorithm, facts} = readBody(body);
+  // Only the inner one is signed (RFC 5280 §4.1.1.2).
+  if (!innerAlgorithm.equals(statedAlgorithm.raw)) throw new PkiError("x509: inner and outer signature algorithm identifiers don't match");
   let decoded: {key: KeyObject | undefined} | undefined;
   return {
     raw,

@@ -137,6 +137,14 @@ test('refuses a tampered certificate', t => {
   refused(t, verdict(parseCertificate(raw)), 'unknown authority', /ECDSA verification failure/);
 });
 
+test('refuses a certificate that states two signature algorithms', t => {
+  const raw = Buffer.from(client.raw);
+  const identifier = Buffer.from('2a8648ce3d040302', 'hex');
+  raw[raw.lastIndexOf(identifier) + identifier.length - 1] = 3;
+
+  t.throws(() => parseCertificate(raw), {message: /inner and outer signature algorithm identifiers don't match/});
+});
+
 test('matches hosts by alternative names alone', t => {
   for (const host of ['a.b', 'A.B.', 'x.c.d', '10.0.0.1', '::1', '[::1]', '0:0:0:0:0:0:0:1']) t.true(coversHost(server, host), host);
   for (const host of ['s', 'b', 'c.d', 'x.y.c.d', '10.0.0.2', '', '.c.d']) t.false(coversHost(server, host), host);
