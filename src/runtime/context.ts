@@ -1,6 +1,7 @@
 import type {Lister} from '#informers/lister.js';
 import type {SharedInformer} from '#informers/shared.js';
 import {resolveSelection, type Source} from '#informers/selection.js';
+import {systemFiles} from '#src/base/files.js';
 import type {Client} from '#src/client/client.js';
 import type {KubeObject} from '#src/api/types.js';
 import {boundClient} from './bound-client.js';
@@ -64,7 +65,7 @@ export const contextOf = (
   sources: Sources,
   life: Life,
 ): Omit<ControllerContext, 'healthCheck'> => {
-  const {clock, random, meter, naming, options, gates, informers, host} = world;
+  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = ''} = world;
   const log = world.log.child({component: name, controller: name});
   return {
     name,
@@ -74,11 +75,13 @@ export const contextOf = (
     informers,
     clock,
     random,
+    files,
     log,
     meter,
     naming,
     options,
     gates,
+    serverAuthority,
     events: new Recorder({client, clock, random, log, component: eventSource, signal: life.calls, ...(host ? {host} : {})}),
     signal: life.stopping,
   };

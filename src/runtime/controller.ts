@@ -6,6 +6,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
@@ -35,12 +36,15 @@ export interface ControllerContext<O = unknown> {
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: Random;
+  readonly files: Files;
   readonly log: Log;
   readonly meter: Meter;
   readonly events: EventRecorder;
   readonly naming: Naming;
   readonly options: Readonly<O>;
   readonly gates: Gates;
+  /** The PEM bundle that the process's own connection settings trust; empty where they carry none. */
+  readonly serverAuthority: string;
   /** Aborts when the controller is to end. */
   readonly signal: AbortSignal;
   /** Replaces the controller's health check, which otherwise always passes. It fails by throwing. */

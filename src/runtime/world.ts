@@ -1,6 +1,7 @@
 import type {InformerFactory} from '#informers/factory.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
@@ -29,6 +30,10 @@ export interface World {
   clientFor(identity: ControllerIdentity): Client | Promise<Client>;
   /** The host that Events are reported from. */
   readonly host?: string;
+  /** The machine's files unless given. */
+  readonly files?: Files;
+  /** The PEM bundle that the connection settings trust, where they carry one. */
+  readonly serverAuthority?: string;
 }
 
 /** A controller that is built and waits to be run. */

@@ -1,0 +1,42 @@
+import {conditionOf, signingRequestIn, untilIssued, withCondition, type CachedRequest} from '#controllers/shared/certificate-requests.js';
+import {kinds} from '#src/api/kinds.js';
+import type {SubjectAccessReview} from '#src/api/types.js';
+import {Expected, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {recognizers} from './policy.js';
+
+/** Approves what a recognizer knows and the requester is allowed. Who is recognized but not allowed is asked about again: permissions change. */
+export const approver = (context: KeyedContext): Reconcile => {
+  const {writer, client, naming} = context;
+  const requests = writer(kinds.certificateSigningRequests);
+  const reviews = client.resource(kinds.subjectAccessReviews);
+
+  const mayCreate = async (csr: CachedRequest, subresource: string): Promise<boolean> => {
+    const {username, uid, groups, extra} = csr.spec;
+    const spec = {
+      ...(username ? {user: username} : {}),
+      ...(uid ? {uid} : {}),
+      ...(groups ? {groups} : {}),
+      ...(extra ? {extra} : {}),
+      resourceAttributes: {verb: 'create', group: naming.group('certificates'), version: '*', resource: kinds.certificateSigningRequests.plural, subresource},
+    };
+    const {status} = await reviews.create({spec} as SubjectAccessReview);
+    return status?.allowed ?? false;
+  };
+
+  return untilIssued(context, async csr => {
+    if (conditionOf(csr, 'Approved') || conditionOf(csr, 'Denied')) return;
+    const request = signingRequestIn(csr);
+    const recognized = recognizers.filter(({recognizes}) => recognizes(csr, request, naming));
+
+    for (const {permission, message} of recognized) {
+      if (!(await mayCreate(csr, permission))) continue;
+      // The server fills in the times.
+      const approved = withCondition(csr, {type: 'Approved', status: 'True', reason: 'AutoApproved', message: message(naming)});
+      await requests.update(approved, {subresource: 'approval'});
+      return;
+    }
+    if (recognized.length === 0) return;
+    const tried = recognized.map(({permission}) => permission).join(' ');
+    throw new Expected(`recognized csr ${JSON.stringify(csr.metadata?.name ?? '')} as [${tried}] but subject access review was not approved`);
+  });
+};

@@ -1,0 +1,17 @@
+import {requestController} from '#controllers/shared/certificate-requests.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, every, theOnlyKey} from '#src/runtime/controller.js';
+import {cleaner} from './reconcile.js';
+
+/** Deletes certificate signing requests that nobody will look at again: one pass over all of them at the start, and one each hour. */
+export default defineController({
+  doc: 'Deletes certificate signing requests that are decided, failed, forgotten or expired, a while after they are.',
+  name: 'certificatesigningrequest-cleaner-controller',
+  serviceAccount: requestController.serviceAccount,
+  reads: [kinds.certificateSigningRequests],
+  watches: [every('1h')],
+  create(context) {
+    context.enqueue(theOnlyKey);
+    return cleaner(context);
+  },
+});

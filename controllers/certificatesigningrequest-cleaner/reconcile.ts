@@ -1,0 +1,25 @@
+import {kinds} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {reasonToDelete} from './policy.js';
+
+/** One pass over all requests. What cannot be deleted is met again at the next pass. */
+export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
+  const cached = lister(kinds.certificateSigningRequests);
+  const requests = writer(kinds.certificateSigningRequests);
+  return async (_, {log, signal}) => {
+    for (const csr of cached.list()) {
+      const reason = reasonToDelete(csr, clock.now());
+      if (reason === undefined) continue;
+      if (signal.aborted) break;
+      const name = csr.metadata?.name;
+      try {
+        await requests.delete(csr, {onlyIf: 'named'});
+        log.info({csr: name, reason}, 'deleted a certificate signing request');
+      } catch (error) {
+        if (!isNotFound(error)) log.error({csr: name, reason, err: error}, 'a certificate signing request could not be deleted');
+      }
+    }
+    return settled;
+  };
+};

@@ -1,0 +1,17 @@
+import {requestController} from '#controllers/shared/certificate-requests.js';
+import {defineController} from '#src/runtime/controller.js';
+import {signingFlags, signingPlan, type SigningOptions} from './key-files.js';
+import {signers} from './reconcile.js';
+
+/**
+ * Issues certificates for approved requests, one loop for each signer of the platform that has a key. A request that its signer may not sign
+ * is marked as failed and never looked at again. Changed key files are taken up while running.
+ */
+export default defineController<SigningOptions>({
+  ...requestController,
+  doc: 'Issues certificates for approved requests of the platform\'s own signers, from the key pairs it is given.',
+  name: 'certificatesigningrequest-signing-controller',
+  flags: signingFlags,
+  enabled: options => (signingPlan(options).length > 0 ? true : 'there is no certificate and key to sign with'),
+  create: signers,
+});

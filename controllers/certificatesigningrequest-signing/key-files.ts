@@ -1,0 +1,65 @@
+import type {Naming} from '#src/api/naming.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+
+const specific = {
+  agentServing: ['clusterSigningPlatletServingCertFile', 'clusterSigningPlatletServingKeyFile', 'cluster-signing-platlet-serving'],
+  apiserverClientAgent: ['clusterSigningPlatletClientCertFile', 'clusterSigningPlatletClientKeyFile', 'cluster-signing-platlet-client'],
+  apiserverClient: ['clusterSigningPlatApiserverClientCertFile', 'clusterSigningPlatApiserverClientKeyFile', 'cluster-signing-plat-apiserver-client'],
+  legacyUnknown: ['clusterSigningLegacyUnknownCertFile', 'clusterSigningLegacyUnknownKeyFile', 'cluster-signing-legacy-unknown'],
+} as const satisfies Partial<Record<keyof Naming['signers'], readonly [string, string, string]>>;
+
+/** A signer that this controller can act for. */
+export type SignerToken = keyof typeof specific;
+
+export const signerTokens = Object.keys(specific) as readonly SignerToken[];
+
+type FileOption = (typeof specific)[SignerToken][0 | 1] | 'clusterSigningCertFile' | 'clusterSigningKeyFile';
+export type SigningOptions = Pick<ControllerManagerOptions, FileOption | 'clusterSigningDuration'>;
+
+const filesOf = (flag: string): readonly [string, string] => [`${flag}-cert-file`, `${flag}-key-file`];
+
+/** Every flag that has to do with signing. */
+export const signingFlags: readonly string[] = [
+  ...filesOf('cluster-signing'),
+  ...signerTokens.flatMap(signer => filesOf(specific[signer][2])),
+  'cluster-signing-duration',
+];
+
+/** A signer and the files of its pair. */
+export interface SignerFiles {
+  readonly signer: SignerToken;
+  readonly certificate: string;
+  readonly key: string;
+  /** The flags the files were named by, for messages. */
+  readonly flags: readonly [certificate: string, key: string];
+}
+
+/**
+ * Which signers act, and with which files: all of them with the generic pair, or those that have a pair of their own. A lone generic file counts
+ * as none. Refuses both kinds together, and half of a pair.
+ */
+export const signingPlan = (options: Readonly<SigningOptions>): readonly SignerFiles[] => {
+  const {clusterSigningCertFile, clusterSigningKeyFile} = options;
+  const own = signerTokens.flatMap((signer): SignerFiles[] => {
+    const [certificateOption, keyOption, flag] = specific[signer];
+    const [certificate, key] = [options[certificateOption], options[keyOption]];
+    return certificate || key ? [{signer, certificate, key, flags: filesOf(flag)}] : [];
+  });
+  if (own.length === 0) {
+    if (!clusterSigningCertFile || !clusterSigningKeyFile) return [];
+    return signerTokens.map(signer => ({signer, certificate: clusterSigningCertFile, key: clusterSigningKeyFile, flags: filesOf('cluster-signing')}));
+  }
+  if (clusterSigningCertFile || clusterSigningKeyFile) {
+    throw new Error('cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time');
+  }
+  for (const {certificate, key, flags} of own) {
+    if (!key) throw new Error(`--${flags[0]} requires --${flags[1]}: cannot specify cert without key`);
+    if (!certificate) throw new Error(`--${flags[1]} requires --${flags[0]}: cannot specify key without cert`);
+  }
+  return own;
+};
+
+const defaultMaximumMs = 8760 * 3_600_000;
+
+/** The longest life a certificate gets. */
+export const maximumTtlOf = ({clusterSigningDuration}: Readonly<Pick<SigningOptions, 'clusterSigningDuration'>>): number => clusterSigningDuration || defaultMaximumMs;

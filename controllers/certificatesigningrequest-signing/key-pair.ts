@@ -1,0 +1,92 @@
+import type {Clock} from '#src/base/clock.js';
+import {followFiles, type Files} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import {loadAuthority, type Authority} from '#src/pki/authority.js';
+import {parseKeyPair} from '#src/pki/key-pair.js';
+import type {SignerFiles} from './key-files.js';
+
+interface Content {
+  readonly certificate: Buffer;
+  readonly key: Buffer;
+}
+
+interface Environment {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The pair in a signer's files, as they are now. Files that do not make a pair, such as while one of two is replaced, leave the last pair in
+ * use; a pair that is no single authority makes signing fail until the files are mended.
+ */
+export class SigningPair {
+  readonly #source: SignerFiles;
+  readonly #environment: Environment;
+  #content: Content;
+  #authority: Authority | undefined;
+  #failure: unknown;
+
+  /** Reads the pair and follows its files from then on. Rejects a pair that cannot sign. */
+  static async open(source: SignerFiles, environment: Environment): Promise<SigningPair> {
+    const content = await read(source, environment.files);
+    const pair = new SigningPair(source, environment, content, authorityIn(source, content));
+    const paths = [source.certificate, source.key];
+    followFiles({...environment, paths, look: () => pair.#look()});
+    return pair;
+  }
+
+  private constructor(source: SignerFiles, environment: Environment, content: Content, authority: Authority) {
+    this.#source = source;
+    this.#environment = environment;
+    this.#content = content;
+    this.#authority = authority;
+  }
+
+  /** The authority to sign with now. */
+  current(): Authority {
+    if (!this.#authority) throw this.#failure;
+    return this.#authority;
+  }
+
+  async #look(): Promise<void> {
+    const {clock, files, log} = this.#environment;
+    const {certificate: file} = this.#source;
+    using _ = clock.hold();
+    try {
+      const content = await read(this.#source, files);
+      if (content.certificate.equals(this.#content.certificate) && content.key.equals(this.#content.key)) return;
+      parseKeyPair(content.certificate, content.key);
+      this.#content = content;
+    } catch (error) {
+      log.error({file, err: error}, 'changed signing files are no pair: the last pair stays in use');
+      return;
+    }
+    this.#take(file);
+  }
+
+  #take(file: string): void {
+    const {log} = this.#environment;
+    try {
+      this.#authority = authorityIn(this.#source, this.#content);
+      log.info({file}, 'took up a changed signing pair');
+    } catch (error) {
+      this.#authority = undefined;
+      this.#failure = error;
+      log.error({file, err: error}, 'the changed signing pair cannot sign');
+    }
+  }
+}
+
+const read = async ({certificate, key}: SignerFiles, files: Files): Promise<Content> => {
+  const contentOf = async (path: string): Promise<Buffer> => {
+    const content = await files.read(path);
+    if (content === undefined) throw new Error(`open ${path}: no such file or directory`);
+    return content;
+  };
+  return {certificate: await contentOf(certificate), key: await contentOf(key)};
+};
+
+const authorityIn = ({certificate, key}: SignerFiles, content: Content): Authority =>
+  loadAuthority(`csr-controller::${certificate}::${key}`, content.certificate, content.key);

@@ -1,0 +1,61 @@
+import {conditionOf, signingRequestIn, untilIssued, withCondition, withStatus, type CachedRequest} from '#controllers/shared/certificate-requests.js';
+import {kinds} from '#src/api/kinds.js';
+import {wireTime} from '#src/api/time.js';
+import {signRequest} from '#src/pki/authority.js';
+import {certificatePem} from '#src/pki/certificate.js';
+import type {SigningRequest} from '#src/pki/signing-request.js';
+import type {KeyedContext, Loops, Reconcile} from '#src/runtime/controller.js';
+import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
+import {SigningPair} from './key-pair.js';
+import {objections} from './policy.js';
+
+type Context = KeyedContext<SigningOptions>;
+
+/** Whether a signer may act: approved, not denied as well, and not given up before. */
+export const isToBeSigned = (csr: CachedRequest): boolean => {
+  const status = conditionOf(csr, 'Failed')?.status;
+  const hasFailed = status === 'True' || status === '';
+  return conditionOf(csr, 'Approved') !== undefined && conditionOf(csr, 'Denied') === undefined && !hasFailed;
+};
+
+/** One loop for each signer that has a pair. */
+export const signers = async (context: Context): Promise<Loops> => {
+  const plan = signingPlan(context.options);
+  const idle = signerTokens.filter(token => !plan.some(({signer}) => signer === token));
+  for (const token of idle) context.log.info({signer: context.naming.signers[token]}, 'signer has no pair of its own and does not act');
+  const loops = await Promise.all(plan.map(async files => [files.signer, signer(context, files.signer, await openPair(context, files))] as const));
+  return Object.fromEntries(loops);
+};
+
+const openPair = async (context: Context, files: SignerFiles): Promise<SigningPair> => {
+  try {
+    return await SigningPair.open(files, context);
+  } catch (error) {
+    const [certificate, key] = files.flags;
+    const cause = error instanceof Error ? error.message : String(error);
+    const message = `--${certificate}=${files.certificate} and --${key}=${files.key}: failed to start ${context.naming.signers[files.signer]} certificate controller: ${cause}`;
+    throw new Error(message, {cause: error});
+  }
+};
+
+const signer = (context: Context, token: SignerToken, pair: Pick<SigningPair, 'current'>): Reconcile => {
+  const {writer, clock, naming, options} = context;
+  const requests = writer(kinds.certificateSigningRequests);
+  const signerName = naming.signers[token];
+  const maximumTtlMs = maximumTtlOf(options);
+
+  const failed = (csr: CachedRequest, message: string) =>
+    withCondition(csr, {type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message, lastUpdateTime: wireTime(clock.now())});
+  const issued = (csr: CachedRequest, request: SigningRequest) => {
+    const {usages = [], expirationSeconds} = csr.spec;
+    const raw = signRequest(pair.current(), request, {usages, expirationSeconds, maximumTtlMs, now: clock.now()});
+    return withStatus(csr, {certificate: Buffer.from(certificatePem({raw})).toString('base64')});
+  };
+
+  return untilIssued(context, async csr => {
+    if (!isToBeSigned(csr) || csr.spec.signerName !== signerName) return;
+    const request = signingRequestIn(csr);
+    const objection = objections[token](request, csr.spec.usages ?? []);
+    await requests.updateStatus(objection === undefined ? issued(csr, request) : failed(csr, objection));
+  });
+};

@@ -1,0 +1,47 @@
+import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
+import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
+import {settled, type Attempt, type KeyedContext, type QueueSettings, type Reconcile, type Result} from '#src/runtime/controller.js';
+
+/** What the controllers of certificate signing requests have in common: one account, one kind of queue, one way in. */
+export const requestController = {
+  serviceAccount: 'certificate-controller',
+  primary: kinds.certificateSigningRequests,
+  workers: 5,
+  queue: {name: 'certificate', baseDelayMs: 200, maxDelayMs: 1_000_000},
+} as const satisfies {readonly queue: QueueSettings; readonly [key: string]: unknown};
+
+/** A request as the cache holds it. */
+export type CachedRequest = Frozen<CertificateSigningRequest>;
+
+/** The condition of a type, whatever its status: the API allows no more than one. */
+export const conditionOf = (csr: CachedRequest, type: 'Approved' | 'Denied' | 'Failed'): Frozen<CertificateSigningRequestCondition> | undefined =>
+  csr.status?.conditions?.find(condition => condition.type === type);
+
+/** Lets `handle` look at every request that has no certificate yet. */
+export const untilIssued = (context: Pick<KeyedContext, 'lister'>, handle: (csr: CachedRequest, attempt: Attempt) => Promise<void>): Reconcile => {
+  const requests = context.lister(kinds.certificateSigningRequests);
+  return async (key: ObjectKey, attempt: Attempt): Promise<Result> => {
+    const csr = requests.get(key);
+    if (csr && !csr.status?.certificate) await handle(csr, attempt);
+    return settled;
+  };
+};
+
+/** The PKCS #10 structure inside a request. */
+export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
+  try {
+    return parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
+  } catch (error) {
+    throw new Error(`unable to parse csr ${JSON.stringify(keyText({namespace: '', name: csr.metadata?.name ?? ''}))}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+  }
+};
+
+/** The request with another status, to be written. The cached one stays as it is. */
+export const withStatus = (csr: CachedRequest, status: Frozen<NonNullable<CertificateSigningRequest['status']>>): CertificateSigningRequest =>
+  ({...csr, status: {...csr.status, ...status}}) as CertificateSigningRequest;
+
+/** The request with one more condition. */
+export const withCondition = (csr: CachedRequest, condition: CertificateSigningRequestCondition): CertificateSigningRequest =>
+  withStatus(csr, {conditions: [...(csr.status?.conditions ?? []), condition]});
