@@ -35,6 +35,10 @@ lint: node_modules
 test: build lint
 	node tools/test.mjs
 
+## docs: write docs/flags.md from the flag tables
+docs: build
+	node tools/flags-doc.mjs
+
 ## bench: measure plat beside the raw limits of this machine
 bench: build
 	node dist/bench/index.js
@@ -43,4 +47,4 @@ bench: build
 clean:
 	rm -rf dist
 
-.PHONY: help install build up demo lint test bench clean
+.PHONY: help install build up demo lint test docs bench clean

@@ -8,7 +8,7 @@ import type {Authenticator} from '#src/serving/authentication.js';
 import type {Authorizer} from '#src/serving/authorization.js';
 import type {Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from './admission/admission.js';
-import type {Anonymous} from './authentication/union.js';
+import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore, type CoreSettings} from './core.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';

@@ -1,3 +1,4 @@
+import {dirname, join} from 'node:path';
 import {admission, admissionOverlap} from './apiserver/admission.js';
 import {aggregation, coordinationObjection} from './apiserver/aggregation.js';
 import {audit, auditObjection} from './apiserver/audit.js';
@@ -67,6 +68,11 @@ export const apiserverFlags = flagTable({
         ? '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on'
         : undefined,
   ],
+  derive: (options, given) => ({
+    ...(given.has('kvstore-servers') && {storageBackend: 'etcd3' as const}),
+    ...(given.has('authorization-config') && {authorizationMode: []}),
+    ...(options.dataDir === '' && {dataDir: join(dirname(options.certDir), 'store')}),
+  }),
 });
 
 export type ApiserverOptions = OptionsOf<typeof apiserverFlags>;

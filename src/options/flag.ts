@@ -7,6 +7,8 @@ import type {FlagType, FlagValues} from './types.js';
  */
 export interface FlagRow {
   readonly type: FlagType;
+  /** The type's name in help, where the documents call it otherwise than the type does. */
+  readonly label?: string;
   readonly help: string;
   readonly default?: string;
   readonly shownDefault?: string;
@@ -45,6 +47,9 @@ export interface FlagSection<R extends FlagRows = FlagRows> {
 /** Sees all values of a parse and says what is wrong between them in one line, or nothing. */
 export type Rule<O> = (options: O, given: Given) => string | undefined;
 
+/** Replaces defaults that depend on other flags; sees the values only after every rule holds. */
+export type Derive<O> = (options: O, given: Given) => Partial<O>;
+
 /** Which flags were written on the command line with something in them. */
 export interface Given {
   has(flag: string): boolean;
@@ -60,6 +65,8 @@ export interface FlagTable<R = FlagRows> {
   readonly positional?: string;
   readonly sections: readonly FlagSection[];
   readonly rules: readonly Rule<OptionsOf<R>>[];
+  /** Values that follow from others where they were not given. */
+  readonly derive?: Derive<OptionsOf<R>>;
   /** Carries the rows' types; the value is the rows of all sections. */
   readonly rows: R;
 }
@@ -92,10 +99,11 @@ interface TableSource<S extends readonly FlagSection[]> {
   readonly positional?: string;
   readonly sections: S;
   readonly rules?: readonly Rule<OptionsOf<Flat<Joined<S>>>>[];
+  readonly derive?: Derive<OptionsOf<Flat<Joined<S>>>>;
 }
 
 /** Joins sections into a program's table. Two sections with one heading become one; a flag declared twice is refused. */
-export const flagTable = <const S extends readonly FlagSection[]>({rules = [], sections, ...source}: TableSource<S>): FlagTable<Flat<Joined<S>>> => {
+export const flagTable = <const S extends readonly FlagSection[]>({rules = [], derive, sections, ...source}: TableSource<S>): FlagTable<Flat<Joined<S>>> => {
   const rows: Record<string, FlagRow> = {};
   const byTitle = new Map<string, Record<string, FlagRow>>();
   for (const section of sections) {
@@ -107,6 +115,7 @@ export const flagTable = <const S extends readonly FlagSection[]>({rules = [], s
   }
   return {
     ...source,
+    ...(derive && {derive: derive as never}),
     sections: [...byTitle].map(([title, group]) => ({title, rows: group})),
     rules: rules as never,
     rows: rows as never,

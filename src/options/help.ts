@@ -22,7 +22,7 @@ const wrap = (text: string): string => {
 export const spokenDefault = (row: FlagRow): string | undefined => row.shownDefault ?? row.default;
 
 /** The type as help and the reference name it; empty for a switch. */
-export const typeLabel = (row: FlagRow): string => flagTypes[row.type].label;
+export const typeLabel = (row: FlagRow): string => row.label ?? flagTypes[row.type].label;
 
 const entry = (flag: string, row: FlagRow): string => {
   const names = row.shorthand && row.shorthand !== flag ? `-${row.shorthand}, --${flag}` : row.shorthand ? `-${flag}, --${flag}` : `    --${flag}`;

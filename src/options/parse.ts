@@ -73,7 +73,7 @@ const warningsFor = (table: FlagTable, set: Iterable<string>): string[] => {
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
   const {assignments, args} = cutWords(table as never, argv);
   const values = readValues(table as never, assignments);
-  const options = settle(table.rows as FlagTable['rows'], values) as OptionsOf<R>;
+  let options = settle(table.rows as FlagTable['rows'], values) as OptionsOf<R>;
   const help = values.get('help') === true;
   const version = (values.get('version') ?? 'none') as VersionRequest;
   const versions = readVersions((values.get('emulated-version') ?? []) as readonly string[], (values.get('min-compatibility-version') ?? []) as readonly string[]);
@@ -89,6 +89,7 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
       const objection = rule(options, given);
       if (objection) throw new OptionError(objection);
     }
+    options = {...options, ...table.derive?.(options, given)};
   }
   return {options, set: new Set(values.keys()), args, warnings: [...warningsFor(table as never, values.keys()), ...warnings], gates, versions, help, version};
 };

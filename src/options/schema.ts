@@ -1,6 +1,6 @@
 import convict from 'convict';
 import {optionName} from './flag.js';
-import type {FlagRow, Range} from './flag.js';
+import type {FlagRow, OptionsOf, Range} from './flag.js';
 import {OptionError} from './option-error.js';
 import {flagTypes} from './types.js';
 
@@ -26,7 +26,7 @@ const rangeObjection = (row: FlagRow, value: Value): string | undefined => {
 
 const choiceObjection = ({oneOf}: FlagRow, value: Value): string | undefined => {
   const bad = oneOf && (Array.isArray(value) ? value : [value]).find(item => !oneOf.includes(item as string));
-  return bad === undefined ? undefined : `"${bad}" is not one of ${oneOf!.join(', ')}`;
+  return bad === undefined ? undefined : `"${bad}" is not one of ${oneOf!.filter(Boolean).join(', ')}`;
 };
 
 /** What is wrong with a value of this flag, in a few words; nothing when it may be used. */
@@ -37,6 +37,12 @@ export const objectionTo = (row: FlagRow, value: Value): string | undefined =>
 export const defaultOf = (row: FlagRow): Value => {
   const type = flagTypes[row.type];
   return row.default === undefined ? type.zero : type.read(row.default);
+};
+
+/** The typed values of a table or a section when nothing is given; `overrides` are taken as they are. */
+export const defaultsOf = <T extends {readonly rows: object}>(table: T, overrides: Partial<OptionsOf<T>> = {}): OptionsOf<T> => {
+  const defaults = Object.entries<FlagRow>(table.rows as Record<string, FlagRow>).map(([flag, row]) => [optionName(flag), defaultOf(row)]);
+  return {...Object.fromEntries(defaults), ...overrides} as OptionsOf<T>;
 };
 
 const property = (row: FlagRow, value: Value): convict.SchemaObj<Value> => ({
@@ -57,8 +63,7 @@ export const convictSchema = (rows: Readonly<Record<string, FlagRow>>): convict.
  * good (a test checks every one), so only the given flags go through the schema: start-up pays for what was written, not for 250 rows.
  */
 export const settle = (rows: Readonly<Record<string, FlagRow>>, given: ReadonlyMap<string, Value>): Record<string, Value> => {
-  const options: Record<string, Value> = {};
-  for (const [flag, row] of Object.entries(rows)) options[optionName(flag)] = defaultOf(row);
+  const options: Record<string, Value> = defaultsOf({rows});
   if (given.size === 0) return options;
 
   const config = convict(convictSchema(Object.fromEntries([...given.keys()].map(flag => [flag, rows[flag]!]))), {env: {}, args: []});

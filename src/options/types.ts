@@ -114,7 +114,7 @@ const pairs = (label: string, separator = '='): TypeOf<ReadonlyMap<string, strin
 });
 
 const switches: TypeOf<ReadonlyMap<string, string>> = {
-  label: 'mapStringString',
+  label: 'key=value pairs',
   zero: new Map(),
   read: (value, before) =>
     new Map([
@@ -127,7 +127,7 @@ const switches: TypeOf<ReadonlyMap<string, string>> = {
 };
 
 const multimap: TypeOf<ReadonlyMap<string, readonly string[]>> = {
-  label: 'colonSeparatedMultimapStringString',
+  label: 'colon-separated multimap',
   zero: new Map(),
   read(value, before) {
     const all = new Map(before);
@@ -141,7 +141,7 @@ const multimap: TypeOf<ReadonlyMap<string, readonly string[]>> = {
 };
 
 const sniPairs: TypeOf<readonly SniPair[]> = {
-  label: 'namedCertKey',
+  label: 'string',
   zero: [],
   read(value, before = []) {
     const [files = '', ...rest] = value.split(':');
@@ -153,7 +153,7 @@ const sniPairs: TypeOf<readonly SniPair[]> = {
 };
 
 const portRange: TypeOf<FlagValues['portRange']> = {
-  label: 'portRange',
+  label: 'N1-N2',
   zero: {from: 0, to: 0},
   read(value) {
     const [, from, sign, to] = /^(\d+)(?:([-+])(\d+))?$/.exec(value.trim()) ?? wrong('must be a range of ports such as 30000-32767');
@@ -188,10 +188,10 @@ export const flagTypes: {readonly [T in FlagType]: TypeOf<FlagValues[T]>} = {
   cidr: checked('string', isCidr, 'must be a range such as 10.0.0.0/16'),
   cidrs: {...list('string', isCidr, 'is not a range such as 10.0.0.0/16'), read: value => list('', isCidr, 'is not a range such as 10.0.0.0/16').read(value)},
   each: {label: 'string', zero: [], read: (value, before = []) => [...before, value]},
-  map: pairs('key=value,...'),
+  map: pairs('key=value pairs'),
   switches,
-  thresholds: pairs('name<quantity,...', '<'),
-  componentMap: pairs('component:key=value,...'),
+  thresholds: pairs('key=value pairs', '<'),
+  componentMap: pairs('component:key=value pairs'),
   multimap,
   portRange,
   taints: {label: '[]Taint', zero: [], read: (value, before = []) => [...before, ...commaSeparated(value).map(parseTaint)]},

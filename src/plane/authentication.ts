@@ -5,8 +5,8 @@ import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {trustAnchors} from '#src/pki/chain.js';
 import type {Authenticator} from '#src/serving/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
-import type {Anonymous} from '#src/apiserver/authentication/union.js';
-import {x509Authenticator} from '#src/apiserver/authentication/x509.js';
+import type {Anonymous} from '#src/serving/authenticators/union.js';
+import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
 /** The options authentication is made from. */

@@ -47,7 +47,7 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
     'tlsSniCertKey',
     [{certFile: 'a.crt', keyFile: 'a.key', patterns: ['*.foo.com', 'foo.com']}, {certFile: 'b.crt', keyFile: 'b.key', patterns: []}],
   ],
-  [['--service-account-issuer=https://a', '--service-account-issuer=https://b,c'], 'serviceAccountIssuer', ['https://a', 'https://b,c']],
+  [['--service-account-issuer=https://a', '--service-account-issuer=https://b,https://c'], 'serviceAccountIssuer', ['https://a', 'https://b', 'https://c']],
   [['--version'], 'version', 'line'],
   [['--version=true'], 'version', 'line'],
   [['--version=raw'], 'version', 'raw'],

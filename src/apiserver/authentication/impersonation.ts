@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {internalError} from '#src/api/status.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer} from '#src/serving/authorization.js';
-import {denial} from '#src/apiserver/authorization/denial.js';
+import {denial} from '#src/serving/authorizers/denial.js';
 
 const extraPrefix = 'impersonate-extra-';
 

@@ -1,7 +1,7 @@
 import {createHash} from 'node:crypto';
 import type {UserInfo} from '#src/api/user.js';
 import type {Authenticator} from '#src/serving/authentication.js';
-import {bearerToken} from './bearer.js';
+import {bearerToken} from '#src/serving/authenticators/bearer.js';
 
 /** One line of a CSV file: fields apart by commas, in double quotes where they hold commas themselves. */
 const fieldsOf = (line: string): string[] => {

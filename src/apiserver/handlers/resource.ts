@@ -3,7 +3,7 @@ import type {ApiResponse} from '#src/api/exchange.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Authorizer} from '#src/serving/authorization.js';
-import {denial} from '#src/apiserver/authorization/denial.js';
+import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';

@@ -112,7 +112,7 @@ const issuerObjection = (issuers: readonly string[]): string | undefined => {
 /** Tokens of service accounts: who issues and who verifies them. */
 export const serviceAccountTokens = flagSection('Service account tokens', {
   'service-account-issuer': {
-    type: 'each',
+    type: 'strings',
     help: 'The issuer named in tokens; an HTTPS URL is strongly advised, so that clients can discover the keys. Repeatable: the first issues, all are accepted.',
     check: issuerObjection,
   },

@@ -116,7 +116,6 @@ export const limits = flagSection('Limits', {
   'livez-grace-period': {
     type: 'duration',
     help: 'How long after the start /livez counts start hooks that are not finished as successful.',
-    shownDefault: '0s',
     range: {min: '0'},
   },
   'shutdown-delay-duration': {

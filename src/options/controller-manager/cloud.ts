@@ -4,7 +4,7 @@ import type {Given} from '#src/options/flag.js';
 import {dualStackObjection} from '#src/options/rules.js';
 
 const maskV4 = {type: 'int32', range: {min: 1, max: 32}, subject: 'pending'} as const;
-const maskV6 = {type: 'int32', range: {min: 1, max: 128}, subject: 'pending'} as const;
+const maskV6 = {type: 'int32', range: {min: 0, max: 128}, subject: 'pending'} as const;
 
 /** Clouds, and the ranges nodes and services get addresses from. */
 export const cloud = flagSection('Cloud, CIDRs, routes', {

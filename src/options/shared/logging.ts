@@ -13,6 +13,7 @@ export const verbosity = {
   v: {type: 'int', help: 'How much the log tells; higher is more.', shorthand: 'v', range: {min: 0}},
   vmodule: {
     type: 'strings',
+    label: 'pattern=N,...',
     help: 'Verbosity for single files, as pattern=N,... (text format only).',
     check: (items: readonly string[]) => {
       const bad = items.find(item => item !== '' && !modulePattern.test(item));
@@ -80,11 +81,11 @@ export const emulation = {
   'emulated-version': {
     type: 'strings',
     help: 'The release to behave as, as component=major.minor; the component may be left out and is then plat. From 1.32 to 1.35.',
-    shownDefault: 'plat=1.35',
+    shownDefault: '1.35',
   },
   'min-compatibility-version': {
     type: 'strings',
     help: 'The lowest version of control-plane components to stay compatible with, as component=major.minor. From 1.32 to 1.35; must not exceed the emulated version.',
-    shownDefault: 'plat=1.34',
+    shownDefault: '1.34',
   },
 } as const;

@@ -1,0 +1,59 @@
+import {flagTable} from './flag.js';
+import type {Given, OptionsOf} from './flag.js';
+import {limits} from './platlet/limits.js';
+import {node} from './platlet/node.js';
+import {resources} from './platlet/resources.js';
+import {serving} from './platlet/serving.js';
+
+const reservedCgroups = [
+  ['system-reserved', 'system-reserved-cgroup'],
+  ['plat-reserved', 'plat-reserved-cgroup'],
+  ['kube-reserved', 'plat-reserved-cgroup'],
+] as const;
+
+/** What is enforced must have a cgroup to be enforced in, and nothing goes beside `none`. */
+const enforcementObjection = (
+  {enforceNodeAllocatable: shares, cgroupsPerQos}: {readonly enforceNodeAllocatable: readonly string[]; readonly cgroupsPerQos: boolean},
+  given: Given,
+): string | undefined => {
+  if (shares.includes('none')) return shares.length > 1 ? '--enforce-node-allocatable must not name anything beside none' : undefined;
+  if (shares.length > 0 && !cgroupsPerQos) return '--enforce-node-allocatable requires --cgroups-per-qos';
+  for (const [share, cgroup] of reservedCgroups)
+    if ((shares.includes(share) || shares.includes(`${share}-compressible`)) && !given.has(cgroup)) return `--enforce-node-allocatable=${share} requires --${cgroup}`;
+  return undefined;
+};
+
+const reservedCpusObjection = (_options: unknown, given: Given): string | undefined => {
+  if (!given.has('reserved-cpus')) return undefined;
+  const cgroup = ['system-reserved-cgroup', 'plat-reserved-cgroup'].find(flag => given.has(flag));
+  return cgroup && `--reserved-cpus and --${cgroup} are mutually exclusive`;
+};
+
+/** Every soft threshold needs its grace period. */
+const softEvictionObjection = (options: {readonly evictionSoft: ReadonlyMap<string, string>; readonly evictionSoftGracePeriod: ReadonlyMap<string, string>}): string | undefined => {
+  const missing = [...options.evictionSoft.keys()].find(signal => !options.evictionSoftGracePeriod.has(signal));
+  return missing && `--eviction-soft=${missing} requires a grace period for it in --eviction-soft-grace-period`;
+};
+
+const usualQuotaPeriod = 100;
+
+/** Everything `platlet` accepts. */
+export const platletFlags = flagTable({
+  program: 'platlet',
+  summary: 'The agent of a node: registers it, and sees to it that the containers of its pods run.',
+  sections: [serving, limits, resources, node],
+  rules: [
+    enforcementObjection,
+    reservedCpusObjection,
+    softEvictionObjection,
+    options =>
+      options.imageGcLowThreshold >= options.imageGcHighThreshold ? '--image-gc-low-threshold must be less than --image-gc-high-threshold' : undefined,
+    (options, given) => (options.runonce && options.enableServer && given.has('enable-server') ? '--runonce and --enable-server are mutually exclusive' : undefined),
+    (options, given) =>
+      options.cpuCfsQuotaPeriod !== usualQuotaPeriod && !given.gates.enabled('CustomCPUCFSQuotaPeriod')
+        ? '--cpu-cfs-quota-period requires the feature gate CustomCPUCFSQuotaPeriod, which is off'
+        : undefined,
+  ],
+});
+
+export type PlatletOptions = OptionsOf<typeof platletFlags>;

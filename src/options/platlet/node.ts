@@ -1,0 +1,149 @@
+import {isIP} from 'node:net';
+import {naming} from '#src/api/naming.js';
+import type {Naming} from '#src/api/naming.js';
+import {flagSection} from '#src/options/flag.js';
+import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
+import {clientNaming} from '#src/options/shared/naming.js';
+import {inFile, pending} from './markers.js';
+
+const row = {...inFile, ...pending} as const;
+const plat = naming('plat');
+
+/** Labels of the maker's domain that a node may give itself beside those under the agent's and the node's prefix. */
+const allowedLabels = (words: Naming): readonly string[] => [
+  ...['arch', 'instance-type', 'os'].map(name => words.subKey('beta', name)),
+  ...['region', 'zone'].map(name => words.subKey('failure-domain.beta', name)),
+  ...['arch', 'hostname', 'os'].map(words.key),
+  words.subKey('node', 'instance-type'),
+  ...['region', 'zone'].map(name => words.subKey('topology', name)),
+];
+
+const within = (namespace: string, domain: string): boolean => namespace === domain || namespace.endsWith(`.${domain}`);
+
+const isAllowed = (label: string): boolean => {
+  const [namespace = '', name] = label.split('/');
+  if (name === undefined) return true;
+  return (['plat', 'kubernetes'] as const).map(naming).every(words => {
+    const isOurs = within(namespace, words.domain) || within(namespace, words.apiSuffix);
+    const isNodes = within(namespace, `${words.agent}.${words.domain}`) || within(namespace, `node.${words.domain}`);
+    return !isOurs || isNodes || allowedLabels(words).includes(label);
+  });
+};
+
+const labelsObjection = (labels: ReadonlyMap<string, string>): string | undefined => {
+  const bad = [...labels.keys()].filter(label => !isAllowed(label));
+  return bad.length === 0 ? undefined : `a node may not give itself the label ${bad.join(', ')}`;
+};
+
+const addressesObjection = (addresses: readonly string[]): string | undefined => {
+  if (addresses.length > 2) return 'must not hold more than two addresses';
+  const [first, second] = addresses.map(address => isIP(address));
+  return second !== undefined && first === second ? 'must hold addresses of different IP families' : undefined;
+};
+
+/** The agent's surroundings: its files, the runtime, the network, the node object. */
+export const node = flagSection('Remaining node agent options', {
+  config: {...pending, type: 'path', help: 'The configuration file. Flags win over it.'},
+  'config-dir': {
+    ...pending,
+    type: 'path',
+    help: 'A directory of files that are laid over the defaults and the file named by --config, in the order of their names.',
+    shownDefault: 'empty',
+  },
+  'cloud-provider': {...pending, type: 'string', help: 'Empty for no cloud provider, "external" for one outside the agent.', oneOf: ['', 'external']},
+  'cluster-dns': {...row, type: 'ips', help: 'DNS servers for pods with dnsPolicy=ClusterFirst. All must serve the same records.'},
+  'cluster-domain': {...row, type: 'string', help: 'The domain that is added to the search domains of containers.'},
+  'resolv-conf': {...row, type: 'path', help: 'The resolver file that those of containers are made from.', default: '/etc/resolv.conf'},
+  'container-runtime-endpoint': {
+    ...row,
+    type: 'string',
+    help: 'The runtime\'s endpoint: a unix socket here, npipe or tcp on the other operating system.',
+    default: 'unix:///run/containerd/containerd.sock',
+    shownDefault: 'unix:///run/<container_runtime>/<container_runtime>.sock',
+  },
+  'image-service-endpoint': {...row, type: 'string', help: 'The endpoint of the image service.', shownDefault: 'same as runtime endpoint'},
+  'cgroup-driver': {...row, type: 'string', help: 'What handles cgroups: cgroupfs or systemd.', default: 'cgroupfs', oneOf: ['cgroupfs', 'systemd']},
+  'cgroup-root': {...row, type: 'string', help: 'The cgroup under which pods run.', shownDefault: 'empty'},
+  'cgroups-per-qos': {...row, type: 'bool', help: 'Make a cgroup for each class of service.', default: 'true'},
+  'platlet-cgroups': {...row, type: 'string', help: 'The absolute name of the agent\'s own cgroup.'},
+  'runtime-cgroups': {...pending, type: 'string', help: 'The absolute name of the runtime\'s cgroup.'},
+  'system-cgroups': {...row, type: 'string', help: 'The absolute name of the cgroup for other processes outside the kernel.', requires: ['cgroup-root']},
+  'hairpin-mode': {
+    ...row,
+    type: 'string',
+    help: 'How a pod reaches itself through a service: promiscuous-bridge, hairpin-veth or none.',
+    default: 'promiscuous-bridge',
+    oneOf: ['promiscuous-bridge', 'hairpin-veth', 'none'],
+  },
+  'make-iptables-util-chains': {...row, type: 'bool', help: 'See to it that the firewall\'s helper rules exist.', default: 'true'},
+  'enable-controller-attach-detach': {...row, type: 'bool', help: 'Leave attaching volumes to the controller.', default: 'true'},
+  'allowed-unsafe-sysctls': {...row, type: 'strings', help: 'Unsafe sysctls pods may set: names, or patterns that end in *.'},
+  'protect-kernel-defaults': {...row, type: 'bool', help: 'Refuse to start when the kernel is tuned otherwise than the agent would.'},
+  'kernel-memcg-notification': {...row, type: 'bool', help: 'Let the kernel tell when memory crosses a threshold instead of looking.'},
+  'pod-manifest-path': {
+    ...row,
+    type: 'path',
+    help: 'A file with a static pod, or a directory of such files. Names that begin with a dot are left out.',
+  },
+  'manifest-url': {...row, type: 'url', help: 'A URL with more pods.'},
+  'manifest-url-header': {
+    ...row,
+    type: 'multimap',
+    help: 'Headers for that URL, as name:value pairs, comma separated. Repeatable; headers of one name are sent in order.',
+  },
+  runonce: {...row, type: 'bool', help: 'Exit once the pods from files or the URL have been started. Exclusive with --enable-server.'},
+  'pod-cidr': {...row, type: 'cidr', help: 'The range for pods when the agent stands alone. Of an IPv6 range at most 65536 addresses are used.'},
+  'register-node': {...row, type: 'bool', help: 'Register the node with the API server.', default: 'true'},
+  'register-with-taints': {
+    ...row,
+    type: 'taints',
+    help: 'Taints the node registers with, as <key>=<value>:<effect>, comma separated. No effect without --register-node.',
+  },
+  'hostname-override': {...pending, type: 'string', help: 'The name of the node instead of the host\'s.'},
+  'node-ip': {
+    ...pending,
+    type: 'ips',
+    help: 'The address of the node, or one of each family. Unset takes the host\'s default IPv4 address, else its IPv6 address; "::" prefers IPv6.',
+    label: 'string',
+    check: addressesObjection,
+  },
+  'node-labels': {
+    ...pending,
+    type: 'map',
+    help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${allowedLabels(plat).join(', ')}.`,
+    check: labelsObjection,
+  },
+  'provider-id': {...pending, type: 'string', help: 'What the node is called in a database of machines.'},
+  'root-dir': {...pending, type: 'path', help: 'The directory of the agent\'s files, volume mounts among them.', default: '/var/lib/platlet'},
+  'volume-plugin-dir': {
+    ...row,
+    type: 'path',
+    help: 'The directory searched for volume plugins of third parties.',
+    default: '/usr/libexec/plat/platlet-plugins/volume/exec/',
+  },
+  'lock-file': {...pending, type: 'path', help: '[alpha] The file the agent locks.'},
+  'exit-on-lock-contention': {
+    ...pending,
+    type: 'bool',
+    help: 'Exit when another process wants the lock file.',
+    requires: ['lock-file'],
+  },
+  'experimental-allocatable-ignore-eviction': {
+    ...pending,
+    type: 'bool',
+    help: 'Leave hard eviction thresholds out of what the node can allocate.',
+    default: 'false',
+    deprecated: 'it will be removed',
+  },
+  'experimental-mounter-path': {...pending, type: 'path', help: 'The program that mounts.', deprecated: 'it will be removed'},
+  'seccomp-default': {...pending, type: 'bool', help: 'Give all workloads the runtime\'s own seccomp profile (RuntimeDefault).'},
+  'contention-profiling': {...row, type: 'bool', help: 'Profile what blocks the process.'},
+  ...verbosity,
+  'logging-format': {...logging['logging-format'], ...inFile},
+  'log-flush-frequency': logging['log-flush-frequency'],
+  'log-text-info-buffer-size': {...logging['log-text-info-buffer-size'], ...inFile},
+  'log-text-split-stream': {...logging['log-text-split-stream'], ...inFile},
+  'feature-gates': {...featureGates['feature-gates'], ...inFile, label: 'key=True/False pairs', help: 'Feature gates to turn on or off, as Gate=true|false pairs, comma separated. Repeatable.'},
+  ...clientNaming,
+  ...help,
+});

@@ -1,0 +1,105 @@
+import {flagSection} from '#src/options/flag.js';
+import {inFile, pending} from './markers.js';
+
+const row = {...inFile, ...pending} as const;
+
+const enforceable = [
+  'none',
+  'pods',
+  'system-reserved',
+  'system-reserved-compressible',
+  'plat-reserved',
+  'plat-reserved-compressible',
+  'kube-reserved',
+  'kube-reserved-compressible',
+] as const;
+
+const memoryReservation = /^\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*(?:;\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*)*$/;
+
+const memoryObjection = (items: readonly string[]): string | undefined => {
+  const bad = items.find(item => !memoryReservation.test(item));
+  return bad === undefined ? undefined : `"${bad}" must be formatted as node:type=quantity,...`;
+};
+
+/** What of the node's resources goes to pods, and how it is shared out. */
+export const resources = flagSection('Limits, rates, timeouts', {
+  'plat-reserved': {
+    ...row,
+    type: 'map',
+    help: 'Resources (cpu, memory, pid, ephemeral-storage) kept for the platform\'s own components, for example cpu=200m,memory=500Mi.',
+    shownDefault: 'none',
+    aliases: ['kube-reserved'],
+  },
+  'system-reserved': {...row, type: 'map', help: 'Resources kept for everything else on the node.', shownDefault: 'none'},
+  'plat-reserved-cgroup': {
+    ...row,
+    type: 'string',
+    help: 'The top-level cgroup of the platform\'s own components.',
+    shownDefault: 'empty',
+    aliases: ['kube-reserved-cgroup'],
+  },
+  'system-reserved-cgroup': {...row, type: 'string', help: 'The top-level cgroup of everything else on the node.', shownDefault: 'empty'},
+  'enforce-node-allocatable': {
+    ...row,
+    type: 'strings',
+    help: `What is held to its share: ${enforceable.join(', ')}. Reserved shares need their cgroup flag; nothing goes beside none.`,
+    default: 'pods',
+    oneOf: enforceable,
+  },
+  'reserved-cpus': {
+    ...row,
+    type: 'string',
+    help: 'CPUs kept for the system and the platform, for example 0-3,7. Wins over the counts in the reserved flags.',
+    check: (list: string) => (/^(?:\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)?$/.test(list) ? undefined : 'must be a list of CPUs such as 0-3,7'),
+  },
+  'reserved-memory': {
+    ...row,
+    type: 'each',
+    label: 'list',
+    help: 'Memory kept on each NUMA node, as node:type=quantity,...;node:... The sum of a type must be what the reserved flags and the eviction threshold add up to.',
+    check: memoryObjection,
+  },
+  'qos-reserved': {
+    ...row,
+    type: 'map',
+    help: '[alpha] The percentage of memory kept for each class of service, for example memory=50%. Needs the gate QOSReserved.',
+    gate: 'QOSReserved',
+  },
+  'cpu-cfs-quota': {...row, type: 'bool', help: 'Hold containers with a CPU limit to it by CFS quota.', default: 'true'},
+  'cpu-cfs-quota-period': {
+    ...row,
+    type: 'duration',
+    help: 'The period of that quota, from 1ms to 1s. Another than 100ms needs the gate CustomCPUCFSQuotaPeriod.',
+    default: '100ms',
+    range: {min: '1ms', max: '1s'},
+  },
+  'cpu-manager-policy': {...row, type: 'string', help: 'How CPUs are given out: none or static.', default: 'none', oneOf: ['none', 'static']},
+  'cpu-manager-policy-options': {...row, type: 'map', help: 'Fine tuning of that policy.'},
+  'cpu-manager-reconcile-period': {...row, type: 'duration', help: '[alpha] How often given CPUs are looked at anew.', default: '10s', range: {above: '0'}},
+  'memory-manager-policy': {...row, type: 'string', help: 'How memory is given out: None or Static.', default: 'None', oneOf: ['None', 'Static']},
+  'topology-manager-policy': {
+    ...row,
+    type: 'string',
+    help: 'How resources are placed together: none, best-effort, restricted or single-numa-node.',
+    default: 'none',
+    oneOf: ['none', 'best-effort', 'restricted', 'single-numa-node'],
+  },
+  'topology-manager-policy-options': {...row, type: 'map', help: 'Fine tuning of that policy.'},
+  'topology-manager-scope': {
+    ...row,
+    type: 'string',
+    help: 'What is placed together: a container or a pod.',
+    default: 'container',
+    oneOf: ['container', 'pod'],
+  },
+  'oom-score-adj': {
+    ...row,
+    type: 'int32',
+    help: 'The agent\'s own oom_score_adj. From -1000 to 1000.',
+    default: '-999',
+    range: {min: -1000, max: 1000},
+  },
+  'fail-swap-on': {...row, type: 'bool', help: 'Refuse to start when swap is on.', default: 'true'},
+  'fail-cgroupv1': {...pending, type: 'bool', help: 'Refuse to start on a host with cgroup v1.', default: 'true'},
+  'local-storage-capacity-isolation': {...row, type: 'bool', help: 'Hold local ephemeral storage to its limits.', default: 'true'},
+});

@@ -1,0 +1,103 @@
+import {flagSection} from '#src/options/flag.js';
+import {tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
+import {inFile, pending} from './markers.js';
+
+/** The agent's own server, who may use it, and how the agent proves who it is. */
+export const serving = flagSection('Authentication and authorization', {
+  'anonymous-auth': {
+    ...inFile,
+    ...pending,
+    type: 'bool',
+    help: 'Serve requests that no method rejected or recognised as user system:anonymous in group system:unauthenticated.',
+    default: 'true',
+  },
+  'authentication-token-webhook': {...inFile, ...pending, type: 'bool', help: 'Ask the TokenReview API who a bearer token belongs to.'},
+  'authentication-token-webhook-cache-ttl': {
+    ...inFile,
+    ...pending,
+    type: 'duration',
+    help: 'How long its answers are kept.',
+    default: '2m0s',
+    range: {min: '0'},
+  },
+  'authorization-mode': {
+    ...inFile,
+    ...pending,
+    type: 'string',
+    help: 'Who may use the server: AlwaysAllow for everybody, or Webhook to ask the SubjectAccessReview API.',
+    default: 'AlwaysAllow',
+    oneOf: ['AlwaysAllow', 'Webhook'],
+  },
+  'authorization-webhook-cache-authorized-ttl': {
+    ...inFile,
+    ...pending,
+    type: 'duration',
+    help: 'How long an answer that allows is kept.',
+    default: '5m0s',
+    range: {min: '0'},
+  },
+  'authorization-webhook-cache-unauthorized-ttl': {
+    ...inFile,
+    ...pending,
+    type: 'duration',
+    help: 'How long an answer that does not is kept.',
+    default: '30s',
+    range: {min: '0'},
+  },
+  'client-ca-file': {...inFile, ...pending, type: 'path', help: 'Authorities whose client certificates identify a caller by common name.'},
+  'read-only-port': {
+    ...inFile,
+    ...pending,
+    type: 'port',
+    label: 'int32',
+    help: 'A port that can be read without authentication or authorization. 0 serves none.',
+    default: '10255',
+  },
+  port: {...inFile, ...pending, type: 'port', label: 'int32', help: 'The port of the server.', default: '10250', range: {min: 1}},
+  address: {...inFile, ...pending, type: 'ip', help: 'The address of the server (0.0.0.0 or :: for all).', default: '0.0.0.0'},
+  'tls-cert-file': {...tlsFiles['tls-cert-file'], ...inFile, ...pending},
+  'tls-private-key-file': {...tlsFiles['tls-private-key-file'], ...inFile, ...pending},
+  'tls-cipher-suites': {...tlsLimits['tls-cipher-suites'], ...inFile, ...pending},
+  'tls-min-version': {...tlsLimits['tls-min-version'], ...inFile, ...pending},
+  'bootstrap-kubeconfig': {
+    ...pending,
+    type: 'path',
+    help: 'Connection settings used to get a client certificate when the file named by --platconfig does not exist. That file is then written, and the certificate and key are kept in the certificate directory.',
+    requires: ['platconfig'],
+  },
+  platconfig: {
+    ...pending,
+    type: 'path',
+    help: 'The file with connection settings. With it the agent takes its pods from the API server; without it the agent stands alone.',
+  },
+  'cert-dir': {
+    ...pending,
+    type: 'path',
+    help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.',
+    default: '/var/lib/platlet/pki',
+  },
+  'rotate-certificates': {...inFile, ...pending, type: 'bool', help: 'Ask for a new client certificate before the current one ends.'},
+  'rotate-server-certificates': {
+    ...inFile,
+    ...pending,
+    type: 'bool',
+    help: 'Ask for a serving certificate, and for a new one before it ends. Needs the gate RotatePlatletServerCertificate, and somebody who approves the requests.',
+    gate: 'RotatePlatletServerCertificate',
+  },
+  'enable-server': {...inFile, ...pending, type: 'bool', help: 'Run the server.', default: 'true'},
+  'enable-debugging-handlers': {
+    ...inFile,
+    ...pending,
+    type: 'bool',
+    help: 'Serve what reads logs and runs commands on this node.',
+    default: 'true',
+  },
+  'healthz-bind-address': {...inFile, ...pending, type: 'ip', help: 'The address of the health server.', default: '127.0.0.1'},
+  'healthz-port': {...inFile, ...pending, type: 'port', label: 'int32', help: 'The port of the health server. 0 serves none.', default: '10248'},
+  'image-credential-provider-bin-dir': {...pending, type: 'path', help: 'The directory of the programs that provide credentials for images.'},
+  'image-credential-provider-config': {
+    ...pending,
+    type: 'path',
+    help: 'The file that configures these programs, or a directory of such files (JSON, YAML or YML), merged in the order of their names.',
+  },
+});

@@ -1,0 +1,63 @@
+import {apiserverFlags} from './apiserver.js';
+import {certificateFlags} from './client.js';
+import {controllerManagerFlags} from './controller-manager.js';
+import {controllerNames} from './controller-names.js';
+import type {FlagRow, FlagTable} from './flag.js';
+import {gateTable} from './gate-table.js';
+import type {GateRow, GateState} from './gate-table.js';
+import {spokenDefault, typeLabel} from './help.js';
+import {platletFlags} from './platlet.js';
+import {upFlags} from './up.js';
+import {emulatedVersions} from './versions.js';
+
+const programs = [apiserverFlags, controllerManagerFlags, platletFlags, upFlags, certificateFlags] as unknown as readonly FlagTable[];
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
+const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
+const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+
+const flagCells = ([flag, row]: readonly [string, FlagRow]): readonly string[] => {
+  const names = [row.shorthand && row.shorthand !== flag ? `-${row.shorthand}` : '', `--${flag}`, ...(row.aliases ?? []).map(alias => `--${alias}`)];
+  const deprecated = row.deprecated ? `Deprecated: ${row.deprecated}. ` : '';
+  return [
+    names.filter(Boolean).join(', '),
+    typeLabel(row) || 'bool',
+    spokenDefault(row) ?? '-',
+    `${deprecated}${row.help}`,
+    row.subject === 'pending' ? 'not yet' : 'yes',
+  ];
+};
+
+const programText = ({program, summary, sections}: FlagTable): string => {
+  const parts = sections.map(({title, rows}) => `### ${title}\n\n${table(['Flag', 'Type', 'Default', 'Effect', 'Works'], Object.entries(rows).map(flagCells))}`);
+  return `## ${program}\n\n${summary}\n\n${parts.join('\n\n')}`;
+};
+
+const stateText = (state: GateState | undefined): string =>
+  state ? `${state.stage}, ${state.default ? 'on' : 'off'}${state.locked ? ', locked' : ''}` : '-';
+
+const gateCells = ([name, row]: readonly [string, GateRow]): readonly string[] => [
+  name,
+  ...emulatedVersions.map(version => stateText(row.at[version])),
+  row.reason ?? 'asked for',
+];
+
+const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof controllerNames)[number]): readonly string[] => [
+  name,
+  aliases.join(', ') || '-',
+  offByDefault ? 'off' : 'on',
+  gates.join(', ') || '-',
+];
+
+/** The reference of all flags, controllers and feature gates as a Markdown page. */
+export const flagsReference = (): string => {
+  const gates = Object.entries<GateRow>(gateTable).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    '# Flags, controllers and feature gates',
+    'Made by `make docs` from the tables in `src/options`; do not edit. "Works" says whether the flag has an effect in this build: one that has none makes a warning line at start.',
+    ...programs.map(programText),
+    `## Controllers\n\nThe names \`--controllers\` takes. "Default" is what \`*\` does.\n\n${table(['Name', 'Aliases', 'Default', 'Gates'], controllerNames.map(controllerCells))}`,
+    `## Feature gates\n\nStage and default by emulated version, and why no code asks for a gate where none does.\n\n${table(['Gate', ...emulatedVersions, 'Use'], gates.map(gateCells))}`,
+  ].join('\n\n') + '\n';
+};
