@@ -11,6 +11,11 @@ import type {OptionsOf} from './flag.js';
 import {emulation, featureGates, help, logging, metrics, verbosity} from './shared/logging.js';
 import {serverNaming} from './shared/naming.js';
 
+const switchesObjection = (switches: ReadonlyMap<string, string>): string | undefined => {
+  const bad = [...switches].find(([, value]) => !/^(?:|1|t|true|0|f|false)$/i.test(value));
+  return bad && `"${bad.join('=')}" must be true or false`;
+};
+
 const misc = flagSection('Logging, metrics, misc', {
   ...verbosity,
   ...logging,
@@ -18,6 +23,7 @@ const misc = flagSection('Logging, metrics, misc', {
   'runtime-config': {
     type: 'switches',
     help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha stand for many.',
+    check: switchesObjection,
     subject: 'pending',
   },
   ...featureGates,

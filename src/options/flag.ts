@@ -16,6 +16,8 @@ export interface FlagRow {
   readonly aliases?: readonly string[];
   /** What to do instead; using the flag makes one warning line. */
   readonly deprecated?: string;
+  /** Values that still work, and what to use instead. */
+  readonly deprecatedValues?: Readonly<Record<string, string>>;
   /** Set when nothing reads the flag yet: using it makes one warning line, and the reference marks it. */
   readonly subject?: 'pending';
   readonly oneOf?: readonly string[];

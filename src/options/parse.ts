@@ -56,11 +56,13 @@ const checkPartners = (table: FlagTable, values: ReadonlyMap<string, unknown>, g
   }
 };
 
-const warningsFor = (table: FlagTable, set: Iterable<string>): string[] => {
+const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): string[] => {
   const warnings: string[] = [];
-  for (const flag of set) {
+  for (const [flag, value] of values) {
     const row: FlagRow = table.rows[flag]!;
     if (row.deprecated) warnings.push(`Flag --${flag} has been deprecated, ${row.deprecated}`);
+    const instead = row.deprecatedValues?.[String(value)];
+    if (instead) warnings.push(`Flag --${flag}=${value} has been deprecated, ${instead}`);
     if (row.subject === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
   }
   return warnings;
@@ -91,5 +93,5 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
     }
     options = {...options, ...table.derive?.(options, given)};
   }
-  return {options, set: new Set(values.keys()), args, warnings: [...warningsFor(table as never, values.keys()), ...warnings], gates, versions, help, version};
+  return {options, set: new Set(values.keys()), args, warnings: [...warningsFor(table as never, values), ...warnings], gates, versions, help, version};
 };

@@ -1,3 +1,4 @@
+import {naming} from '#src/api/naming.js';
 import {flagTable} from './flag.js';
 import type {Given, OptionsOf} from './flag.js';
 import {limits} from './platlet/limits.js';
@@ -5,10 +6,12 @@ import {node} from './platlet/node.js';
 import {resources} from './platlet/resources.js';
 import {serving} from './platlet/serving.js';
 
+const original = naming('kubernetes').component;
+
 const reservedCgroups = [
   ['system-reserved', 'system-reserved-cgroup'],
   ['plat-reserved', 'plat-reserved-cgroup'],
-  ['kube-reserved', 'plat-reserved-cgroup'],
+  [original('reserved'), 'plat-reserved-cgroup'],
 ] as const;
 
 /** What is enforced must have a cgroup to be enforced in, and nothing goes beside `none`. */

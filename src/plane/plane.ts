@@ -77,7 +77,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
 
   const store = await openStore({
     backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
-    directory: apiserver.options.dataDir || join(directory, 'store'),
+    directory: resolve(apiserver.options.dataDir),
     naming: naming.name,
     clock,
   });
@@ -202,9 +202,10 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
   ...args,
 ];
 
-const apiserverArgs = ({naming = 'plat', bindAddress = '127.0.0.1', securePort = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
   unlessGiven(args, {
     naming,
+    'data-dir': join(dataDir, 'store'),
     'bind-address': bindAddress,
     'secure-port': String(securePort),
     'authorization-mode': 'RBAC',

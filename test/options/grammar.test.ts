@@ -65,6 +65,8 @@ for (const [argv, option, value] of spellings) {
 
 const refusals: readonly (readonly [readonly string[], string])[] = [
   [['--no-such-flag=1'], 'unknown flag: --no-such-flag'],
+  [['--no\n such'], 'unknown flag: --no such'],
+  [['--runtime-config=batch/v1=maybe'], 'invalid value for --runtime-config: "batch/v1=maybe" must be true or false'],
   [['-x'], "unknown shorthand flag: 'x' in -x"],
   [['---x'], 'bad flag syntax: ---x'],
   [['--bind-address'], 'flag needs an argument: --bind-address'],

@@ -85,7 +85,12 @@ test('warns once of a deprecated flag and of one whose subject is not built', t 
   ]);
 });
 
-test('keeps flags of one type apart from flags of another when they share a heading', t => {
+test('warns of a deprecated value', t => {
+  t.is(parseFlags(apiserverFlags, ['--endpoint-reconciler-type=master-count']).warnings[0], 'Flag --endpoint-reconciler-type=master-count has been deprecated, use lease instead');
+  t.is(parseFlags(apiserverFlags, ['--endpoint-reconciler-type=lease']).warnings.length, 1);
+});
+
+test('takes repeated arguments as they stand', t => {
   const {options} = parseFlags(upFlags, ['--apiserver-arg=--a=b,c', '--apiserver-arg=-v=4', '--secure-port=0']);
 
   t.deepEqual(options.apiserverArg, ['--a=b,c', '-v=4']);

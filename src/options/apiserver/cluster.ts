@@ -27,6 +27,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     help: 'How the endpoints of the master service are kept: master-count (deprecated), lease or none.',
     default: 'lease',
     oneOf: ['master-count', 'lease', 'none'],
+    deprecatedValues: {'master-count': 'use lease instead'},
     subject: 'pending',
   },
   'default-not-ready-toleration-seconds': {

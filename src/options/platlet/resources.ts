@@ -1,18 +1,22 @@
+import {naming} from '#src/api/naming.js';
 import {flagSection} from '#src/options/flag.js';
 import {inFile, pending} from './markers.js';
 
 const row = {...inFile, ...pending} as const;
 
-const enforceable = [
+/** The documents also know these flags and values by the original maker's word. */
+const original = naming('kubernetes').component;
+
+const enforceable: readonly string[] = [
   'none',
   'pods',
   'system-reserved',
   'system-reserved-compressible',
   'plat-reserved',
   'plat-reserved-compressible',
-  'kube-reserved',
-  'kube-reserved-compressible',
-] as const;
+  original('reserved'),
+  original('reserved-compressible'),
+];
 
 const memoryReservation = /^\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*(?:;\d+:[^=,;]+=[^=,;]+(?:,[^=,;]+=[^=,;]+)*)*$/;
 
@@ -28,7 +32,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     type: 'map',
     help: 'Resources (cpu, memory, pid, ephemeral-storage) kept for the platform\'s own components, for example cpu=200m,memory=500Mi.',
     shownDefault: 'none',
-    aliases: ['kube-reserved'],
+    aliases: [original('reserved')],
   },
   'system-reserved': {...row, type: 'map', help: 'Resources kept for everything else on the node.', shownDefault: 'none'},
   'plat-reserved-cgroup': {
@@ -36,7 +40,7 @@ export const resources = flagSection('Limits, rates, timeouts', {
     type: 'string',
     help: 'The top-level cgroup of the platform\'s own components.',
     shownDefault: 'empty',
-    aliases: ['kube-reserved-cgroup'],
+    aliases: [original('reserved-cgroup')],
   },
   'system-reserved-cgroup': {...row, type: 'string', help: 'The top-level cgroup of everything else on the node.', shownDefault: 'empty'},
   'enforce-node-allocatable': {

@@ -33,13 +33,11 @@ export const listening = {
     type: 'bool',
     help: 'Bind the port with SO_REUSEADDR, so that it can be taken while old connections still wait to end, and a wildcard beside a specific address.',
     default: 'false',
-    subject: 'pending',
   },
   'permit-port-sharing': {
     type: 'bool',
     help: 'Bind the port with SO_REUSEPORT, so that several processes can listen on it.',
     default: 'false',
-    subject: 'pending',
   },
 } as const;
 
