@@ -1,0 +1,19 @@
+import type {ClusterRole} from '#src/api/types.js';
+import type {PolicyWords} from './words.js';
+
+/** For those who ask for certificates, and those who approve requests to one signer. None is bound to anyone from the start but the last. */
+export const certificateRoles = ({naming, gate, clusterRole, rule}: PolicyWords): ClusterRole[] => {
+  const prefix = `system:${naming.group('certificates')}`;
+  const approver = (signer: string): ClusterRole =>
+    clusterRole(`${prefix}:${signer.slice(signer.indexOf('/') + 1)}-approver`, [rule('approve', 'certificates', 'signers', signer)]);
+  const {signers} = naming;
+  return [
+    ...['nodeclient', 'selfnodeclient'].map(kind =>
+      clusterRole(`${prefix}:certificatesigningrequests:${kind}`, [rule('create', 'certificates', `certificatesigningrequests/${kind}`)]),
+    ),
+    ...[signers.apiserverClient, signers.apiserverClientAgent, signers.agentServing, signers.legacyUnknown].map(approver),
+    ...(gate('ClusterTrustBundle')
+      ? [clusterRole('system:cluster-trust-bundle-discovery', [rule('get list watch', 'certificates', 'clustertrustbundles')])]
+      : []),
+  ];
+};

@@ -1,0 +1,90 @@
+import {read, type ControllerRules, type PolicyWords} from './words.js';
+
+/** What the controllers of the cluster itself, its nodes, namespaces, accounts and certificates, may do. */
+export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: PolicyWords): ControllerRules => ({
+  'certificate-controller': [
+    rule('delete get list watch', 'certificates', 'certificatesigningrequests'),
+    rule('update', 'certificates', 'certificatesigningrequests/approval certificatesigningrequests/status'),
+    rule('approve', 'certificates', 'signers', naming.signers.apiserverClientAgent),
+    rule('sign', 'certificates', 'signers', naming.signers.apiserverClient, naming.signers.apiserverClientAgent, naming.signers.agentServing, naming.signers.legacyUnknown),
+    rule('create', 'authorization', 'subjectaccessreviews'),
+    reportEvents,
+  ],
+  'clusterrole-aggregation-controller': [
+    rule('escalate get list patch update watch', 'rbac.authorization', 'clusterroles'),
+  ],
+  'generic-garbage-collector': [
+    rule('delete get list patch update watch', '*', '*'),
+    reportEvents,
+  ],
+  'legacy-service-account-token-cleaner': [
+    rule('get', 'core', 'configmaps', naming.component('apiserver-legacy-service-account-token-tracking')),
+    rule('delete patch', 'core', 'secrets'),
+  ],
+  'namespace-controller': [
+    rule('delete get list watch', 'core', 'namespaces'),
+    rule('update', 'core', 'namespaces/finalize namespaces/status'),
+    rule('delete deletecollection get list watch', '*', '*'),
+  ],
+  'node-controller': [
+    rule('delete get list patch update watch', 'core', 'nodes'),
+    rule('patch update', 'core', 'nodes/status'),
+    rule('patch update', 'core', 'pods/status'),
+    rule('delete get list watch', 'core', 'pods'),
+    reportEvents,
+  ],
+  'resourcequota-controller': [
+    rule('list watch', '*', '*'),
+    rule('update', 'core', 'resourcequotas/status'),
+    reportEvents,
+  ],
+  'root-ca-cert-publisher': [
+    rule('create update', 'core', 'configmaps'),
+    reportEvents,
+  ],
+  'service-account-controller': [
+    rule('create', 'core', 'serviceaccounts'),
+    reportEvents,
+  ],
+  'service-ca-cert-publisher': [
+    rule('create update', 'core', 'configmaps'),
+    reportEvents,
+  ],
+  'ttl-controller': [
+    rule('list patch update watch', 'core', 'nodes'),
+    reportEvents,
+  ],
+  'validatingadmissionpolicy-status-controller': [
+    rule(read, 'admissionregistration', 'validatingadmissionpolicies'),
+    rule('get patch update', 'admissionregistration', 'validatingadmissionpolicies/status'),
+    reportEvents,
+  ],
+  ...(gate('PodCertificateRequest') ? {podcertificaterequestcleaner: [rule(`delete ${read}`, 'certificates', 'podcertificaterequests')]} : {}),
+  ...(gate('ClusterTrustBundle')
+    ? {
+        [naming.component('apiserver-serving-clustertrustbundle-publisher')]: [
+          rule('attest', 'certificates', 'signers', naming.signers.apiserverServing),
+          rule('create delete list update watch', 'certificates', 'clustertrustbundles'),
+          reportEvents,
+        ],
+      }
+    : {}),
+  ...(gate('StorageVersionAPI') && gate('APIServerIdentity')
+    ? {
+        'storage-version-garbage-collector': [
+          rule(read, 'coordination', 'leases'),
+          rule(`delete patch update ${read}`, 'internal.apiserver', 'storageversions'),
+          rule('get patch update', 'internal.apiserver', 'storageversions/status'),
+        ],
+      }
+    : {}),
+  ...(gate('StorageVersionMigrator')
+    ? {
+        // Creating is part of applying; it never succeeds here, since the uid is set.
+        'storage-version-migrator-controller': [
+          rule('create list patch watch', '*', '*'),
+          rule('update', 'storagemigration', 'storageversionmigrations/status'),
+        ],
+      }
+    : {}),
+});

@@ -1,0 +1,57 @@
+import type {Naming} from '#src/api/naming.js';
+import type {ClusterRole, ClusterRoleBinding, Role, RoleBinding} from '#src/api/types.js';
+import {wellKnown} from '#src/api/user.js';
+import {certificateRoles} from './certificate-roles.js';
+import {componentRoles} from './component-roles.js';
+import {controllerBindings, controllerRoles} from './controller-roles.js';
+import {namespaceBindings, namespaceRoles} from './namespace-roles.js';
+import {namespaceUserRoles} from './namespace-user-roles.js';
+import {nodeRoles} from './node-roles.js';
+import {visitorRoles} from './visitor-roles.js';
+import {policyWords, type PolicyWords} from './words.js';
+
+/** The roles and bindings every cluster has from the start. */
+export interface BootstrapPolicy {
+  readonly clusterRoles: readonly ClusterRole[];
+  readonly clusterRoleBindings: readonly ClusterRoleBinding[];
+  readonly roles: readonly Role[];
+  readonly roleBindings: readonly RoleBinding[];
+}
+
+const clusterBindings = ({naming, gate, clusterBinding, user, group, account}: PolicyWords): ClusterRoleBinding[] => {
+  const component = (name: string): string => naming.componentUser(name);
+  return [
+    clusterBinding('cluster-admin', group(wellKnown.masters)),
+    clusterBinding('system:monitoring', group('system:monitoring')),
+    clusterBinding('system:discovery', group(wellKnown.authenticated)),
+    clusterBinding('system:basic-user', group(wellKnown.authenticated)),
+    clusterBinding('system:public-info-viewer', group(wellKnown.authenticated), group(wellKnown.unauthenticated)),
+    clusterBinding('system:node-proxier', user(component('proxy'))),
+    clusterBinding(component('controller-manager'), user(component('controller-manager'))),
+    clusterBinding(component('dns'), account(naming.component('dns'))),
+    clusterBinding(component('scheduler'), user(component('scheduler'))),
+    clusterBinding('system:volume-scheduler', user(component('scheduler'))),
+    // Nodes are authorized by what runs on them; the role remains for those who bind it themselves.
+    clusterBinding('system:node'),
+    clusterBinding('system:service-account-issuer-discovery', group(wellKnown.serviceAccounts)),
+    ...(gate('ClusterTrustBundle') ? [clusterBinding('system:cluster-trust-bundle-discovery', group(wellKnown.serviceAccounts))] : []),
+  ];
+};
+
+/** The policy in a naming, with what the feature gates add (the API reference, "Default roles and role bindings"). */
+export const bootstrapPolicy = (naming: Naming, gate: (name: string) => boolean): BootstrapPolicy => {
+  const words = policyWords(naming, gate);
+  return {
+    clusterRoles: [
+      ...visitorRoles(words),
+      ...namespaceUserRoles(words),
+      ...componentRoles(words),
+      ...nodeRoles(words),
+      ...certificateRoles(words),
+      ...controllerRoles(words),
+    ],
+    clusterRoleBindings: [...clusterBindings(words), ...controllerBindings(words)],
+    roles: namespaceRoles(words),
+    roleBindings: namespaceBindings(words),
+  };
+};

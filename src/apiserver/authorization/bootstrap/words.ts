@@ -1,0 +1,82 @@
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import type {ClusterRole, ClusterRoleBinding, PolicyRule, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
+
+/** Verbs of those who only look. */
+export const read = 'get list watch';
+
+/** `core`, `*`, or a group's name in code. */
+type GroupWord = 'core' | '*' | Exclude<GroupToken, ''>;
+
+const sorted = (text: string): string[] => text.split(' ').sort();
+
+/** The words that the bootstrap policy is written in, bound to a naming and to the feature gates. */
+export const policyWords = (naming: Naming, gate: (name: string) => boolean) => {
+  const group = (word: string): string => (word === 'core' ? '' : word === '*' ? '*' : naming.group(word as GroupToken));
+  const apiGroup = naming.group('rbac.authorization');
+  const version = naming.apiVersion('rbac.authorization', 'v1');
+
+  const metadata = (name: string, labels: Record<string, string> = {}) => ({
+    name,
+    labels: {[naming.labels.bootstrapping]: 'rbac-defaults', ...labels},
+    annotations: {[naming.annotations.autoupdate]: 'true'},
+  });
+
+  /** Verbs on resources of groups, each a list with blanks between; only on objects of the names, if any are given. */
+  const rule = (verbs: string, groups: GroupWord | `${GroupWord} ${GroupWord}`, resources: string, ...names: string[]): PolicyRule => ({
+    verbs: sorted(verbs),
+    apiGroups: groups.split(' ').map(group).sort(),
+    resources: sorted(resources),
+    ...(names.length > 0 ? {resourceNames: [...names].sort()} : {}),
+  });
+
+  const subjects = {
+    user: (name: string): RbacSubject => ({kind: 'User', apiGroup, name}),
+    group: (name: string): RbacSubject => ({kind: 'Group', apiGroup, name}),
+    account: (name: string): RbacSubject => ({kind: 'ServiceAccount', name, namespace: naming.systemNamespace}),
+  };
+
+  return {
+    naming,
+    gate,
+    rule,
+    ...subjects,
+    /** Verbs on paths. */
+    paths: (verbs: string, ...urls: string[]): PolicyRule => ({verbs: sorted(verbs), nonResourceURLs: [...urls].sort()}),
+    /** What whoever reports events needs. */
+    reportEvents: rule('create patch update', 'core events', 'events'),
+    /** The rules, if the gate is on. */
+    when: (name: string, ...rules: PolicyRule[]): PolicyRule[] => (gate(name) ? rules : []),
+    clusterRole: (name: string, rules: PolicyRule[], labels?: Record<string, string>): ClusterRole => ({
+      apiVersion: version,
+      kind: 'ClusterRole',
+      metadata: metadata(name, labels),
+      rules,
+    }),
+    role: (namespace: string, name: string, rules: PolicyRule[]): Role => ({
+      apiVersion: version,
+      kind: 'Role',
+      metadata: {...metadata(name), namespace},
+      rules,
+    }),
+    /** Binds a cluster role everywhere, under its own name. */
+    clusterBinding: (name: string, ...to: RbacSubject[]): ClusterRoleBinding => ({
+      apiVersion: version,
+      kind: 'ClusterRoleBinding',
+      metadata: metadata(name),
+      roleRef: {apiGroup, kind: 'ClusterRole', name},
+      ...(to.length > 0 ? {subjects: to} : {}),
+    }),
+    binding: (namespace: string, name: string, role: string, ...to: RbacSubject[]): RoleBinding => ({
+      apiVersion: version,
+      kind: 'RoleBinding',
+      metadata: {...metadata(name), namespace},
+      roleRef: {apiGroup, kind: 'Role', name: role},
+      subjects: to,
+    }),
+  };
+};
+
+export type PolicyWords = ReturnType<typeof policyWords>;
+
+/** Rules by the name of the service account that controllers act as. */
+export type ControllerRules = Readonly<Record<string, readonly PolicyRule[]>>;
