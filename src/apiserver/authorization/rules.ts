@@ -61,29 +61,41 @@ const covers = (rule: Readonly<PolicyRule>, {verb, group, resource, name, path}:
 export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Grant[] =>
   wanted.flatMap(rule => [...grantsOf(rule)].filter(grant => !held.some(owned => covers(owned, grant))));
 
-const list = (name: string, texts: readonly string[]): string[] =>
-  texts.length > 0 ? [`${name}:[${texts.map(text => JSON.stringify(text)).join(' ')}]`] : [];
+const resourceKey = ({group, resource, name}: Grant): string => JSON.stringify([group, resource, name]);
 
-const braces = (...parts: readonly string[][]): string => `{${parts.flat().join(', ')}}`;
-
-/** Permissions as the refusal of an escalation lists them: verbs on one resource together, sorted, one line each. */
-export const grantLines = (grants: readonly Grant[]): string[] => {
-  const byResource = new Map<string, {grant: Grant; verbs: string[]}>();
-  const lines: string[] = [];
+/** Permissions as rules: verbs on one resource (of one name) together, each path by itself. */
+export const rulesOf = (grants: readonly Grant[]): PolicyRule[] => {
+  const rules: PolicyRule[] = [];
+  const byResource = new Map<string, PolicyRule>();
   for (const grant of grants) {
-    const {verb, group, resource, name, path} = grant;
-    if (path !== undefined) {
-      lines.push(braces(list('NonResourceURLs', [path]), list('Verbs', [verb])));
+    const {verb, group = '', resource = '', name, path} = grant;
+    const known = path === undefined ? byResource.get(resourceKey(grant)) : undefined;
+    if (known) {
+      known.verbs.push(verb);
       continue;
     }
-    const key = JSON.stringify([group, resource, name]);
-    const entry = byResource.get(key);
-    if (entry) entry.verbs.push(verb);
-    else byResource.set(key, {grant, verbs: [verb]});
+    const target = path === undefined ? {apiGroups: [group], resources: [resource]} : {nonResourceURLs: [path]};
+    const rule: PolicyRule = {verbs: [verb], ...target, ...(name === undefined ? {} : {resourceNames: [name]})};
+    rules.push(rule);
+    if (path === undefined) byResource.set(resourceKey(grant), rule);
   }
-  for (const {grant, verbs} of byResource.values()) {
-    const {group = '', resource = '', name} = grant;
-    lines.push(braces(list('APIGroups', [group]), list('Resources', [resource]), list('ResourceNames', name === undefined ? [] : [name]), list('Verbs', verbs)));
-  }
-  return [...new Set(lines)].sort();
+  return rules;
 };
+
+const list = (name: string, texts: readonly string[] | undefined): string[] =>
+  texts?.length ? [`${name}:[${texts.map(text => JSON.stringify(text)).join(' ')}]`] : [];
+
+/** A rule on one line, as refusals show it. */
+const lineOf = ({apiGroups, resources, nonResourceURLs, resourceNames, verbs}: PolicyRule): string => {
+  const parts = [
+    ...list('APIGroups', apiGroups),
+    ...list('Resources', resources),
+    ...list('NonResourceURLs', nonResourceURLs),
+    ...list('ResourceNames', resourceNames),
+    ...list('Verbs', verbs),
+  ];
+  return `{${parts.join(', ')}}`;
+};
+
+/** Permissions as the refusal of an escalation lists them: sorted, one rule a line. */
+export const grantLines = (grants: readonly Grant[]): string[] => [...new Set(rulesOf(grants).map(lineOf))].sort();

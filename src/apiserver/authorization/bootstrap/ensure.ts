@@ -1,0 +1,109 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import type {ClusterRole, KubeObject} from '#src/api/types.js';
+import {regathered} from './gather.js';
+import type {BootstrapPolicy} from './policy.js';
+import {reconcileBinding, reconcileRole, type Step} from './reconcile.js';
+
+interface Address {
+  readonly namespace?: string;
+}
+
+/** As much of a client as it takes. */
+export interface PolicyClient {
+  resource<T extends KubeObject>(kind: Kind<T>): {
+    list(): Promise<{items: T[]}>;
+    get(name: string, options?: Address): Promise<T>;
+    create(object: T, options?: Address): Promise<T>;
+    update(object: T, options?: Address): Promise<T>;
+    delete(name: string, options?: Address): Promise<unknown>;
+  };
+}
+
+/** How many objects are written at a time: enough to share commits, few enough to leave room for others. */
+const atATime = 48;
+const attempts = 5;
+
+const addressOf = ({metadata}: KubeObject): Address => (metadata?.namespace ? {namespace: metadata.namespace} : {});
+const keyOf = ({metadata}: KubeObject): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+const inBatches = async <T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> => {
+  for (let at = 0; at < items.length; at += atATime) await Promise.all(items.slice(at, at + atATime).map(run));
+};
+
+type Reconcile<T> = (existing: T | undefined, expected: T, naming: Naming) => Step<T>;
+
+class Ensurer {
+  readonly #client: PolicyClient;
+  readonly #naming: Naming;
+
+  constructor(client: PolicyClient, naming: Naming) {
+    this.#client = client;
+    this.#naming = naming;
+  }
+
+  async all<T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
+    const {items} = await this.#client.resource(kind).list();
+    const existing = new Map(items.map(item => [keyOf(item), item]));
+    await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
+  }
+
+  /** Writes what is needed; whoever came between is looked at and taken into account. */
+  async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
+    let existing = first;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#take(kind, reconcile(existing, expected, this.#naming));
+      } catch (error) {
+        if (attempt === attempts || !(isConflict(error) || isAlreadyExists(error) || isNotFound(error))) throw error;
+        existing = await this.#current(kind, expected);
+      }
+    }
+  }
+
+  async #take<T extends KubeObject>(kind: Kind<T>, step: Step<T>): Promise<void> {
+    const resource = this.#client.resource(kind);
+    if (step.do === 'nothing') return;
+    if (step.do === 'update') return void (await resource.update(step.object, addressOf(step.object)));
+    if (step.do === 'recreate') await resource.delete(step.old.metadata?.name ?? '', addressOf(step.old));
+    await resource.create(step.object, addressOf(step.object));
+  }
+
+  async #current<T extends KubeObject>(kind: Kind<T>, {metadata}: T): Promise<T | undefined> {
+    try {
+      return await this.#client.resource(kind).get(metadata?.name ?? '', addressOf({metadata: metadata ?? {}}));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async namespaces(names: Iterable<string>): Promise<void> {
+    for (const name of names) {
+      try {
+        await this.#client.resource(kinds.namespaces).create({metadata: {name}});
+      } catch (error) {
+        if (!isAlreadyExists(error)) throw error;
+      }
+    }
+  }
+}
+
+const asUpdate = (existing: ClusterRole | undefined, expected: ClusterRole): Step<ClusterRole> =>
+  existing ? {do: 'update', object: {...existing, rules: expected.rules ?? []}} : {do: 'nothing'};
+
+/**
+ * Sees to it that the bootstrap policy is there, and restores what it lost while nobody looked. Roles that gather rules are brought up to date as well,
+ * so that `admin`, `edit` and `view` mean something before the first controller runs.
+ */
+export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
+  const ensurer = new Ensurer(client, naming);
+  await ensurer.all(kinds.clusterRoles, policy.clusterRoles, reconcileRole);
+  await ensurer.all(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding);
+  await ensurer.namespaces(new Set(policy.roles.map(({metadata}) => metadata?.namespace ?? '')));
+  await ensurer.all(kinds.roles, policy.roles, reconcileRole);
+  await ensurer.all(kinds.roleBindings, policy.roleBindings, reconcileBinding);
+  const {items} = await client.resource(kinds.clusterRoles).list();
+  await ensurer.all(kinds.clusterRoles, regathered(items), asUpdate);
+};

@@ -1,0 +1,65 @@
+import type {Naming} from '#src/api/naming.js';
+import type {ClusterRole, ClusterRoleBinding, ObjectMeta, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
+import {missing, rulesOf} from '#src/apiserver/authorization/rules.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+
+/** What has to be done so that an object holds at least what is expected of it. */
+export type Step<T> =
+  | {readonly do: 'nothing'}
+  | {readonly do: 'create'; readonly object: T}
+  | {readonly do: 'update'; readonly object: T}
+  /** A binding cannot change its role: it is deleted first. */
+  | {readonly do: 'recreate'; readonly old: T; readonly object: T};
+
+type AnyRole = Role & Pick<ClusterRole, 'aggregationRule'>;
+type AnyBinding = RoleBinding | ClusterRoleBinding;
+
+const nothing = {do: 'nothing'} as const;
+
+const isProtected = (metadata: ObjectMeta | undefined, naming: Naming): boolean => metadata?.annotations?.[naming.annotations.autoupdate] === 'false';
+
+/** What is expected is added; what somebody set otherwise stays. */
+const mergedMetadata = (existing: ObjectMeta | undefined, expected: ObjectMeta | undefined): ObjectMeta => ({
+  ...existing,
+  labels: {...expected?.labels, ...existing?.labels},
+  annotations: {...expected?.annotations, ...existing?.annotations},
+});
+
+const unlessSame = <T extends AnyRole | AnyBinding>(existing: T, object: T): Step<T> => (sameContent(existing, object) ? nothing : {do: 'update', object});
+
+/**
+ * A role keeps what was added to it and gets back what it lacks, unless its annotation says that it is not to be updated. Rules of a role that gathers
+ * them are the gathering's affair.
+ */
+export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
+  if (!existing) return {do: 'create', object: expected};
+  if (isProtected(existing.metadata, naming)) return nothing;
+  const gathers = existing.aggregationRule && expected.aggregationRule;
+  const lacking = gathers ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []));
+  const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
+  const selectors = existing.aggregationRule?.clusterRoleSelectors ?? [];
+  const absent = wanted.filter(selector => !selectors.some(known => sameContent(known, selector)));
+  return unlessSame(existing, {
+    ...existing,
+    metadata: mergedMetadata(existing.metadata, expected.metadata),
+    ...(lacking.length > 0 ? {rules: [...(existing.rules ?? []), ...lacking]} : {}),
+    ...(absent.length > 0 ? {aggregationRule: {clusterRoleSelectors: [...selectors, ...absent]}} : {}),
+  });
+};
+
+const sameSubject = (one: RbacSubject, other: RbacSubject): boolean =>
+  one.kind === other.kind && one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '') && (one.apiGroup ?? '') === (other.apiGroup ?? '');
+
+/** A binding keeps the subjects that were added to it and gets back those it lacks, unless it is not to be updated; one to another role is made anew. */
+export const reconcileBinding = <T extends AnyBinding>(existing: T | undefined, expected: T, naming: Naming): Step<T> => {
+  if (!existing) return {do: 'create', object: expected};
+  if (isProtected(existing.metadata, naming)) return nothing;
+  const lacking = (expected.subjects ?? []).filter(subject => !existing.subjects?.some(known => sameSubject(known, subject)));
+  const subjects = [...(existing.subjects ?? []), ...lacking];
+  if (!sameContent(existing.roleRef, expected.roleRef)) {
+    const {labels, annotations} = mergedMetadata(existing.metadata, expected.metadata);
+    const metadata = {...expected.metadata, ...(labels ? {labels} : {}), ...(annotations ? {annotations} : {})};
+    return {do: 'recreate', old: existing, object: {...expected, metadata, ...(subjects.length > 0 ? {subjects} : {})}};
+  }
+  return unlessSame(existing, {...existing, metadata: mergedMetadata(existing.metadata, expected.metadata), ...(lacking.length > 0 ? {subjects} : {})});
+};
