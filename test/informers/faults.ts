@@ -1,0 +1,74 @@
+import {endWith, ignoreElements, merge, Observable, share, Subject, takeUntil, throwError} from 'rxjs';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import type {WatchEvent} from '#src/api/watch.js';
+import type {ListOptions, WatchOptions} from '#src/client/client.js';
+import type {ListerWatcher} from '#informers/lister-watcher.js';
+
+/** A way to a real server on which everything can go wrong, and which remembers what was asked. */
+export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
+  readonly calls: string[] = [];
+  /** Refusals for the next lists and watches, one each. */
+  readonly listFaults: (Error | 'hang')[] = [];
+  readonly watchFaults: (Error | 'close')[] = [];
+  repeatsEvents = false;
+  readonly #api: ListerWatcher<T>;
+  readonly #faults = new Subject<WatchEvent<T>>();
+  readonly #closes = new Subject<void>();
+  #silent = false;
+  /** How many watches are open now. */
+  open = 0;
+
+  constructor(api: ListerWatcher<T>) {
+    this.#api = api;
+  }
+
+  async list(options: ListOptions): Promise<KubeList<T>> {
+    this.calls.push(`list rv=${options.resourceVersion ?? ''} limit=${options.limit ?? ''}${options.continue ? ' continued' : ''}`);
+    const fault = this.listFaults.shift();
+    if (fault === 'hang') return new Promise((_, reject) => options.signal?.addEventListener('abort', () => reject(options.signal?.reason)));
+    if (fault) throw fault;
+    return this.#api.list(options);
+  }
+
+  watch(options: WatchOptions): Observable<WatchEvent<T>> {
+    this.calls.push('watch');
+    const fault = this.watchFaults.shift();
+    if (fault === 'close') return new Observable(subscriber => subscriber.complete());
+    if (fault) return throwError(() => fault);
+    return new Observable(subscriber => {
+      this.open++;
+      this.#silent = false;
+      subscriber.add(() => this.open--);
+      const real = this.#api.watch(options).pipe(share());
+      const realEnds = real.pipe(ignoreElements(), endWith(true));
+      subscriber.add(
+        merge(this.#faults.pipe(takeUntil(realEnds)), real)
+          .pipe(takeUntil(this.#closes))
+          .subscribe({
+            next: event => {
+              if (this.#silent) return;
+              subscriber.next(event);
+              if (this.repeatsEvents) subscriber.next(event);
+            },
+            error: error => subscriber.error(error),
+            complete: () => subscriber.complete(),
+          }),
+      );
+    });
+  }
+
+  /** Every open watch ends, as when the server or the network closes it. */
+  disconnect(): void {
+    this.#closes.next();
+  }
+
+  /** Every open watch says nothing more, although nobody closed it. */
+  goSilent(): void {
+    this.#silent = true;
+  }
+
+  /** Something the server did not say. */
+  say(event: WatchEvent<T>): void {
+    this.#faults.next(event);
+  }
+}

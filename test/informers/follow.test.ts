@@ -1,0 +1,199 @@
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {expired, serviceUnavailable, timeout} from '#src/api/status.js';
+import type {ConfigMap} from '#src/api/types.js';
+import {seededRandom} from '#src/base/random.js';
+import {Backoff} from '#informers/backoff.js';
+import {follow, StreamFault, type Followed, type FollowOptions} from '#informers/follow.js';
+import {listerWatcher} from '#informers/lister-watcher.js';
+import {resolveSelection} from '#informers/selection.js';
+import {startServer} from '#test/fixtures/server.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {FaultyApi} from './faults.js';
+
+const second = 1000;
+const minute = 60 * second;
+
+/** A followed collection of config maps on a real server, with what it told, what failed and how long was waited. */
+const following = async (t: ExecutionContext, options: Partial<FollowOptions> = {}) => {
+  const {clock, clientOf} = startServer();
+  const client = clientOf();
+  const maps = client.resource(kinds.configMaps);
+  const api = new FaultyApi<ConfigMap>(listerWatcher(client, resolveSelection(kinds.configMaps, client.naming)));
+  const told: Followed<ConfigMap>[] = [];
+  const failures: {error: unknown; waitMs: number; at: number}[] = [];
+  const start = async () => {
+    const subscription = follow(api, {clock, random: seededRandom(7), onError: (error, waitMs) => failures.push({error, waitMs, at: clock.monotonic()}), ...options}).subscribe(event => told.push(event));
+    t.teardown(() => subscription.unsubscribe());
+    await clock.drain();
+    return subscription;
+  };
+  const create = async (name: string) => {
+    await maps.create({metadata: {namespace: 'default', name}});
+    await clock.drain();
+  };
+  const seen = () => told.map(event => (event.type === 'listed' ? `listed ${event.items.map(item => item.metadata?.name).join()}` : `${event.type} ${event.object.metadata?.name ?? ''}`)).filter(text => !text.startsWith('BOOKMARK'));
+  return {clock, maps, api, failures, start, create, seen};
+};
+
+test('lists once, then hears of every change', async t => {
+  const {api, create, start, seen, maps, clock} = await following(t);
+  await create('a');
+
+  await start();
+  await create('b');
+  await maps.delete('a', {namespace: 'default'});
+  await clock.drain();
+
+  t.deepEqual(seen(), ['listed a', 'ADDED b', 'DELETED a']);
+  t.deepEqual(api.calls, ['list rv=0 limit=500', 'watch']);
+});
+
+test('takes a long list in pages', async t => {
+  const {api, create, start, seen} = await following(t, {pageSize: 2});
+  for (const name of ['a', 'b', 'c']) await create(name);
+
+  await start();
+
+  t.true(seen()[0] === 'listed a,b,c');
+  t.true(api.calls.includes('list rv= limit=2 continued') || api.calls.length === 2, 'a server may answer version 0 whole');
+});
+
+test('goes on where it was when a watch is closed, without a list', async t => {
+  const {api, create, start, seen, clock} = await following(t);
+  await start();
+  await clock.advance(5 * second);
+
+  api.disconnect();
+  await create('a');
+  await clock.drain();
+
+  t.deepEqual(seen(), ['listed ', 'ADDED a']);
+  t.deepEqual(api.calls, ['list rv=0 limit=500', 'watch', 'watch']);
+});
+
+test('loses nothing that happened while the server was away', async t => {
+  const {api, create, start, seen, clock} = await following(t);
+  await start();
+  api.watchFaults.push(new Error('connection refused'), new Error('connection refused'));
+  await clock.advance(5 * second);
+
+  api.disconnect();
+  await create('a');
+  await clock.advance(10 * second);
+
+  t.deepEqual(seen(), ['listed ', 'ADDED a']);
+});
+
+test('lists again when history is gone, not older than what it knew, and whole from the newest if that is gone too', async t => {
+  const {api, create, start, seen, clock} = await following(t);
+  await create('a');
+  await start();
+  api.watchFaults.push(expired('too old resource version'));
+  api.listFaults.push(expired('The provided continue parameter is too old'));
+  await clock.advance(5 * second);
+
+  api.disconnect();
+  await clock.advance(20 * second);
+
+  t.deepEqual(seen(), ['listed a', 'listed a']);
+  t.regex(api.calls[3]!, /^list rv=\d+ limit=500$/);
+  t.is(api.calls[4], 'list rv= limit=');
+});
+
+test('asks for the newest when the server is behind what was seen', async t => {
+  const {api, start, clock} = await following(t);
+  await start();
+  await clock.advance(5 * second);
+  api.watchFaults.push(timeout('Too large resource version: 9, current: 1', 1, [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]));
+
+  api.disconnect();
+  await clock.advance(5 * second);
+
+  t.is(api.calls[3], 'list rv= limit=');
+});
+
+test('counts a watch that ends at once as a failure, so that it does not spin', async t => {
+  const {api, start, clock, failures} = await following(t);
+  for (let time = 0; time < 20; time++) api.watchFaults.push('close');
+
+  await start();
+  await clock.advance(10 * second);
+
+  t.true(api.calls.length < 12, `${api.calls.length} calls`);
+  t.true(failures.every(({error}) => error instanceof StreamFault && error.fault === 'short'));
+});
+
+test('leaves a connection that has gone silent and misses nothing', async t => {
+  const {api, create, start, seen, clock, failures} = await following(t, {silenceMs: 4 * minute});
+  await start();
+
+  api.goSilent();
+  await create('a');
+  await clock.advance(3 * minute);
+  t.deepEqual(seen(), ['listed ']);
+  await clock.advance(2 * minute);
+
+  t.deepEqual(seen(), ['listed ', 'ADDED a']);
+  t.true(failures[0]?.error instanceof StreamFault && failures[0].error.fault === 'silent');
+  t.is(api.open, 1);
+});
+
+test('a bookmark a minute keeps a quiet watch alive', async t => {
+  const {api, start, clock, failures} = await following(t, {silenceMs: 4 * minute});
+  await start();
+
+  for (let time = 0; time < 9; time++) {
+    await clock.advance(minute);
+    api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '5'}}});
+  }
+
+  t.deepEqual(failures, []);
+});
+
+test('gives up a list that does not come and asks again', async t => {
+  const {api, start, seen, clock, failures} = await following(t, {pageMs: minute});
+  api.listFaults.push('hang');
+
+  await start();
+  await clock.advance(2 * minute);
+
+  t.true(failures[0]?.error instanceof StreamFault && failures[0].error.fault === 'slow');
+  t.deepEqual(seen(), ['listed ']);
+});
+
+test('waits longer with each failing list, and never gives up', async t => {
+  const {api, start, seen, clock, failures} = await following(t);
+  for (let time = 0; time < 30; time++) api.listFaults.push(serviceUnavailable('starting'));
+
+  await start();
+  await clock.advance(60 * minute);
+
+  t.is(failures.length, 30);
+  t.deepEqual(seen(), ['listed ']);
+  for (const [index, {waitMs}] of failures.entries()) {
+    const base = Math.min(30 * second, 800 * 2 ** index);
+    t.true(waitMs >= base && waitMs <= 2 * base, `wait ${index}: ${waitMs}`);
+  }
+});
+
+test('the backoff begins anew after two quiet minutes', async t => {
+  const clock = new VirtualClock();
+  const backoff = new Backoff(clock, {...seededRandom(1), float: () => 0});
+
+  const waits = [backoff.next(), backoff.next(), backoff.next()];
+  await clock.advance(2 * minute + 1);
+  waits.push(backoff.next());
+
+  t.deepEqual(waits, [800, 1600, 3200, 800]);
+});
+
+test('nothing is left behind by who stops listening', async t => {
+  const {api, start, clock} = await following(t);
+  const subscription = await start();
+
+  subscription.unsubscribe();
+  await clock.drain();
+
+  t.is(api.open, 0);
+});
