@@ -5,6 +5,7 @@ import type {WatchEvent} from '#src/api/watch.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {Backoff} from './backoff.js';
+import type {ListOptions} from '#src/client/client.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import {after, neverSilentFor} from './timing.js';
 
@@ -53,6 +54,12 @@ interface Position {
   unpaged: boolean;
 }
 
+/** A version alone would mean exactly that version as soon as there is a limit. */
+const versionOf = ({listFrom}: Position): Pick<ListOptions, 'resourceVersion' | 'resourceVersionMatch'> => {
+  if (listFrom === '') return {};
+  return listFrom === '0' ? {resourceVersion: '0'} : {resourceVersion: listFrom, resourceVersionMatch: 'NotOlderThan'};
+};
+
 const listOnce = async <T extends KubeObject>(api: ListerWatcher<T>, position: Position, options: FollowOptions, signal: AbortSignal): Promise<Followed<T>> => {
   const items: T[] = [];
   let next: string | undefined;
@@ -60,7 +67,7 @@ const listOnce = async <T extends KubeObject>(api: ListerWatcher<T>, position: P
     const list = await api.list({
       signal,
       ...(position.unpaged ? {} : {limit: options.pageSize ?? 500}),
-      ...(next ? {continue: next} : position.listFrom ? {resourceVersion: position.listFrom} : {}),
+      ...(next ? {continue: next} : versionOf(position)),
     });
     items.push(...list.items);
     next = list.metadata?.continue || undefined;

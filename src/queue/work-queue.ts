@@ -19,7 +19,7 @@ export interface WorkQueueOptions<T> {
  *
  *     add ─> dirty ─> ready ─take─> processing ─done─> gone, or ready again if dirty meanwhile
  *
- * While somebody serves the queue, ready items and items in work hold the clock.
+ * Items in work hold the clock, and so do ready ones for which a hand is free.
  */
 export class WorkQueue<T = string> {
   readonly name: string;
@@ -30,7 +30,7 @@ export class WorkQueue<T = string> {
   readonly #dirty = new Set<T>();
   readonly #processing = new Set<T>();
   readonly #delays: Delays<T>;
-  readonly #servants = new Set<() => void>();
+  readonly #servants = new Map<() => void, number>();
   #hold: Disposable | undefined;
   #resting = 0;
   #closed = false;
@@ -120,9 +120,9 @@ export class WorkQueue<T = string> {
     };
   }
 
-  /** Calls `ready` once for each item that can be taken, those that wait already included, until the answer is disposed of. */
-  serve(ready: () => void): Disposable {
-    this.#servants.add(ready);
+  /** Calls `ready` once for each item that can be taken, those that wait already included, until the answer is disposed of. The servant has `hands` items at work at most. */
+  serve(hands: number, ready: () => void): Disposable {
+    this.#servants.set(ready, hands);
     this.#holdWhileBusy();
     for (let waiting = this.#ready.size; waiting > 0; waiting--) ready();
     return {
@@ -143,12 +143,19 @@ export class WorkQueue<T = string> {
   #enqueue(item: T): void {
     this.#ready.push(item);
     this.#holdWhileBusy();
-    for (const ready of this.#servants) ready();
+    for (const ready of this.#servants.keys()) ready();
+  }
+
+  #hands(): number {
+    let hands = 0;
+    for (const each of this.#servants.values()) hands += each;
+    return hands;
   }
 
   #holdWhileBusy(): void {
-    const busy = this.#processing.size > this.#resting || (this.#ready.size > 0 && this.#servants.size > 0);
-    if (busy) this.#hold ??= this.#clock.hold();
+    // Something is being done, or will be without time passing: a hand is free.
+    const isBusy = this.#processing.size > this.#resting || (this.#ready.size > 0 && this.#processing.size < this.#hands());
+    if (isBusy) this.#hold ??= this.#clock.hold();
     else {
       this.#hold?.[Symbol.dispose]();
       this.#hold = undefined;

@@ -27,7 +27,7 @@ export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item
     }
   };
   // A turn for each ready item; which one it takes is the queue's to say, so that an item stays unique until its turn comes.
-  const service = queue.serve(() => void pool.add(turn));
+  const service = queue.serve(concurrency, () => void pool.add(turn));
   const finish = async () => {
     await pool.onIdle();
     service[Symbol.dispose]();

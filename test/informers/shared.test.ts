@@ -1,0 +1,286 @@
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {expired, serviceUnavailable} from '#src/api/status.js';
+import type {ConfigMap, KubeObject} from '#src/api/types.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {isResync, type Change} from '#informers/change.js';
+import {InformerFactory} from '#informers/factory.js';
+import type {Index} from '#informers/lister.js';
+import {listerWatcher} from '#informers/lister-watcher.js';
+import {resolveSelection} from '#informers/selection.js';
+import {SharedInformer} from '#informers/shared.js';
+import {startServer} from '#test/fixtures/server.js';
+import {FaultyApi} from './faults.js';
+
+const hour = 3_600_000;
+
+const spoken = (change: Change): string => `${change.type} ${keyText(keyOf(change.object))}${change.type === 'deleted' && change.tombstone ? ' (tombstone)' : ''}`;
+
+const informing = (t: ExecutionContext, {minResyncMs = 0, log = noLog}: {minResyncMs?: number; log?: Log} = {}) => {
+  const {clock, clientOf} = startServer();
+  const client = clientOf();
+  const maps = client.resource(kinds.configMaps);
+  const api = new FaultyApi<ConfigMap>(listerWatcher(client, resolveSelection(kinds.configMaps, client.naming)));
+  const meter = new MetricsRegistry();
+  const life = new AbortController();
+  t.teardown(() => life.abort());
+  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log, meter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs, freeze: true});
+  const heard: string[] = [];
+  const hear = (into = heard) => informer.listen(change => into.push(spoken(change)));
+  const create = async (name: string, data: Record<string, string> = {}, labels: Record<string, string> = {}) => {
+    const created = await maps.create({metadata: {namespace: 'default', name, labels}, data});
+    await clock.drain();
+    return created;
+  };
+  const start = async () => {
+    informer.start(life.signal);
+    await clock.drain();
+  };
+  return {clock, client, maps, api, meter, life, informer, heard, hear, create, start};
+};
+
+test('who listens from the start and who comes late hear the same', async t => {
+  const {informer, hear, heard, create, start} = informing(t);
+  hear();
+  await create('a');
+  await start();
+  await create('b');
+
+  const late: string[] = [];
+  hear(late);
+  await create('c');
+
+  t.deepEqual(heard, ['added default/a', 'added default/b', 'added default/c']);
+  t.deepEqual(late, heard);
+  t.is(informer.lister.size, 3);
+});
+
+test('the cache knows of a change before anybody hears of it', async t => {
+  const {informer, create, start} = informing(t);
+  const found: unknown[] = [];
+  informer.listen(({object}) => found.push(informer.lister.get(keyOf(object)) === object));
+  await start();
+
+  await create('a');
+
+  t.deepEqual(found, [true]);
+});
+
+test('synced means that every object of the first list was handled', async t => {
+  const {informer, heard, hear, create, start, life} = informing(t);
+  await create('a');
+  await create('b');
+  hear();
+  const atSync = informer.whenSynced(life.signal).then(() => heard.length);
+  t.false(informer.isSynced);
+
+  await start();
+
+  t.is(await atSync, 2);
+  t.true(informer.isSynced);
+});
+
+test('waiting for a sync ends with the signal', async t => {
+  const {informer, api, start} = informing(t);
+  api.listFaults.push('hang');
+  await start();
+  const stop = new AbortController();
+
+  const waiting = informer.whenSynced(stop.signal);
+  stop.abort(new Error('enough'));
+
+  await t.throwsAsync(waiting, {message: 'enough'});
+});
+
+test('what a relist finds gone is told with a tombstone, what it finds unchanged is not told', async t => {
+  const {api, maps, clock, heard, hear, create, start} = informing(t);
+  hear();
+  await create('a');
+  await create('b');
+  await start();
+  await clock.advance(5000);
+  api.goSilent();
+  await maps.delete('a', {namespace: 'default'});
+  api.watchFaults.push(expired('too old resource version'));
+
+  api.disconnect();
+  await clock.advance(60_000);
+
+  t.deepEqual(heard, ['added default/a', 'added default/b', 'deleted default/a (tombstone)']);
+});
+
+test('an object that took the name of another is told as a deletion and an addition', async t => {
+  const {api, maps, clock, heard, hear, create, start} = informing(t);
+  hear();
+  await create('a');
+  await start();
+  await clock.advance(5000);
+  api.goSilent();
+  await maps.delete('a', {namespace: 'default'});
+  await create('a');
+  api.watchFaults.push(expired('too old resource version'));
+
+  api.disconnect();
+  await clock.advance(60_000);
+
+  t.deepEqual(heard, ['added default/a', 'deleted default/a (tombstone)', 'added default/a']);
+});
+
+test('events that come twice or late change nothing', async t => {
+  const {api, maps, clock, heard, hear, create, start, informer} = informing(t);
+  api.repeatsEvents = true;
+  hear();
+  await start();
+  const first = await create('a', {k: '1'});
+  await maps.update({...first, data: {k: '2'}});
+  await clock.drain();
+
+  api.say({type: 'MODIFIED', object: first});
+  api.say({type: 'DELETED', object: {...first, metadata: {...first.metadata, uid: 'another'}}});
+
+  t.deepEqual(heard, ['added default/a', 'updated default/a']);
+  t.is(informer.lister.get('default/a')?.data?.k, '2');
+});
+
+test('objects are frozen, have their kind, and no managed fields', async t => {
+  const {api, informer, create, start} = informing(t);
+  await create('a', {k: '1'});
+  await start();
+  api.say({type: 'ADDED', object: {metadata: {name: 'b', namespace: 'x', uid: 'u', resourceVersion: '99', managedFields: [{manager: 'm'}]}}});
+
+  const [a, b] = [informer.lister.get('default/a'), informer.lister.get('x/b')];
+
+  t.is(a?.kind, 'ConfigMap');
+  t.is(a?.apiVersion, 'v1');
+  t.throws(() => ((a as ConfigMap).data!.k = '2'), {instanceOf: TypeError});
+  t.true(Object.isFrozen(b?.metadata));
+  t.false('managedFields' in b!.metadata!);
+});
+
+const byTeam: Index<ConfigMap> = {name: 'team', values: ({metadata}) => (metadata?.labels?.team ? [metadata.labels.team] : [])};
+
+test('an index follows its objects, whenever it was first asked for', async t => {
+  const {informer, maps, clock, create, start} = informing(t);
+  const names = (team: string) => informer.lister.by(byTeam, team).map(({metadata}) => metadata?.name);
+  await create('a', {}, {team: 'red'});
+  await start();
+  t.deepEqual(names('red'), ['a']);
+
+  const b = await create('b', {}, {team: 'red'});
+  t.deepEqual(names('red'), ['a', 'b']);
+  await maps.update({...b, metadata: {...b.metadata, labels: {team: 'blue'}}});
+  await maps.delete('a', {namespace: 'default'});
+  await clock.drain();
+
+  t.deepEqual([names('red'), names('blue')], [[], ['b']]);
+  t.deepEqual(informer.lister.list('default').length, 1);
+  t.deepEqual(informer.lister.list('elsewhere'), []);
+});
+
+test('a resync reminds of every object once in a time between the period and twice that', async t => {
+  const {informer, clock, create, start} = informing(t, {minResyncMs: 12 * hour});
+  await create('a');
+  const reminders: number[] = [];
+  informer.listen(change => isResync(change) && change.type === 'updated' && change.old === change.object && reminders.push(clock.monotonic()));
+  await start();
+
+  await clock.advance(72 * hour);
+
+  const period = reminders[0]!;
+  t.true(period >= 12 * hour && period < 24 * hour);
+  t.deepEqual(reminders, reminders.map((_, index) => period * (index + 1)));
+  t.true(reminders.length >= 3);
+});
+
+test('a listener that throws is reported and hears the next change, and so do the others', async t => {
+  const errors: unknown[] = [];
+  const log: Log = {...noLog, error: (fields: unknown) => void errors.push(fields)};
+  const {informer, heard, hear, create, start} = informing(t, {log});
+  let calls = 0;
+  informer.listen(() => {
+    calls++;
+    throw new Error('bug');
+  });
+  hear();
+  await start();
+
+  await create('a');
+  await create('b');
+
+  t.is(calls, 2);
+  t.is(errors.length, 2);
+  t.is(heard.length, 2);
+});
+
+test('a listener that joins while others are being told hears everything once', async t => {
+  const {informer, hear, create, start} = informing(t);
+  await create('a');
+  await create('b');
+  const late: string[] = [];
+  let joined = false;
+  informer.listen(() => {
+    if (!joined) hear(late);
+    joined = true;
+  });
+
+  await start();
+  await create('c');
+
+  t.deepEqual(late, ['added default/a', 'added default/b', 'added default/c']);
+});
+
+test('liveness is a metric: silence grows while nothing comes, failures are counted by reason', async t => {
+  const {api, meter, clock, start} = informing(t);
+  for (let time = 0; time < 3; time++) api.listFaults.push(serviceUnavailable('away'));
+  const value = (name: string, labels = {}) => meter.value(name, {name: 'configmaps', ...labels});
+
+  await start();
+  t.is(value('informer_synced'), 0);
+  await clock.advance(1000);
+  t.is(value('informer_silence_seconds'), 1);
+  await clock.advance(60_000);
+
+  t.is(value('informer_synced'), 1);
+  t.is(value('informer_failures_total', {reason: 'ServiceUnavailable'}), 3);
+  t.is(value('informer_attempts_total', {call: 'list'}), 4);
+});
+
+test('a stopped informer leaves no watch, no timer and no listener', async t => {
+  const {api, informer, clock, life, start} = informing(t, {minResyncMs: hour});
+  const before = clock.pending;
+  let completed = false;
+  informer.changes.subscribe({complete: () => (completed = true)});
+  await start();
+
+  life.abort();
+  await clock.drain();
+
+  t.is(api.open, 0);
+  t.true(completed);
+  t.is(clock.pending, before);
+});
+
+test('a factory shares one informer a selection', async t => {
+  const {clock, clientOf} = startServer();
+  const life = new AbortController();
+  t.teardown(() => life.abort());
+  const client = clientOf();
+  const factory = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: new MetricsRegistry(), minResyncMs: 0, signal: life.signal});
+  const create = (namespace: string, name: string): Promise<KubeObject> => client.resource(kinds.configMaps).create({metadata: {namespace, name}});
+  await create('x', 'one');
+  await create('y', 'two');
+
+  const all = factory.informer(kinds.configMaps);
+  const some = factory.informer({kind: kinds.configMaps, namespace: 'x'});
+  factory.start();
+  await factory.whenSynced();
+  const named = factory.informer({kind: kinds.configMaps, fieldSelector: () => 'metadata.name=two'});
+  await named.whenSynced(life.signal);
+
+  t.is(factory.informer({kind: kinds.configMaps}), all);
+  t.is(factory.informer({kind: kinds.configMaps, namespace: 'x'}), some);
+  t.deepEqual([all, some, named].map(({lister}) => lister.list().map(({metadata}) => metadata?.name)), [['one', 'two'], ['one'], ['two']]);
+});
