@@ -27,9 +27,9 @@ export interface ApiServerSettings {
   gate(name: string): boolean;
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
-  /** Made once the registry is there, since authorizers and plugins read objects through it. */
-  authorizer(registry: Registry): Authorizer;
-  admission(registry: Registry, authorizer: Authorizer): readonly AdmissionPlugin[];
+  readonly authorizer: Authorizer;
+  /** Made once the registry is there, since plugins read objects through it. In the order they are asked. */
+  admission(registry: Registry): readonly AdmissionPlugin[];
   rulesFor: ActionContext['rulesFor'];
   authenticateToken: ActionContext['authenticateToken'];
   readonly eventTtlSeconds: number;
@@ -77,8 +77,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
   });
-  const authorizer = settings.authorizer(registry);
-  plugins.push(...settings.admission(registry, authorizer));
+  const {authorizer} = settings;
+  plugins.push(...settings.admission(registry));
   const discovery = new Discovery(registry, settings.serverAddress);
   const server: ApiServer = {
     registry,

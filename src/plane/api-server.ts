@@ -14,8 +14,11 @@ import type {Client} from '#src/client/client.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Store} from '#src/storage/store.js';
-import {anonymousOf, authenticatorsOf} from './authentication.js';
-import {ServerHealth} from './health.js';
+import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
+import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
+import {admissionPlugins} from './admission.js';
+import {judgesOf} from './authorization.js';
+import {ServerHealth, type StartHook} from './health.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
 export interface ApiServerParts {
@@ -52,6 +55,9 @@ export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:
 export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
   const {options, naming, clock, random, log, store} = parts;
   const health = new ServerHealth({clock, log, naming, store, livezGraceMs: options.livezGracePeriod});
+  const judges = judgesOf(options.authorizationMode, naming);
+  const authenticators = authenticatorsOf(options, clock, naming, parts.gate);
+  const following = new AbortController();
   const server = createApiServer({
     naming,
     clock,
@@ -59,12 +65,12 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     store,
     prefix: options.kvstorePrefix,
     gate: parts.gate,
-    authenticators: authenticatorsOf(options, clock, naming, parts.gate),
+    authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
-    authorizer: () => ({authorize: () => ({decision: 'allow'})}),
-    admission: () => [],
-    rulesFor: async () => ({resourceRules: [], nonResourceRules: [], incomplete: false}),
-    authenticateToken: async () => undefined,
+    authorizer: judges.authorizer,
+    admission: registry => admissionPlugins(options, {registry, naming, judges, gate: parts.gate}),
+    rulesFor: judges.rulesFor,
+    authenticateToken: tokenAuthenticator(authenticators),
     eventTtlSeconds: options.eventTtl / 1000,
     leaseReuseSeconds: options.leaseReuseDurationSeconds,
     garbageCollector: options.enableGarbageCollector,
@@ -83,13 +89,18 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
+  const hooks = (): StartHook[] => [{name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(clientAs(serverUser))}];
   return {
     server,
     exchange: server.exchange,
     health,
     clientAs,
-    begin: () => health.run([{name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(clientAs(serverUser))}]),
+    async begin() {
+      await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
+      await health.run(hooks());
+    },
     async close() {
+      following.abort();
       server.endWatches();
       await store.close();
     },

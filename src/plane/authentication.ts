@@ -3,9 +3,10 @@ import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {trustAnchors} from '#src/pki/chain.js';
-import type {Authenticator} from '#src/serving/authentication.js';
+import type {ActionContext} from '#src/resources/definition.js';
+import type {Authentication, Authenticator} from '#src/serving/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
-import type {Anonymous} from '#src/serving/authenticators/union.js';
+import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
@@ -50,3 +51,17 @@ export const anonymousOf = (options: AuthenticationOptions, askedFor: boolean): 
   const allowsAll = options.authorizationMode.includes('AlwaysAllow');
   return options.anonymousAuth && (askedFor || !allowsAll) ? {allows: () => true} : undefined;
 };
+
+/** Judges a bare token by the same authenticators, for token reviews. */
+export const tokenAuthenticator =
+  (authenticators: readonly Authenticator[]): ActionContext['authenticateToken'] =>
+  async token => {
+    const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}};
+    let rejected: Authentication;
+    for (const authenticator of authenticators) {
+      const found = await authenticator.authenticate(request);
+      if (found && 'user' in found) return {...found, user: withAuthenticated(found.user)};
+      rejected ??= found;
+    }
+    return rejected;
+  };

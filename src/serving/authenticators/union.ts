@@ -11,7 +11,7 @@ export interface Anonymous {
 const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
 /** Adds the group that everyone proven to be someone is in. */
-const withAuthenticated = (user: UserInfo): UserInfo =>
+export const withAuthenticated = (user: UserInfo): UserInfo =>
   user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated)
     ? user
     : {...user, groups: [...user.groups, wellKnown.authenticated]};
