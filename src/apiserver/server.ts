@@ -4,6 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext} from '#src/resources/definition.js';
+import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/serving/authentication.js';
 import type {Authorizer} from '#src/serving/authorization.js';
 import type {Store} from '#src/storage/store.js';
@@ -67,6 +68,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const registry = new Registry(resources, {
     store,
     naming,
+    schemas: new Schemas(),
     clock,
     random,
     prefix: settings.prefix,

@@ -12,11 +12,12 @@ import {acceptedShape, isPretty, type ResourceServices} from './resource.js';
 /** Runs what a POST does instead of storing its body, and answers with what came of it. */
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action, query: WriteQuery): Promise<ApiResponse> => {
   const {resource} = served;
-  const {naming} = resource.settings;
+  const {naming, schemas} = resource.settings;
   const {namespace} = context.target;
   const object = await readObject({
     request: context.request,
     naming,
+    schemas,
     kind: action.kind,
     fieldValidation: query.fieldValidation,
     warn: text => context.warnings.add(text),

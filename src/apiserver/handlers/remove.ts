@@ -13,8 +13,8 @@ import {acceptedShape, isPretty, objectResponse, representationFor, writeContext
 
 /** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
-  const {naming} = resource.settings;
-  const options = (await readDeleteOptions(context.request, naming)) ?? fromQuery(context.info.query);
+  const {naming, schemas} = resource.settings;
+  const options = (await readDeleteOptions(context.request, naming, schemas)) ?? fromQuery(context.info.query);
   const errors = [...problems(options)];
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   return options;

@@ -17,6 +17,7 @@ const hubObject = ({version}: ServedResource, object: KubeObject): KubeObject =>
 const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
   request: context.request,
   naming: served.resource.settings.naming,
+  schemas: served.resource.settings.schemas,
   kind: served.kind,
   fieldValidation,
   warn: text => context.warnings.add(text),

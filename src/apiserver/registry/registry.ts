@@ -6,6 +6,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {Schemas} from '#src/schema/schemas.js';
 import type {Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import type {Leases} from './leases.js';
@@ -15,6 +16,7 @@ import {ObjectCache} from './object-cache.js';
 export interface RegistrySettings {
   readonly store: Store;
   readonly naming: Naming;
+  readonly schemas: Schemas;
   readonly clock: Clock;
   readonly random: Random;
   /** First part of all keys, for example `/registry`. */

@@ -1,8 +1,13 @@
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
-import {badRequest, unsupportedMediaType} from '#src/api/status.js';
+import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
+import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/document.js';
+import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {Schemas} from '#src/schema/schemas.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */
@@ -12,23 +17,107 @@ export const bodyLimit = 3 * 1024 * 1024;
 export interface BodyReader {
   readonly request: ApiRequest;
   readonly naming: Naming;
+  readonly schemas: Schemas;
   readonly kind: Kind;
-  readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
+  readonly fieldValidation: FieldValidation;
   warn(text: string): void;
 }
 
-export const readBytes = async (request: ApiRequest): Promise<Buffer> => {
-  const {body} = request;
+const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
+
+/** The media type of a request's body without its parameters. */
+export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
+
+const notationOf = (request: ApiRequest): Notation => {
+  const notation = notations[mediaTypeOf(request)];
+  if (!notation) throw unsupportedMediaType(Object.keys(notations).filter(Boolean));
+  return notation;
+};
+
+/** The whole body as bytes. Throws 413 for one that is too large. */
+export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   if (!body) return Buffer.alloc(0);
   return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(JSON.stringify(body.value));
 };
 
-export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  void badRequest; void unsupportedMediaType; void header;
-  return JSON.parse((await readBytes(reader.request)).toString()) as KubeObject;
+const parsed = async (request: ApiRequest): Promise<ParsedBody> => {
+  const {body} = request;
+  if (body?.kind === 'object') {
+    const value = body.value as KubeObject;
+    return {value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []};
+  }
+  const notation = notationOf(request);
+  return parseBody(await readBytes(request), notation);
 };
 
-export const readDeleteOptions = async (request: ApiRequest, _naming: Naming): Promise<DeleteOptions | undefined> => {
-  const bytes = await readBytes(request);
-  return bytes.length > 0 ? (JSON.parse(bytes.toString()) as DeleteOptions) : undefined;
+/** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
+export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
+  const {request, naming, schemas, kind} = reader;
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  const body = await parsed(request).catch((error: unknown) => {
+    throw error instanceof DecodeError ? undecodable(apiVersion, kind.kind, kind.kind, error) : error;
+  });
+  checkKind(body, kind, apiVersion);
+  const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
+  report(decoded, reader, apiVersion);
+  return {...decoded.object, kind: kind.kind, apiVersion};
+};
+
+/** The schema of a kind that is served. A served kind without one is a mistake of the build. */
+export const schemaOf = (schemas: Schemas, {group, version, kind}: Pick<Kind, 'group' | 'version' | 'kind'>): SchemaNode => {
+  const node = schemas.of(group, version, kind);
+  if (!node) throw new Error(`there is no schema of ${kind} in ${group}/${version}`);
+  return node;
+};
+
+const undecodable = (apiVersion: string, found: string, wanted: string, error: Error): StatusError =>
+  badRequest(`${found} in version ${JSON.stringify(apiVersion.split('/').at(-1))} cannot be handled as a ${wanted}: ${error.message}`, error);
+
+const checkKind = (body: ParsedBody, {kind}: Kind, apiVersion: string): void => {
+  if (body.apiVersion && body.apiVersion !== apiVersion) {
+    throw badRequest(`the API version in the data (${body.apiVersion}) does not match the expected API version (${apiVersion})`);
+  }
+  if (body.kind && body.kind !== kind) {
+    const version = apiVersion.split('/').at(-1);
+    throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for the type that is expected`);
+  }
+};
+
+const held = (body: ParsedBody, node: SchemaNode, validation: FieldValidation, apiVersion: string, kind: string): Decoded<KubeObject> => {
+  try {
+    return decodeParsed<KubeObject>(body, node, validation);
+  } catch (error) {
+    throw error instanceof DecodeError ? undecodable(apiVersion, kind, kind, error) : error;
+  }
+};
+
+const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: BodyReader, apiVersion: string): void => {
+  if (problems.length === 0) return;
+  if (fieldValidation === 'Strict') throw undecodable(apiVersion, kind.kind, kind.kind, new Error(strictDecodingText(problems)));
+  for (const {text} of problems) warn(text);
+};
+
+/** Reads the options in the body of a deletion; undefined when there is none. */
+export const readDeleteOptions = async (request: ApiRequest, naming: Naming, schemas: Schemas): Promise<DeleteOptions | undefined> => {
+  if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
+  if (request.body.kind === 'bytes') {
+    const bytes = await readBytes(request);
+    if (bytes.length === 0) return undefined;
+    return options(parseBodyOr400(bytes, notationOf(request)), naming, schemas);
+  }
+  return options(await parsed(request), naming, schemas);
+};
+
+const parseBodyOr400 = (bytes: Buffer, notation: Notation): ParsedBody => {
+  try {
+    return parseBody(bytes, notation);
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(error.message, error) : error;
+  }
+};
+
+const options = (body: ParsedBody, naming: Naming, schemas: Schemas): DeleteOptions => {
+  if (body.kind && body.kind !== 'DeleteOptions') throw badRequest(`expected a DeleteOptions, found a ${body.kind} of ${body.apiVersion || naming.apiVersion('meta', 'v1')}`);
+  const {kind: _, apiVersion: __, ...rest} = held(body, schemaOf(schemas, {group: 'meta', version: 'v1', kind: 'DeleteOptions'}), 'Ignore', 'v1', 'DeleteOptions').object as DeleteOptions & KubeObject;
+  return rest;
 };
