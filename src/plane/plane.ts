@@ -15,12 +15,12 @@ import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {openStore} from '#src/storage/open.js';
-import {assembleApiServer, serverUser, type RunningApiServer} from './api-server.js';
+import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
-import {openSockets, type Sockets} from './sockets.js';
+import {hostPort, openSockets, type Sockets} from './sockets.js';
 
 /** What a plane may be told. Everything has a default: a plane in memory on a free loopback port, with the plat naming. */
 export interface PlaneOptions {
@@ -73,7 +73,8 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const material = await planeMaterial(join(directory, 'pki'), clock);
   const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
-  for (const warning of [...apiserver.warnings, ...controllers.warnings]) log.warn(warning);
+  const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? [])];
+  for (const warning of [...apiserver.warnings, ...controllers.warnings]) if (concerns(warning, asked)) log.warn(warning);
 
   const store = await openStore({
     backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
@@ -167,11 +168,6 @@ const openPort = async (
   };
 };
 
-const hostPort = ({listener: {address, port}}: Sockets): string => {
-  const host = address === '0.0.0.0' || address === '::' || address === '' ? '127.0.0.1' : address;
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-};
-
 const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): string =>
   kubeconfig({
     server: `https://${hostPort(sockets)}`,
@@ -193,6 +189,12 @@ const gateOf =
   (name: string): boolean =>
     gates.enabled(name as Parameters<typeof gates.enabled>[0]);
 
+/** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
+const concerns = (warning: string, args: readonly string[]): boolean => {
+  const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
+  return flag === undefined || given(args, flag);
+};
+
 /** The plane's own flags go first: what the caller gives wins. */
 const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
 const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => [
@@ -211,6 +213,11 @@ const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1
     'authorization-mode': 'RBAC',
     'client-ca-file': files.ca,
     'anonymous-auth': 'true',
+    'allow-privileged': 'true',
+    'service-cluster-ip-range': '10.96.0.0/16',
+    'service-account-issuer': namingOf(naming).issuer,
+    'service-account-key-file': files.serviceAccountPublic,
+    'service-account-signing-key-file': files.serviceAccountKey,
   });
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
@@ -220,7 +227,11 @@ const controllerManagerArgs = ({naming = 'plat', controllerManagerArgs: args = [
     naming,
     'leader-elect': 'false',
     'root-ca-file': files.ca,
+    'service-account-private-key-file': files.serviceAccountKey,
+    'use-service-account-credentials': 'true',
+    'allocate-node-cidrs': 'true',
+    'cluster-cidr': '10.244.0.0/16',
+    'service-cluster-ip-range': '10.96.0.0/16',
     ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
   });
 
-export {serverUser};

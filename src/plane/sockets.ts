@@ -63,3 +63,9 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
   };
   return {listener, stop};
 };
+
+/** The address clients on this machine reach the port by. */
+export const hostPort = ({listener: {address, port}}: Sockets): string => {
+  const host = address === '0.0.0.0' || address === '::' || address === '' ? '127.0.0.1' : address;
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+};

@@ -1,0 +1,82 @@
+import {MessageChannel} from 'node:worker_threads';
+import {versionInfo, type VersionInfo} from '#src/api/version.js';
+import {systemClock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {createLog} from '#src/observe/log.js';
+import {Verbosity} from '#src/observe/verbosity.js';
+import type {FlagRows, FlagTable} from '#src/options/flag.js';
+import {helpText} from '#src/options/help.js';
+import {parseFlags, type Parsed} from '#src/options/parse.js';
+
+/** What a program is given to work with. */
+export interface Invocation<R> {
+  readonly parsed: Parsed<R>;
+  readonly log: Log;
+  readonly version: VersionInfo;
+  /** Aborts at SIGTERM or SIGINT. */
+  readonly stopping: AbortSignal;
+  print(line: string): void;
+}
+
+/** The one line a person is told of a failure: its message and the causes that add something. */
+export const oneLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ');
+
+export const versionOf = ({versions, version}: Parsed<unknown>): VersionInfo =>
+  versionInfo({
+    emulated: versions.emulated,
+    minCompatibility: versions.minCompatibility,
+    ...(version.startsWith('v') ? {reported: version} : {}),
+    runtime: {version: process.version, platform: process.platform, arch: process.arch},
+  });
+
+const stopSignal = (): AbortSignal => {
+  const stopping = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) process.exit(1); // Asked twice: at once.
+      stopping.abort();
+    });
+  }
+  return stopping.signal;
+};
+
+interface CommonOptions {
+  readonly v?: number;
+  readonly vmodule?: readonly string[];
+}
+
+/**
+ * Runs a program: reads its flags, answers `--help` and `--version`, or hands over to `run`. Whatever fails ends the process with one line on
+ * standard error and exit code 1. When `run` resolves the process ends with its answer, 0 unless given.
+ */
+export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readonly string[], run: (invocation: Invocation<R>) => Promise<number | void>): Promise<void> => {
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
+  try {
+    const parsed = parseFlags(table, argv);
+    if (parsed.help) return print(helpText(table as never));
+    const version = versionOf(parsed);
+    if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
+    if (parsed.version === 'raw') return print(JSON.stringify(version));
+    const {v = 0, vmodule = []} = parsed.options as CommonOptions;
+    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity: new Verbosity(v, vmodule.join(','))});
+    for (const warning of parsed.warnings) log.warn(warning);
+    const code = await run({parsed, log, version, stopping: stopSignal(), print});
+    process.exit(code ?? 0);
+  } catch (error) {
+    process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
+    process.exit(1);
+  }
+};
+
+/** Resolves when the process is asked to stop; keeps it alive until then. */
+export const untilStopped = (stopping: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    const {port1} = new MessageChannel();
+    port1.on('message', () => {}); // A port with a listener keeps the process alive, whatever else does not.
+    const done = () => {
+      port1.close();
+      resolve();
+    };
+    if (stopping.aborted) done();
+    else stopping.addEventListener('abort', done, {once: true});
+  });

@@ -1,0 +1,23 @@
+import type {upFlags} from '#src/options/up.js';
+import {startPlane} from '#src/plane/plane.js';
+import {untilStopped, type Invocation} from './program.js';
+
+/** `plat up`: a whole plane on a directory, until it is asked to stop. */
+export const runUp = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+  const plane = await startPlane({
+    naming: options.naming,
+    dataDir: options.dataDir,
+    bindAddress: options.bindAddress,
+    securePort: options.securePort,
+    ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
+    apiserverArgs: options.apiserverArg,
+    controllerManagerArgs: options.controllerManagerArg,
+    log,
+  });
+  print(`ready: ${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${options.dataDir}/kubeconfig`} get namespaces`);
+  const failure = await Promise.race([untilStopped(stopping), plane.failed.catch((error: unknown) => error)]);
+  await plane.stop();
+  if (failure === undefined) return 0;
+  log.error({err: failure}, 'the plane stopped');
+  return 1;
+};

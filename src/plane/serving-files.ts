@@ -1,0 +1,44 @@
+import {hostname} from 'node:os';
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Files} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
+import {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
+
+/** The options a component's serving certificates are made from. */
+export type ServingOptions = Pick<ApiserverOptions, 'tlsCertFile' | 'tlsPrivateKeyFile' | 'tlsSniCertKey' | 'certDir' | 'tlsMinVersion' | 'tlsCipherSuites' | 'bindAddress'>;
+
+export interface ServingFiles {
+  readonly options: ServingOptions;
+  readonly naming: Naming;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What the files of a self-signed pair are called. */
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
+/** The certificates a component serves with: those it was given, or a self-signed pair of its own in the certificate directory. */
+export const openServingCertificates = async ({options, naming, name, signal, ...ports}: ServingFiles): Promise<ServingCertificates> => {
+  const {tlsCertFile, tlsPrivateKeyFile, certDir} = options;
+  const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...naming.selfServiceNames]};
+  const pair = tlsCertFile ? {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile} : await ensured(own, certDir);
+  if (!tlsCertFile) keepOwnPair(own, ports.log, signal);
+  return ServingCertificates.load({
+    ...ports,
+    pair,
+    named: options.tlsSniCertKey,
+    limits: {minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites},
+  });
+};
+
+const ensured = async (own: Parameters<typeof ensureOwnPair>[0], folder: string) => {
+  try {
+    return await ensureOwnPair(own);
+  } catch (cause) {
+    throw new Error(`--cert-dir ${folder}: ${(cause as Error).message}`, {cause});
+  }
+};
