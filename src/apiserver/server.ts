@@ -63,7 +63,7 @@ export interface ApiServer {
 
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store} = settings;
-  const watches = new AbortController();
+  const streams = new Set<{end(): void}>();
   const plugins: AdmissionPlugin[] = [];
   const registry = new Registry(resources, {
     store,
@@ -88,13 +88,15 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
-    endWatches: () => watches.abort(),
+    endWatches() {
+      for (const stream of streams) stream.end();
+    },
     exchange: request => exchange(request),
   };
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, shutdown: watches.signal},
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
   };

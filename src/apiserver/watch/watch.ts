@@ -1,6 +1,5 @@
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
 import {expired, type Status, StatusError} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
 import {jittered} from '#src/base/random.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
@@ -18,8 +17,8 @@ const farewellMs = 2000;
 
 export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
-  /** Aborts when the server shuts down. */
-  readonly shutdown: AbortSignal;
+  /** The streams that are open, so that a shutdown can end them. */
+  readonly streams: Set<{end(): void}>;
   /** Told of every event sent, for the metrics. */
   counted?(bytes: number): void;
 }
@@ -76,7 +75,6 @@ class WatchStream implements Disposable {
   #first = true;
   #told: number;
   #over = false;
-  readonly #shutdown = () => this.#end();
 
   constructor(
     resource: Resource,
@@ -95,10 +93,9 @@ class WatchStream implements Disposable {
     this.#sink = sink;
     this.#told = start.after;
     this.#sendInitial(start);
-    settings.shutdown.addEventListener('abort', this.#shutdown, {once: true});
+    settings.streams.add(this);
     this.#limitTime(options);
     this.#follow(namespace, start.after);
-    if (settings.shutdown.aborted) this.#end();
   }
 
   [Symbol.dispose](): void {
@@ -154,13 +151,13 @@ class WatchStream implements Disposable {
     if (this.#over) return;
     if (error instanceof Compacted) this.#send(errorEvent(tooOld(this.#told, error.compacted)));
     else if (error instanceof StatusError) this.#send(errorEvent(error.status));
-    this.#end();
+    this.end();
   }
 
   #limitTime({timeoutSeconds, bookmarks}: ListOptions): void {
     const {clock, random} = this.#resource.settings;
     const ms = (timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
-    this.#timers.add(clock.schedule(ms, () => this.#end()));
+    this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
     const mark = () => this.#send(bookmark(this.#resource, this.#representation, this.#told, false));
     if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, mark));
@@ -175,7 +172,8 @@ class WatchStream implements Disposable {
     period();
   }
 
-  #end(): void {
+  /** Ends the stream towards its consumer. */
+  end(): void {
     if (this.#over) return;
     this.#stop();
     this.#sink.end();
@@ -186,11 +184,8 @@ class WatchStream implements Disposable {
     this.#following?.[Symbol.dispose]();
     for (const timer of this.#timers) timer[Symbol.dispose]();
     this.#timers.clear();
-    this.#settings.shutdown.removeEventListener('abort', this.#shutdown);
+    this.#settings.streams.delete(this);
   }
 }
 
 const tooOld = (asked: number, oldest: number): Status => expired(`too old resource version: ${asked} (${oldest})`).status;
-
-/** An object as a watcher may see it; never changed. */
-export type Seen = Readonly<KubeObject>;
