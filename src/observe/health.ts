@@ -18,6 +18,8 @@ export const healthContentType = 'text/plain; charset=utf-8';
 export class HealthChecks {
   readonly #checks = new Map<string, Check>();
   readonly #log: Log;
+  /** Told how each check fared when an endpoint was asked for all of them. */
+  observed: (endpoint: string, check: string, passed: boolean) => void = () => {};
 
   constructor(log: Log) {
     this.#log = log;
@@ -47,6 +49,7 @@ export class HealthChecks {
       [...this.#checks].map(async ([name, check]) => {
         if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
         const error = await failureOf(check);
+        this.observed(endpoint, name, error === undefined);
         if (error === undefined) return `[+]${name} ok\n`;
         failed.push(name);
         this.#log.v(2).info({check: name, endpoint, err: error}, 'a health check failed');

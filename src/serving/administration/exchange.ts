@@ -1,0 +1,75 @@
+import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import {StatusError, internalError} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
+import {type Anonymous, authenticate} from '#src/serving/authenticators/union.js';
+import type {Authenticator} from '#src/serving/authentication.js';
+import type {Authorizer} from '#src/serving/authorization.js';
+import {denial} from '#src/serving/authorizers/denial.js';
+import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
+
+export interface AdministrationSettings {
+  readonly routes: readonly AdministrativeRoute[];
+  readonly authenticators: readonly Authenticator[];
+  readonly anonymous: Anonymous | undefined;
+  readonly authorizer: Authorizer;
+  /** Told of what went wrong on our side. */
+  failed(error: unknown, request: ApiRequest): void;
+}
+
+/** Everyone may ask anonymously; what comes of it is the authorizer's matter. */
+export const anyoneAnonymous: Anonymous = {allows: () => true};
+
+/** The exchange of a component's own port: administrative paths behind authentication and authorization. */
+export const administration = (settings: AdministrationSettings): Exchange => {
+  const find = finder(settings.routes);
+  return async request => {
+    try {
+      const asked = askedOf(request);
+      const {caller} = request;
+      const user =
+        'user' in caller
+          ? caller.user
+          : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, asked.path);
+      const refusal = await refused(settings.authorizer, user, asked);
+      if (refusal) return refusal;
+      const route = find(asked.path);
+      return route ? await route.answer(asked) : notFoundPage();
+    } catch (error) {
+      if (!(error instanceof StatusError)) settings.failed(error, request);
+      return failure(error instanceof StatusError ? error : internalError(error));
+    }
+  };
+};
+
+/** The same paths for whoever can reach them, as on a socket of the file system. */
+export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): Exchange =>
+  administration({routes, authenticators: [], anonymous: anyoneAnonymous, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
+
+const askedOf = (request: ApiRequest): Asked => {
+  const end = request.url.indexOf('?');
+  return {
+    method: request.method,
+    path: end === -1 ? request.url : request.url.slice(0, end),
+    query: new URLSearchParams(end === -1 ? '' : request.url.slice(end + 1)),
+    request,
+  };
+};
+
+const refused = async (authorizer: Authorizer, user: UserInfo, {method, path}: Asked): Promise<ApiResponse | undefined> => {
+  const attributes = {user, verb: method.toLowerCase(), path};
+  try {
+    const {decision, reason} = await authorizer.authorize(attributes);
+    return decision === 'allow' ? undefined : failure(denial(attributes, reason));
+  } catch (error) {
+    // Nobody could be asked: that is neither a yes nor a no.
+    return text(`Internal Server Error: ${JSON.stringify(path)}: ${(error as Error).message}\n`, 500);
+  }
+};
+
+const finder = (routes: readonly AdministrativeRoute[]): ((path: string) => AdministrativeRoute | undefined) => {
+  const exact = new Map(routes.map(route => [route.path, route]));
+  const below = routes.filter(({path}) => path.endsWith('/*')).sort((one, other) => other.path.length - one.path.length);
+  return path => exact.get(path) ?? below.find(route => path.startsWith(route.path.slice(0, -1)));
+};
+
+const failure = ({status}: StatusError): ApiResponse => text(`${JSON.stringify(status)}\n`, status.code ?? 500, 'application/json');

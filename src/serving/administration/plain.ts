@@ -1,0 +1,25 @@
+import type {VersionInfo} from '#src/api/version.js';
+import type {Verbosity} from '#src/observe/verbosity.js';
+import {type AdministrativeRoute, type Asked, jsonText, text} from './route.js';
+
+/** `/version`. */
+export const versionRoute = (version: VersionInfo): AdministrativeRoute => ({path: '/version', answer: () => jsonText(version)});
+
+/** `/configz`: the configurations in effect, by the name each is registered under. */
+export const configzRoute = (configurations: () => Readonly<Record<string, unknown>>): AdministrativeRoute => ({
+  path: '/configz',
+  answer: () => jsonText(configurations()),
+});
+
+/** `/debug/flags/v`: a PUT of a number changes how much is logged. */
+export const verbosityRoute = (verbosity: Verbosity): AdministrativeRoute => ({
+  path: '/debug/flags/v',
+  async answer({method, request}: Asked) {
+    if (method !== 'PUT') return text('unsupported http method', 406);
+    const {body} = request;
+    const value = body?.kind === 'bytes' ? (await body.read(64)).toString().trim() : '';
+    if (!/^-?\d{1,9}$/.test(value)) return text(`failed set the log verbosity ${value}: not a number`, 400);
+    verbosity.level = Number(value);
+    return text(`successfully set the log verbosity to ${value}`);
+  },
+});

@@ -1,0 +1,28 @@
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+
+/** A request to an administrative path. */
+export interface Asked {
+  /** Upper case. */
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly request: ApiRequest;
+}
+
+/** One administrative path; `/*` at its end means everything below. */
+export interface AdministrativeRoute {
+  readonly path: string;
+  answer(asked: Asked): ApiResponse | Promise<ApiResponse>;
+}
+
+/** A plain answer, never cached and never guessed at. */
+export const text = (body: string, status = 200, contentType = 'text/plain; charset=utf-8'): ApiResponse => ({
+  status,
+  headers: {'Cache-Control': 'no-cache, private', 'X-Content-Type-Options': 'nosniff'},
+  body: {kind: 'bytes', bytes: body, contentType},
+});
+
+export const jsonText = (value: unknown): ApiResponse => text(`${JSON.stringify(value)}\n`, 200, 'application/json');
+
+export const notFoundPage = (): ApiResponse => text('404 page not found\n', 404);

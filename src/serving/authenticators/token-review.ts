@@ -1,0 +1,51 @@
+import {createHash} from 'node:crypto';
+import {collectionPath, apiVersionOf, kinds} from '#src/api/kinds.js';
+import type {TokenReview} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Authentication, Authenticator} from '#src/serving/authentication.js';
+import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
+import {bearerToken} from './bearer.js';
+
+export interface TokenReviewOptions extends DelegationOptions {
+  readonly cacheTtlMs: number;
+  readonly audiences?: readonly string[];
+}
+
+/** Lets an API server say whose a bearer token is (the API reference, TokenReview). Tokens are kept by their hashes only. */
+export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenReviewOptions): Authenticator => {
+  const {clock, cacheTtlMs, audiences} = options;
+  const cache = new AnswerCache<Authentication>(clock, () => cacheTtlMs);
+  const path = collectionPath(delegate.naming, kinds.tokenReviews);
+  const ask = async (token: string): Promise<Authentication> => {
+    const body: TokenReview = {
+      apiVersion: apiVersionOf(delegate.naming, kinds.tokenReviews),
+      kind: kinds.tokenReviews.kind,
+      spec: {token, ...(audiences ? {audiences: [...audiences]} : {})},
+    };
+    return verdict((await review(delegate, path, body, options)) as TokenReview);
+  };
+  return {
+    name: 'token-review',
+    async authenticate(request) {
+      const token = bearerToken(request);
+      if (!token) return undefined;
+      try {
+        return await cache.get(createHash('sha256').update(token).digest('base64'), () => ask(token));
+      } catch (error) {
+        return {rejected: (error as Error).message};
+      }
+    },
+  };
+};
+
+const verdict = ({status}: TokenReview): Authentication => {
+  const {user} = status ?? {};
+  if (!status?.authenticated || !user?.username) return {rejected: status?.error || 'the token is not known'};
+  const found: UserInfo = {
+    name: user.username,
+    ...(user.uid ? {uid: user.uid} : {}),
+    groups: user.groups ?? [],
+    ...(user.extra ? {extra: user.extra} : {}),
+  };
+  return {user: found, ...(status.audiences ? {audiences: status.audiences} : {})};
+};

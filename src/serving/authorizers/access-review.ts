@@ -1,0 +1,56 @@
+import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds.js';
+import type {SubjectAccessReview} from '#src/api/types.js';
+import type {Attributes, Authorizer, Decision} from '#src/serving/authorization.js';
+import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
+
+export interface AccessReviewOptions extends DelegationOptions {
+  readonly allowedTtlMs: number;
+  readonly deniedTtlMs: number;
+}
+
+/** Lets an API server decide (the API reference, SubjectAccessReview). Throws when it cannot be asked: that is no decision. */
+export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReviewOptions): Authorizer => {
+  const {clock, allowedTtlMs, deniedTtlMs} = options;
+  const cache = new AnswerCache<Decision>(clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));
+  const path = collectionPath(delegate.naming, kinds.subjectAccessReviews);
+  const ask = async (spec: SubjectAccessReview['spec']): Promise<Decision> => {
+    const body: SubjectAccessReview = {
+      apiVersion: apiVersionOf(delegate.naming, kinds.subjectAccessReviews),
+      kind: kinds.subjectAccessReviews.kind,
+      spec,
+    };
+    return verdict((await review(delegate, path, body, options)) as SubjectAccessReview);
+  };
+  return {
+    authorize(attributes) {
+      const spec = specOf(attributes);
+      return cache.get(JSON.stringify(spec), () => ask(spec));
+    },
+  };
+};
+
+const specOf = ({user, verb, resource, path}: Attributes): SubjectAccessReview['spec'] => ({
+  user: user.name,
+  ...(user.uid ? {uid: user.uid} : {}),
+  groups: [...user.groups],
+  ...(user.extra ? {extra: Object.fromEntries(Object.entries(user.extra).map(([key, values]) => [key, [...values]]))} : {}),
+  ...(resource
+    ? {
+        resourceAttributes: {
+          verb,
+          group: resource.group,
+          version: resource.version,
+          resource: resource.resource,
+          subresource: resource.subresource,
+          namespace: resource.namespace,
+          name: resource.name,
+        },
+      }
+    : {nonResourceAttributes: {path, verb}}),
+});
+
+const verdict = ({status}: SubjectAccessReview): Decision => ({
+  decision: status?.allowed ? 'allow' : status?.denied ? 'deny' : 'noOpinion',
+  ...(status?.reason ? {reason: status.reason} : {}),
+  ...(status?.evaluationError ? {error: status.evaluationError} : {}),
+});

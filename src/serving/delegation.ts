@@ -1,0 +1,70 @@
+import type {Naming} from '#src/api/naming.js';
+import {StatusError} from '#src/api/status.js';
+import {type Clock, sleep} from '#src/base/clock.js';
+import {type Random, jittered} from '#src/base/random.js';
+
+/** The API server that decides for us; a client's `request` fits. Rejects with a `StatusError` when the server refuses. */
+export interface Delegate {
+  readonly naming: Naming;
+  request(method: string, path: string, options?: {body?: unknown; signal?: AbortSignal}): Promise<unknown>;
+}
+
+export interface DelegationOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const steps = 5;
+const firstWaitMs = 500;
+
+/** Asks for a review, again where another try may help: 500 ms apart at first, half as long again each time, five tries in all. */
+export const review = async (delegate: Delegate, path: string, body: unknown, {clock, random}: DelegationOptions): Promise<unknown> => {
+  for (let step = 1; ; step++) {
+    try {
+      return await delegate.request('POST', path, {body});
+    } catch (error) {
+      if (step === steps || !mayPass(error)) throw error;
+      await sleep(clock, jittered(random, firstWaitMs * 1.5 ** (step - 1), 0.2));
+    }
+  }
+};
+
+/** Whether the failure is of the moment: the server was not reached, is overloaded or broken. */
+const mayPass = (error: unknown): boolean => !(error instanceof StatusError) || error.code === 429 || error.code >= 500;
+
+/** Answers that are kept for a while. Concurrent questions of one key share one answer; failures are not kept. */
+export class AnswerCache<T> {
+  readonly #clock: Clock;
+  readonly #ttlMs: (answer: T) => number;
+  readonly #answers = new Map<string, {readonly answer: Promise<T>; until: number}>();
+
+  constructor(clock: Clock, ttlMs: (answer: T) => number) {
+    this.#clock = clock;
+    this.#ttlMs = ttlMs;
+  }
+
+  get(key: string, ask: () => Promise<T>): Promise<T> {
+    const known = this.#answers.get(key);
+    if (known && this.#clock.monotonic() < known.until) return known.answer;
+    const entry = {answer: ask(), until: Number.POSITIVE_INFINITY};
+    this.#keep(key, entry);
+    entry.answer.then(
+      answer => {
+        entry.until = this.#clock.monotonic() + this.#ttlMs(answer);
+      },
+      () => {
+        if (this.#answers.get(key) === entry) this.#answers.delete(key);
+      },
+    );
+    return entry.answer;
+  }
+
+  /** Callers choose the keys, so their number is limited; the oldest go first. */
+  #keep(key: string, entry: {readonly answer: Promise<T>; until: number}): void {
+    this.#answers.delete(key);
+    this.#answers.set(key, entry);
+    if (this.#answers.size > mostAnswers) this.#answers.delete(this.#answers.keys().next().value!);
+  }
+}
+
+const mostAnswers = 8192;
