@@ -26,11 +26,11 @@ const longestSeconds = 600;
 export const profilingRoutes = ({clock, argv, contention = false}: ProfilingOptions): AdministrativeRoute[] => {
   const delays = contention ? delayHistogram() : undefined;
   let isBusy = false;
-  const profiled = async (asked: Asked, run: (session: Session, wait: Promise<void>) => Promise<object>, seconds: number): Promise<ApiResponse> => {
+  const profiled = async (asked: Asked, run: (session: Session, wait: () => Promise<void>) => Promise<object>, seconds: number): Promise<ApiResponse> => {
     if (isBusy) return text('Could not enable profiling: a profile is being taken already\n', 500);
     isBusy = true;
     try {
-      return jsonFile(await inspected(session => run(session, sleep(clock, secondsOf(asked, seconds) * 1000, asked.request.signal))));
+      return jsonFile(await inspected(session => run(session, () => sleep(clock, secondsOf(asked, seconds) * 1000, asked.request.signal))));
     } finally {
       isBusy = false;
     }
@@ -82,18 +82,18 @@ const inspected = async (run: (session: Session) => Promise<object>): Promise<ob
   }
 };
 
-const cpu = async (session: Session, wait: Promise<void>): Promise<object> => {
+const cpu = async (session: Session, wait: () => Promise<void>): Promise<object> => {
   await session.post('Profiler.enable');
   await session.post('Profiler.start');
-  await wait;
+  await wait();
   return (await session.post('Profiler.stop')).profile;
 };
 
 const heap =
   (kept: {readonly includeObjectsCollectedByMajorGC: boolean; readonly includeObjectsCollectedByMinorGC: boolean}) =>
-  async (session: Session, wait: Promise<void>): Promise<object> => {
+  async (session: Session, wait: () => Promise<void>): Promise<object> => {
     await session.post('HeapProfiler.startSampling', {samplingInterval: 16_384, ...kept});
-    await wait;
+    await wait();
     return (await session.post('HeapProfiler.stopSampling')).profile;
   };
 

@@ -1,0 +1,42 @@
+import type {Clock} from '#src/base/clock.js';
+import {type Files, followFiles} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {type TrustAnchors, trustAnchors} from '#src/pki/chain.js';
+
+export interface AuthorityFileOptions {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Until when the file is followed. */
+  readonly signal: AbortSignal;
+  /** The flag that names the file, for messages. */
+  readonly flag: string;
+}
+
+/** The authorities in a file, as they are now. A content that is no bundle of certificates is not taken: the last good one stays. Rejects in one line when the first read fails. */
+export const followedAuthorities = async (path: string, {files, clock, log, signal, flag}: AuthorityFileOptions): Promise<{readonly current: TrustAnchors}> => {
+  const read = async (): Promise<{readonly pem: Buffer; readonly anchors: TrustAnchors}> => {
+    const pem = await files.read(path);
+    if (!pem) throw new Error('no such file or directory');
+    return {pem, anchors: trustAnchors(parseCertificateBundle(pem))};
+  };
+  let held = await read().catch((cause: Error) => {
+    throw new Error(`${flag}: ${path}: ${cause.message}`, {cause});
+  });
+  const look = async () => {
+    try {
+      const fresh = await read();
+      // The same object stays while nothing changed: what was verified against it need not be again.
+      if (!fresh.pem.equals(held.pem)) held = fresh;
+    } catch (error) {
+      log.warn({file: path, err: error}, 'keeping the certificate authorities in use: the file does not hold any');
+    }
+  };
+  followFiles({files, clock, paths: [path], signal, look});
+  return {
+    get current() {
+      return held.anchors;
+    },
+  };
+};
