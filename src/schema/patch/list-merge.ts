@@ -1,0 +1,131 @@
+import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import {inapplicable, malformed, shownValue, unprocessable} from './errors.js';
+import {cleaned, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
+
+type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
+
+const kindOf = (value: unknown): string => (isPlainObject(value) ? 'map' : Array.isArray(value) ? 'list' : value === null ? 'nil' : typeof value);
+
+/** What all elements are; they must be alike, and not lists. Undefined where there are none. */
+const elementKind = (...lists: readonly (readonly unknown[])[]): string | undefined => {
+  const kinds = new Set(lists.flat().map(kindOf));
+  if (lists.some(list => list.some(Array.isArray))) throw unprocessable('lists of lists are not supported');
+  if (kinds.size > 1) throw inapplicable(`list element types are not identical: ${shownValue(lists)}`);
+  return [...kinds][0];
+};
+
+const withoutKey = (item: unknown, mergeKey: string): Error => inapplicable(`map: ${shownValue(item)} does not contain declared merge key: ${mergeKey}`);
+
+const keyOf = (item: unknown, mergeKey: string): unknown => {
+  if (mergeKey === '') return item;
+  if (!isPlainObject(item)) throw inapplicable(`expected a map[string]interface {}, but received a ${kindOf(item)}`);
+  if (!Object.hasOwn(item, mergeKey)) throw withoutKey(item, mergeKey);
+  return item[mergeKey];
+};
+
+const indexesByKey = (list: readonly unknown[], mergeKey: string): Map<unknown, number> => {
+  const indexes = new Map<unknown, number>();
+  for (const [index, item] of list.entries()) {
+    const key = mergeKey === '' ? item : isPlainObject(item) ? own(item, mergeKey) : undefined;
+    if (!indexes.has(key)) indexes.set(key, index);
+  }
+  return indexes;
+};
+
+const sortedBy = (items: readonly unknown[], order: Map<unknown, number>, mergeKey: string): unknown[] =>
+  [...items].sort((a, b) => (order.get(keyOf(a, mergeKey)) ?? 0) - (order.get(keyOf(b, mergeKey)) ?? 0));
+
+/**
+ * Puts items the patch names into the order it asks for, and lets the others keep their places among them as well as that goes: each stands
+ * before the first named item that it stood before in the live list.
+ */
+const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: readonly unknown[], mergeKey: string): unknown[] => {
+  const [wantedAt, liveAt] = [indexesByKey(wanted, mergeKey), indexesByKey(live, mergeKey)];
+  const named = sortedBy(merged.filter(item => wantedAt.has(keyOf(item, mergeKey))), wantedAt, mergeKey);
+  const others = sortedBy(merged.filter(item => !wantedAt.has(keyOf(item, mergeKey))), liveAt, mergeKey);
+  const result: unknown[] = [];
+  let [other, next] = [0, 0];
+  while (other < others.length && next < named.length) {
+    const [otherAt, namedAt] = [liveAt.get(keyOf(others[other], mergeKey)), liveAt.get(keyOf(named[next], mergeKey))];
+    if (otherAt !== undefined && namedAt !== undefined && otherAt < namedAt) result.push(others[other++]);
+    else result.push(named[next++]);
+  }
+  return [...result, ...others.slice(other), ...named.slice(next)];
+};
+
+/** Carries out `$patch` elements: what is left of the live list, and the patch's plain elements. */
+const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string): {live: unknown[]; patch: PlainObject[]} => {
+  let left = [...live];
+  let replaces = false;
+  const plain: PlainObject[] = [];
+  for (const item of patch) {
+    if (!Object.hasOwn(item, patchDirective)) {
+      plain.push(item);
+      continue;
+    }
+    const directive = item[patchDirective];
+    if (directive === 'replace') replaces = true;
+    else if (directive === 'delete') {
+      const key = keyOf(item, mergeKey);
+      left = left.filter(other => !isPlainObject(other) || own(other, mergeKey) !== key);
+    } else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
+    else throw inapplicable(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(item)}`);
+  }
+  return replaces ? {live: plain.map(cleaned), patch: []} : {live: left, patch: plain};
+};
+
+const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string, merge: MergeMaps): unknown[] => {
+  const result = [...live];
+  const at = indexesByKey(result, mergeKey);
+  for (const item of patch) {
+    const key = keyOf(item, mergeKey);
+    const index = at.get(key);
+    if (index === undefined) {
+      at.set(key, result.length);
+      result.push(cleaned(item));
+    } else {
+      result[index] = merge(result[index] as PlainObject, item);
+    }
+  }
+  return result.filter(item => item !== dropped);
+};
+
+/** A list whose elements merge, objects by their key, scalars as a set: what is new comes last. */
+export const mergedList = (live: readonly unknown[], patch: readonly unknown[], {mergeKey}: PatchMeta, merge: MergeMaps): unknown[] => {
+  const kind = elementKind(live, patch);
+  if (kind !== 'map') return [...new Set([...live, ...patch])];
+  if (mergeKey === '') throw inapplicable('cannot merge lists without merge key for struct');
+  const plain = withSpecials(live, patch as PlainObject[], mergeKey);
+  return mergedMaps(plain.live, plain.patch, mergeKey, merge);
+};
+
+/** A list of scalars without those listed. */
+export const withoutElements = (live: readonly unknown[], removed: readonly unknown[]): unknown[] => {
+  const gone = new Set(removed);
+  return live.filter(item => !gone.has(item));
+};
+
+/** Every element of the patch must stand in the order list, and in its order; deletions are free. */
+const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeKey: string): void => {
+  if (order.length === 0 || patch.length === 0) return;
+  const plain = patch.filter(item => !isPlainObject(item) || !Object.hasOwn(item, patchDirective));
+  let at = 0;
+  for (const item of order) if (at < plain.length && keyOf(plain[at], mergeKey) === keyOf(item, mergeKey)) at += 1;
+  if (at < plain.length) throw malformed(`The order in patch list:\n${shownValue(patch)}\n doesn't match ${setElementOrder} list:\n${shownValue(order)}\n`);
+};
+
+/** A list for which the patch gives the order its elements are to have. Undefined where neither side has the list. */
+export const mergedInOrder = (
+  live: readonly unknown[] | undefined,
+  patch: readonly unknown[] | undefined,
+  order: readonly unknown[],
+  meta: PatchMeta,
+  merge: MergeMaps,
+): unknown[] | undefined => {
+  checkOrder(patch ?? [], order, meta.mergeKey);
+  if (!live && !patch) return undefined;
+  if (!live) return ordered((cleaned(patch) as unknown[]) ?? [], order, [], meta.mergeKey);
+  elementKind(live, patch ?? []);
+  if (patch && meta.strategy !== 'merge') return ordered(cleaned(patch) as unknown[], order, live, meta.mergeKey);
+  return ordered(patch ? mergedList(live, patch, meta, merge) : live, order, live, meta.mergeKey);
+};

@@ -1,0 +1,62 @@
+import {copied, isPlainObject, isSame, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {deleteFromPrimitiveList, patchDirective, patchMeta, retainKeysDirective, setElementOrder, type PatchMeta} from './directives.js';
+
+const isEmpty = (object: PlainObject): boolean => Object.keys(object).length === 0;
+
+const byKey = (list: readonly unknown[], mergeKey: string): Map<unknown, PlainObject> =>
+  new Map(list.filter(isPlainObject).map(item => [own(item, mergeKey), item]));
+
+const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[], meta: PatchMeta): void => {
+  const [before, after] = [byKey(from, meta.mergeKey), byKey(to, meta.mergeKey)];
+  const changes: PlainObject[] = [];
+  for (const [id, item] of after) {
+    const old = before.get(id);
+    const change = old ? diff(old, item, meta.node, meta.retainKeys) : (copied(item) as PlainObject);
+    if (isEmpty(change)) continue;
+    put(change, meta.mergeKey, id);
+    changes.push(change);
+  }
+  for (const id of before.keys()) if (!after.has(id)) changes.push({[patchDirective]: 'delete', [meta.mergeKey]: id});
+  const reordered = !isSame([...before.keys()], [...after.keys()]);
+  if (changes.length > 0) put(patch, key, changes);
+  if (changes.length > 0 || reordered) put(patch, `${setElementOrder}/${key}`, [...after.keys()].map(id => ({[meta.mergeKey]: id})));
+};
+
+const scalarsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[]): void => {
+  const added = to.filter(item => !from.includes(item));
+  const removed = from.filter(item => !to.includes(item));
+  if (added.length > 0) put(patch, key, added);
+  if (removed.length > 0) put(patch, `${deleteFromPrimitiveList}/${key}`, [...new Set(removed)]);
+  if (!isSame(from, to)) put(patch, `${setElementOrder}/${key}`, copied(to));
+};
+
+const listsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[], meta: PatchMeta): void => {
+  if (isSame(from, to)) return;
+  if (meta.strategy !== 'merge' || from.length === 0) put(patch, key, copied(to));
+  else if ([...from, ...to].every(isPlainObject)) objectsDiff(patch, key, from, to, meta);
+  else scalarsDiff(patch, key, from, to);
+};
+
+const diff = (from: PlainObject, to: PlainObject, node: SchemaNode | undefined, retainKeys: boolean): PlainObject => {
+  const patch: PlainObject = {};
+  for (const key of Object.keys(to)) {
+    const [old, value] = [own(from, key), to[key]];
+    const meta = patchMeta(node, key);
+    if (isPlainObject(old) && isPlainObject(value) && meta.strategy !== 'replace') {
+      const inner = diff(old, value, meta.node, meta.retainKeys);
+      if (!isEmpty(inner)) put(patch, key, inner);
+    } else if (Array.isArray(old) && Array.isArray(value)) {
+      listsDiff(patch, key, old, value, meta);
+    } else if (!isSame(old, value)) {
+      put(patch, key, copied(value));
+    }
+  }
+  for (const key of Object.keys(from)) if (!Object.hasOwn(to, key)) put(patch, key, null);
+  const retained = Object.keys(to).filter(key => to[key] !== null);
+  if (retainKeys && retained.length > 0 && !isEmpty(patch)) put(patch, retainKeysDirective, retained.sort());
+  return patch;
+};
+
+/** A strategic merge patch that makes `to` out of `from`; empty where they are the same. */
+export const createStrategicPatch = (from: PlainObject, to: PlainObject, node: SchemaNode): PlainObject => diff(from, to, node, false);

@@ -1,0 +1,109 @@
+import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {cleaned, deleteFromPrimitiveList, dropped, patchDirective, patchMeta, retainKeysDirective, setElementOrder} from './directives.js';
+import {inapplicable, malformed, shownValue, unprocessable} from './errors.js';
+import {mergedInOrder, mergedList, withoutElements} from './list-merge.js';
+
+/** The field a parallel list speaks of: `$setElementOrder/containers` of `containers`. */
+const fieldOf = (key: string, prefix: string, message: string): string => {
+  if (!key.startsWith(`${prefix}/`)) throw malformed(message);
+  return key.slice(prefix.length + 1);
+};
+
+const badOrder = 'invalid patch format of setElementOrder list';
+const badDeletion = 'invalid patch format of primitive list';
+const badRetainKeys = 'invalid patch format of retainKeys';
+
+const listOf = (value: unknown, message: string): unknown[] | undefined => {
+  if (value === undefined || Array.isArray(value)) return value;
+  throw malformed(message);
+};
+
+/** Merges one patch object into one live object, field by field. Neither is changed. */
+class ObjectMerge {
+  readonly #node: SchemaNode | undefined;
+  readonly #patch: PlainObject;
+  readonly #result: PlainObject = {};
+
+  constructor(live: PlainObject, patch: PlainObject, node: SchemaNode | undefined) {
+    this.#node = node;
+    this.#patch = {};
+    for (const key of Object.keys(patch)) put(this.#patch, key, patch[key]);
+    for (const key of Object.keys(live)) put(this.#result, key, live[key]);
+  }
+
+  merge(): PlainObject {
+    this.#retainKeys();
+    for (const key of Object.keys(this.#patch)) if (key.startsWith(setElementOrder)) this.#inOrder(key);
+    for (const key of Object.keys(this.#patch)) {
+      if (key.startsWith(deleteFromPrimitiveList)) this.#deleteElements(key);
+      else this.#field(key, this.#patch[key]);
+    }
+    return this.#result;
+  }
+
+  #retainKeys(): void {
+    if (!Object.hasOwn(this.#patch, retainKeysDirective)) return;
+    const retained = new Set(listOf(this.#patch[retainKeysDirective], badRetainKeys));
+    delete this.#patch[retainKeysDirective];
+    for (const key of Object.keys(this.#patch)) {
+      const isParallel = key.startsWith(deleteFromPrimitiveList) || key.startsWith(setElementOrder);
+      if (this.#patch[key] !== null && !isParallel && !retained.has(key)) throw unprocessable("patch content doesn't match retainKeys list");
+    }
+    for (const key of Object.keys(this.#result)) if (!retained.has(key)) delete this.#result[key];
+  }
+
+  #inOrder(key: string): void {
+    const field = fieldOf(key, setElementOrder, badOrder);
+    const order = listOf(this.#patch[key], badOrder) ?? [];
+    delete this.#patch[key];
+    const patched = own(this.#patch, field);
+    if (patched === null) return;
+    const meta = patchMeta(this.#node, field);
+    const merged = mergedInOrder(listOf(own(this.#result, field), badOrder), listOf(patched, badOrder), order, meta, (a, b) => mergedObjects(a, b, meta.node));
+    if (merged !== undefined) put(this.#result, field, merged);
+    delete this.#patch[field];
+  }
+
+  #deleteElements(key: string): void {
+    const field = fieldOf(key, deleteFromPrimitiveList, badDeletion);
+    const removed = listOf(this.#patch[key] ?? undefined, badDeletion);
+    const live = own(this.#result, field);
+    if (removed && Array.isArray(live)) put(this.#result, field, withoutElements(live, removed));
+  }
+
+  #field(key: string, value: unknown): void {
+    const live = own(this.#result, key);
+    if (value === null) {
+      delete this.#result[key];
+      return;
+    }
+    const meta = patchMeta(this.#node, key);
+    if (isPlainObject(live) && isPlainObject(value)) {
+      put(this.#result, key, meta.strategy === 'replace' ? copied(value) : mergedObjects(live, value, meta.node));
+    } else if (Array.isArray(live) && Array.isArray(value)) {
+      const merges = meta.strategy === 'merge';
+      put(this.#result, key, merges ? mergedList(live, value, meta, (a, b) => mergedObjects(a, b, meta.node)) : cleaned(value));
+    } else {
+      const kept = cleaned(value);
+      if (kept === dropped) delete this.#result[key];
+      else put(this.#result, key, kept);
+    }
+  }
+}
+
+const mergedObjects = (live: PlainObject, patch: PlainObject, node: SchemaNode | undefined): PlainObject => {
+  const directive = own(patch, patchDirective);
+  if (directive === undefined) return new ObjectMerge(live, patch, node).merge();
+  if (directive === 'delete') return {};
+  if (directive !== 'replace') throw inapplicable(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(patch)}`);
+  const {[patchDirective]: _, ...content} = patch;
+  return cleaned(content) as PlainObject;
+};
+
+/**
+ * The object after a strategic merge patch, as the schema tells how each field merges. Neither input is changed, and the result may share parts
+ * with both. Throws the status errors the API answers with: 400 for a malformed patch, 422 for one that contradicts itself, 500 without a
+ * reason where the original does so.
+ */
+export const applyStrategicPatch = (live: PlainObject, patch: PlainObject, node: SchemaNode): PlainObject => mergedObjects(live, patch, node);

@@ -1,0 +1,230 @@
+import test, {type ExecutionContext} from 'ava';
+import {StatusError} from '#src/api/status.js';
+import {copied, type PlainObject} from '#src/schema/decode/plain.js';
+import {applyJsonPatch} from '#src/schema/patch/json-patch.js';
+import {applyMergePatch, createMergePatch} from '#src/schema/patch/merge-patch.js';
+import {parsePatch, patchedObject, type PatchType} from '#src/schema/patch/patch.js';
+import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
+import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {Schemas} from '#src/schema/schemas.js';
+import {isStatus} from '#test/api/status-of.js';
+
+const schemas = new Schemas();
+const node = (group: string, name: string): SchemaNode => schemas.of(group, 'v1', name) ?? {type: 'any'};
+const pod = node('', 'Pod');
+const deployment = node('apps', 'Deployment');
+const configMap = node('', 'ConfigMap');
+const csr = node('certificates', 'CertificateSigningRequest');
+
+const generic = 'the server rejected our request due to an error in our request';
+
+const jsonPatches: readonly [document: unknown, patch: unknown, result: unknown][] = [
+  [{a: 1}, [{op: 'add', path: '/b', value: 2}], {a: 1, b: 2}],
+  [{a: [1, 2]}, [{op: 'add', path: '/a/1', value: 9}], {a: [1, 9, 2]}],
+  [{a: [1]}, [{op: 'add', path: '/a/-', value: 2}], {a: [1, 2]}],
+  [{a: [1, 2]}, [{op: 'add', path: '/a/2', value: 3}], {a: [1, 2, 3]}],
+  [{a: [1, 2]}, [{op: 'remove', path: '/a/-1'}], {a: [1]}],
+  [{a: 1, b: 2}, [{op: 'remove', path: '/a'}], {b: 2}],
+  [{a: {b: 1}}, [{op: 'replace', path: '/a/b', value: null}], {a: {b: null}}],
+  [{a: {}}, [{op: 'replace', path: '/a/new', value: 1}], {a: {new: 1}}],
+  [{a: 1}, [{op: 'replace', path: '', value: {b: 1}}], {b: 1}],
+  [{a: {x: 1}}, [{op: 'move', from: '/a/x', path: '/b'}], {a: {}, b: 1}],
+  [{a: {x: 1}}, [{op: 'copy', from: '/a', path: '/b'}, {op: 'add', path: '/b/y', value: 2}], {a: {x: 1}, b: {x: 1, y: 2}}],
+  [{'a/b': {'c~d': 1}}, [{op: 'test', path: '/a~1b/c~0d', value: 1}, {op: 'remove', path: '/a~1b/c~0d'}], {'a/b': {}}],
+  [{a: [{x: 1, y: 2}]}, [{op: 'test', path: '/a', value: [{y: 2, x: 1}]}], {a: [{x: 1, y: 2}]}],
+  [{a: 1}, [{op: 'test', path: '/b', value: null}], {a: 1}],
+];
+test('JSON patches work on a copy', t => {
+  for (const [document, patch, result] of jsonPatches) {
+    const before = copied(document);
+    t.deepEqual(applyJsonPatch(document, patch as never), result, JSON.stringify(patch));
+    t.deepEqual(document, before);
+  }
+});
+
+for (const patch of [
+  [{op: 'remove', path: '/missing'}],
+  [{op: 'add', path: '/x/y', value: 1}],
+  [{op: 'add', path: '', value: 1}],
+  [{op: 'add', path: '/list/5', value: 1}],
+  [{op: 'add', path: '/list/x', value: 1}],
+  [{op: 'replace', path: '/list/1', value: 1}],
+  [{op: 'move', from: '/missing', path: '/a'}],
+  [{op: 'test', path: '/a', value: 2}],
+  [{op: 'jump', path: '/a'}],
+  [{op: 'replace', path: '', value: 1}],
+  [{op: 'add', path: '/__proto__/x', value: 1}],
+  [{op: 'add', path: '/constructor/prototype/x', value: 1}],
+  Array.from({length: 40}, (_, index) => ({op: 'copy', from: '', path: `/a${index}`})),
+]) {
+  test(`the JSON patch ${JSON.stringify(patch).slice(0, 60)} fails as a whole`, t => {
+    isStatus(t, () => applyJsonPatch({a: 1, list: [0]}, patch as never), 422, 'Invalid', generic);
+  });
+}
+
+test('copying cannot grow a document without bounds', t => {
+  const patch = Array.from({length: 200}, (_, index) => ({op: 'copy', from: '/a', path: `/a/a${index}`}));
+  isStatus(t, () => applyJsonPatch({a: {text: 'x'.repeat(1000)}}, patch), 422, 'Invalid', generic);
+});
+
+// The cases of RFC 7386, appendix A, that have an object for a document.
+const mergePatches: readonly [document: PlainObject, patch: PlainObject, result: PlainObject][] = [
+  [{a: 'b'}, {a: 'c'}, {a: 'c'}],
+  [{a: 'b'}, {b: 'c'}, {a: 'b', b: 'c'}],
+  [{a: 'b'}, {a: null}, {}],
+  [{a: 'b', b: 'c'}, {a: null}, {b: 'c'}],
+  [{a: ['b']}, {a: 'c'}, {a: 'c'}],
+  [{a: 'c'}, {a: ['b']}, {a: ['b']}],
+  [{a: {b: 'c'}}, {a: {b: 'd', c: null}}, {a: {b: 'd'}}],
+  [{a: [{b: 'c'}]}, {a: [1]}, {a: [1]}],
+  [{e: null}, {a: 1}, {e: null, a: 1}],
+  [{}, {a: {bb: {ccc: null}}}, {a: {bb: {}}}],
+];
+test('merge patches work on a copy', t => {
+  for (const [document, patch, result] of mergePatches) {
+    const before = copied(document);
+    t.deepEqual(applyMergePatch(document, patch), result, JSON.stringify(patch));
+    t.deepEqual(document, before);
+    t.deepEqual(applyMergePatch(document, createMergePatch(document, result)), result);
+  }
+});
+
+test('a merge patch cannot reach a prototype', t => {
+  applyMergePatch({a: 1}, JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as PlainObject);
+  t.is(({} as {polluted?: number}).polluted, undefined);
+});
+
+const containers = (...list: unknown[]) => ({spec: {containers: list}});
+const strategic: readonly [title: string, type: SchemaNode, live: PlainObject, patch: PlainObject, result: PlainObject][] = [
+  ['maps merge and null deletes', configMap, {data: {a: '1', b: '2'}}, {data: {a: null, c: '3'}}, {data: {b: '2', c: '3'}}],
+  [
+    'lists of objects merge by their key',
+    pod,
+    containers({name: 'a', image: '1'}, {name: 'b', image: '1'}),
+    containers({name: 'b', image: '2'}, {name: 'c', image: '3'}),
+    containers({name: 'a', image: '1'}, {name: 'b', image: '2'}, {name: 'c', image: '3'}),
+  ],
+  [
+    'inner lists merge by their own key',
+    pod,
+    containers({name: 'a', env: [{name: 'X', value: '1'}], args: ['a', 'b']}),
+    containers({name: 'a', env: [{name: 'Y', value: '2'}], args: ['c']}),
+    containers({name: 'a', env: [{name: 'X', value: '1'}, {name: 'Y', value: '2'}], args: ['c']}),
+  ],
+  ['lists without a strategy are replaced', pod, {spec: {tolerations: [{key: 'a'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
+  ['lists of scalars that merge are sets', configMap, {metadata: {finalizers: ['a', 'b']}}, {metadata: {finalizers: ['c', 'a']}}, {metadata: {finalizers: ['a', 'b', 'c']}}],
+  ['conditions of a request are replaced', csr, {status: {conditions: [{type: 'A'}]}}, {status: {conditions: [{type: 'B'}]}}, {status: {conditions: [{type: 'B'}]}}],
+  ['$patch replace takes the patch alone', configMap, {data: {a: '1'}}, {data: {$patch: 'replace', b: '2'}}, {data: {b: '2'}}],
+  ['$patch delete empties a map', configMap, {data: {a: '1'}}, {data: {$patch: 'delete'}}, {data: {}}],
+  ['$patch delete removes an element', pod, containers({name: 'a'}, {name: 'b'}), containers({name: 'a', $patch: 'delete'}), containers({name: 'b'})],
+  ['$patch replace replaces a list', pod, containers({name: 'a'}, {name: 'b'}), containers({$patch: 'replace'}, {name: 'c'}), containers({name: 'c'})],
+  ['directives where nothing was leave nothing', configMap, {}, {data: {$patch: 'delete'}}, {}],
+  [
+    '$deleteFromPrimitiveList removes scalars',
+    configMap,
+    {metadata: {finalizers: ['a', 'b', 'c']}},
+    {metadata: {'$deleteFromPrimitiveList/finalizers': ['a', 'c'], finalizers: ['d']}},
+    {metadata: {finalizers: ['b', 'd']}},
+  ],
+  [
+    '$setElementOrder orders what it names and keeps the others in place',
+    pod,
+    containers({name: 'a'}, {name: 'x'}, {name: 'b'}, {name: 'y'}),
+    {spec: {'$setElementOrder/containers': [{name: 'b'}, {name: 'a'}, {name: 'n'}], containers: [{name: 'n'}]}},
+    containers({name: 'x'}, {name: 'b'}, {name: 'a'}, {name: 'n'}, {name: 'y'}),
+  ],
+  [
+    '$setElementOrder works for scalars',
+    configMap,
+    {metadata: {finalizers: ['a', 'b']}},
+    {metadata: {'$setElementOrder/finalizers': ['b', 'c', 'a'], finalizers: ['c']}},
+    {metadata: {finalizers: ['b', 'c', 'a']}},
+  ],
+  [
+    '$retainKeys clears what it does not name',
+    deployment,
+    {spec: {strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 1}}}},
+    {spec: {strategy: {$retainKeys: ['type'], type: 'Recreate'}}},
+    {spec: {strategy: {type: 'Recreate'}}},
+  ],
+  [
+    '$retainKeys works within an element',
+    pod,
+    {spec: {volumes: [{name: 'v', emptyDir: {}}]}},
+    {spec: {volumes: [{name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: {path: '/'}}]}},
+    {spec: {volumes: [{name: 'v', hostPath: {path: '/'}}]}},
+  ],
+];
+for (const [title, type, live, patch, result] of strategic) {
+  test(`strategic: ${title}`, t => {
+    const [liveBefore, patchBefore] = [copied(live), copied(patch)];
+    t.deepEqual(applyStrategicPatch(live, patch, type), result);
+    t.deepEqual([live, patch], [liveBefore, patchBefore]);
+  });
+}
+
+test('strategic patches that break their format are refused', t => {
+  const apply = (live: PlainObject, patch: PlainObject, type = pod) => () => applyStrategicPatch(live, patch, type);
+
+  isStatus(t, apply(containers({name: 'a'}), {spec: {'$setElementOrder/containers': [{name: 'a'}], containers: [{name: 'b'}]}}), 400, 'BadRequest', /^The order in patch list:/);
+  isStatus(t, apply({}, {spec: {}, $setElementOrder: []}), 400, 'BadRequest', 'invalid patch format of setElementOrder list');
+  isStatus(t, apply({}, {$deleteFromPrimitiveList: []}), 400, 'BadRequest', 'invalid patch format of primitive list');
+  isStatus(t, apply({}, {$retainKeys: 'x'}), 400, 'BadRequest', 'invalid patch format of retainKeys');
+  isStatus(t, apply({}, {$retainKeys: ['a'], b: 1}), 422, 'Invalid', generic);
+  isStatus(t, apply(containers({name: 'a'}), containers([1])), 422, 'Invalid', generic);
+  isStatus(t, apply(containers({name: 'a'}), containers({image: 'x'})), 500, '', 'map: map[image:x] does not contain declared merge key: name');
+  isStatus(t, apply({data: {}}, {data: {$patch: 'x'}}, configMap), 500, '', 'unknown patch type: x in map: map[$patch:x]');
+});
+
+test('a created strategic patch leads from one object to the other', t => {
+  const from = {
+    metadata: {name: 'p', labels: {a: '1', b: '2'}, finalizers: ['x', 'y']},
+    spec: {containers: [{name: 'a', image: '1', ports: [{containerPort: 80}]}, {name: 'b'}, {name: 'c'}], volumes: [{name: 'v', emptyDir: {}}], tolerations: [{key: 'a'}]},
+  };
+  const to = {
+    metadata: {name: 'p', labels: {a: '1', c: '3'}, finalizers: ['z', 'y']},
+    spec: {containers: [{name: 'c'}, {name: 'a', image: '2', ports: [{containerPort: 80}, {containerPort: 81}]}], volumes: [{name: 'v', hostPath: {path: '/'}}], nodeName: 'n'},
+  };
+  const patch = createStrategicPatch(from, to, pod);
+
+  t.deepEqual(applyStrategicPatch(from, patch, pod), to);
+  t.deepEqual(createStrategicPatch(from, from, pod), {});
+  t.deepEqual((patch['spec'] as PlainObject)['$setElementOrder/containers'], [{name: 'c'}, {name: 'a'}]);
+});
+
+const patched = (type: PatchType, body: string, validation: 'Ignore' | 'Warn' | 'Strict' = 'Warn', live: PlainObject = {data: {a: '1'}}) =>
+  patchedObject(parsePatch(type, body, validation), live, configMap, validation);
+
+test('a patched object is held against its schema', t => {
+  t.deepEqual(patched('json', '[{"op":"add","path":"/data/b","value":"2","x":1,"x":2},{"op":"add","path":"/bad","value":1}]'), {
+    object: {data: {a: '1', b: '2'}},
+    warnings: ['json patch unknown field "[0].x"', 'unknown field "bad"'],
+  });
+  t.deepEqual(patched('merge', '{"data":{"a":"1","a":"2"},"bad":1}').warnings, ['duplicate field "data.a"', 'unknown field "bad"']);
+  t.deepEqual(patched('merge', '{"data":{"a":"1","a":"2"},"bad":1}', 'Ignore').warnings, []);
+  t.deepEqual(patched('strategic', '{"data":{"a":null},"immutable":true}'), {object: {immutable: true}, warnings: []});
+});
+
+const statusOf = (t: ExecutionContext, run: () => unknown) => t.throws(run, {instanceOf: StatusError})?.status;
+
+test('what a patch makes must be of the kind', t => {
+  const status = statusOf(t, () => patched('merge', '{"data":{"a":1}}'));
+  t.is(status?.code, 422);
+  t.is(status?.message, ' "" is invalid: patch: Invalid value: "{\\"data\\":{\\"a\\":1}}": json: cannot unmarshal number into Go struct field ConfigMap.data of type string');
+  t.deepEqual(status?.details?.causes?.map(({field, reason}) => [field, reason]), [['patch', 'FieldValueInvalid']]);
+  t.is(statusOf(t, () => patched('strategic', '{"x":1}', 'Strict'))?.message, ' "" is invalid: patch: Invalid value: "map[x:1]": strict decoding error: unknown field "x"');
+  t.is(statusOf(t, () => patched('json', '[{"op":"replace","path":"","value":[]}]'))?.code, 422);
+});
+
+test('patches that cannot be read are refused', t => {
+  isStatus(t, () => patched('json', '{'), 400, 'BadRequest', 'error decoding patch: unexpected end of JSON input');
+  isStatus(t, () => patched('json', '{}'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp');
+  isStatus(t, () => patched('json', '[1]'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp');
+  isStatus(t, () => patched('json', '{', 'Ignore'), 400, 'BadRequest', 'unexpected end of JSON input');
+  isStatus(t, () => patched('merge', '[]', 'Ignore'), 400, 'BadRequest', 'Invalid JSON Patch');
+  isStatus(t, () => patched('merge', '[]'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}');
+  isStatus(t, () => patched('strategic', 'x'), 400, 'BadRequest', "invalid character 'x' looking for beginning of value");
+  const many = JSON.stringify(Array.from({length: 10_001}, () => ({op: 'test', path: '', value: {}})));
+  isStatus(t, () => patched('json', many), 413, 'RequestEntityTooLarge', 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001');
+});
