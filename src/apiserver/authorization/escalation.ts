@@ -1,10 +1,10 @@
 import type {Naming} from '#src/api/naming.js';
-import type {ClusterRole, KubeObject, ObjectMeta, PolicyRule, Role} from '#src/api/types.js';
+import type {ClusterRole, PolicyRule, Role} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import {sameContent} from '#src/resources/validation/equality.js';
 import type {Authorizer} from '#src/serving/authorization.js';
+import {changesOnlyHousekeeping} from './housekeeping.js';
 import {isPrivileged, type Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';
 import {grantLines, missing} from './rules.js';
@@ -25,15 +25,6 @@ export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules:
   const resolution = errors.length > 0 ? `; resolution errors: [${aggregated(errors)}]` : '';
   return `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${grantLines(lacking).join('\n')}${resolution}`;
 };
-
-const withoutHousekeeping = ({apiVersion: _version, kind: _kind, metadata, ...rest}: Readonly<KubeObject>): object => {
-  const {ownerReferences: _owners, finalizers: _finalizers, managedFields: _fields, selfLink: _link, resourceVersion: _revision, ...meta} = (metadata ?? {}) as ObjectMeta;
-  return {metadata: meta, ...rest};
-};
-
-/** Whether an update changes nothing but what the garbage collector needs to change. */
-export const changesOnlyHousekeeping = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean =>
-  sameContent(withoutHousekeeping(object), withoutHousekeeping(old));
 
 /** What the check works with. */
 export interface EscalationSettings {

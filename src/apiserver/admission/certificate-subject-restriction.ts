@@ -1,0 +1,27 @@
+import type {Naming} from '#src/api/naming.js';
+import type {CertificateSigningRequest} from '#src/api/types.js';
+import {wellKnown} from '#src/api/user.js';
+import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {refuse} from './refuse.js';
+import {isAboutRequests} from './signer-permission.js';
+
+const parsed = (attributes: AdmissionAttributes, request: string | undefined): SigningRequest => {
+  try {
+    return parseSigningRequest(Buffer.from(request ?? '', 'base64'));
+  } catch (error) {
+    throw refuse(attributes, `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`);
+  }
+};
+
+/** Nobody becomes an administrator past all authorization by a certificate for the API server's clients. */
+export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
+  name: 'CertificateSubjectRestriction',
+  validate(attributes) {
+    if (attributes.operation !== 'CREATE' || !isAboutRequests(attributes, naming, '')) return;
+    const {spec} = attributes.object as CertificateSigningRequest;
+    if (spec.signerName !== naming.signers.apiserverClient) return;
+    if (!parsed(attributes, spec.request).subject.organizations.includes(wellKnown.masters)) return;
+    throw refuse(attributes, `use of ${naming.signers.apiserverClient} signer with ${wellKnown.masters} group is not allowed`);
+  },
+});

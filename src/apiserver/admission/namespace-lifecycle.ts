@@ -1,0 +1,38 @@
+import type {Naming} from '#src/api/naming.js';
+import {notFound} from '#src/api/status.js';
+import type {Namespace} from '#src/api/types.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {refuse} from './refuse.js';
+
+/** Finds a namespace as it is now, or undefined. */
+export type FindNamespace = (name: string) => Promise<Readonly<Namespace> | undefined> | Readonly<Namespace> | undefined;
+
+const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
+
+/**
+ * Nothing is written into a namespace that does not exist, nothing new comes into one that is going, and the platform's own cannot be deleted.
+ * Deleting what is in them is always allowed, and so is asking about access.
+ */
+export const namespaceLifecycle = (naming: Naming, find: FindNamespace): AdmissionPlugin => {
+  const immortal = new Set(['default', naming.systemNamespace, naming.publicNamespace]);
+  const isAccessReview = ({group, resource}: AdmissionAttributes): boolean =>
+    group === naming.group('authorization') && resource === 'localsubjectaccessreviews';
+
+  return {
+    name: 'NamespaceLifecycle',
+    async admit(attributes) {
+      const {operation, namespace, name} = attributes;
+      if (isNamespace(attributes)) {
+        if (operation === 'DELETE' && immortal.has(name)) throw refuse(attributes, 'this namespace may not be deleted');
+        return;
+      }
+      if (!namespace || operation === 'DELETE' || isAccessReview(attributes)) return;
+      const found = await find(namespace);
+      if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
+      if (operation !== 'CREATE' || found.status?.phase !== 'Terminating') return;
+      throw refuse(attributes, `unable to create new content in namespace ${namespace} because it is being terminated`, [
+        {reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace'},
+      ]);
+    },
+  };
+};
