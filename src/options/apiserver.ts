@@ -1,4 +1,6 @@
 import {dirname, join} from 'node:path';
+import {naming} from '#src/api/naming.js';
+import type {NamingName} from '#src/api/naming.js';
 import {admission, admissionOverlap} from './apiserver/admission.js';
 import {aggregation, coordinationObjection} from './apiserver/aggregation.js';
 import {audit, auditObjection} from './apiserver/audit.js';
@@ -30,6 +32,20 @@ const misc = flagSection('Logging, metrics, misc', {
   ...serverNaming,
   ...help,
 });
+
+/** What the queues' own configuration is served by cannot be turned off while they are on. */
+const flowControlObjection = (options: {
+  readonly naming: NamingName;
+  readonly enablePriorityAndFairness: boolean;
+  readonly runtimeConfig: ReadonlyMap<string, string>;
+}): string | undefined => {
+  if (!options.enablePriorityAndFairness) return undefined;
+  const keys = [naming(options.naming).apiVersion('flowcontrol.apiserver', 'v1'), 'api/ga', 'api/all'];
+  const said = keys.find(key => options.runtimeConfig.get(key));
+  return said && /^(?:0|f)/i.test(options.runtimeConfig.get(said)!)
+    ? `--runtime-config=${said}=false conflicts with --enable-priority-and-fairness=true`
+    : undefined;
+};
 
 const versioning = flagSection('Versioning', {
   ...emulation,
@@ -69,6 +85,7 @@ export const apiserverFlags = flagTable({
     modeObjection,
     auditObjection,
     forwardObjection,
+    flowControlObjection,
     options =>
       options.enablePriorityAndFairness && options.maxRequestsInflight + options.maxMutatingRequestsInflight <= 0
         ? '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on'

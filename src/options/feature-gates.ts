@@ -1,4 +1,4 @@
-import {gateTable} from './gate-table.js';
+import {gateNeeds, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateStage, GateState} from './gate-table.js';
 import {OptionError} from './option-error.js';
 import type {Versions} from './versions.js';
@@ -53,10 +53,18 @@ const warningFor = ({name, on, state}: Choice): string | undefined => {
   return undefined;
 };
 
+const checkNeeds = (enabled: (name: GateName) => boolean): void => {
+  for (const [name, needs] of Object.entries(gateNeeds) as [GateName, readonly GateName[]][]) {
+    const off = enabled(name) ? needs.filter(needed => !enabled(needed)) : [];
+    if (off.length > 0)
+      throw new OptionError(`invalid value for --feature-gates: ${name} is enabled, but depends on features that are disabled: ${off.join(', ')}`);
+  }
+};
+
 /**
  * Reads the pairs of `--feature-gates` as of the emulated release. A gate set by its own name wins over `AllAlpha` and `AllBeta`;
- * among several values for one gate the last counts. An unknown gate, one that is younger than the release, and a locked one set the
- * other way are refused.
+ * among several values for one gate the last counts. Refused are an unknown gate, one that is younger than the release, a locked one
+ * set the other way, and one that is on while a gate it needs is off.
  */
 export const readGates = (
   pairs: ReadonlyMap<string, string>,
@@ -80,6 +88,7 @@ export const readGates = (
   const wholeChoice = (stage: GateStage): Choice | undefined =>
     stage === 'alpha' ? choices.get('AllAlpha') : stage === 'beta' ? choices.get('AllBeta') : undefined;
 
+  checkNeeds(enabled);
   const gates: FeatureGates = {
     enabled,
     list: () =>

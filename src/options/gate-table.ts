@@ -217,3 +217,23 @@ export const gateTable = {
 } as const;
 
 export type GateName = keyof typeof gateTable;
+
+/** Gates that may be on only together with others. */
+export const gateNeeds: Readonly<Partial<Record<GateName, readonly GateName[]>>> = {
+  AltOSGracefulNodeShutdown: ['GracefulNodeShutdown'],
+  ClusterTrustBundleProjection: ['ClusterTrustBundle'],
+  DeclarativeValidationTakeover: ['DeclarativeValidation'],
+  DRADeviceBindingConditions: ['DRAResourceClaimDeviceStatus'],
+  DRADeviceTaintRules: ['DRADeviceTaints'],
+  GangScheduling: ['GenericWorkload'],
+  GracefulNodeShutdownBasedOnPodPriority: ['GracefulNodeShutdown'],
+  InPlacePodLevelResourcesVerticalScaling: ['PodLevelResources', 'NodeDeclaredFeatures'],
+  MatchLabelKeysInPodTopologySpreadSelectorMerge: ['MatchLabelKeysInPodTopologySpread'],
+  ProcMountType: ['UserNamespacesSupport'],
+  RestartAllContainersOnContainerExits: ['ContainerRestartRules', 'NodeDeclaredFeatures'],
+  StorageVersionAPI: ['APIServerIdentity'],
+  StructuredAuthenticationConfigurationEgressSelector: ['StructuredAuthenticationConfiguration'],
+  StructuredAuthenticationConfigurationJWKSMetrics: ['StructuredAuthenticationConfiguration'],
+  UnknownVersionInteroperabilityProxy: ['APIServerIdentity'],
+  UserNamespacesHostNetworkSupport: ['UserNamespacesSupport'],
+};

@@ -3,8 +3,8 @@ import {certificateFlags} from './client.js';
 import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from './controller-names.js';
 import type {FlagRow, FlagTable} from './flag.js';
-import {gateTable} from './gate-table.js';
-import type {GateRow, GateState} from './gate-table.js';
+import {gateNeeds, gateTable} from './gate-table.js';
+import type {GateName, GateRow, GateState} from './gate-table.js';
 import {spokenDefault, typeLabel} from './help.js';
 import {platletFlags} from './platlet.js';
 import {upFlags} from './up.js';
@@ -40,7 +40,7 @@ const stateText = (state: GateState | undefined): string =>
 const gateCells = ([name, row]: readonly [string, GateRow]): readonly string[] => [
   name,
   ...emulatedVersions.map(version => stateText(row.at[version])),
-  row.reason ?? 'asked for',
+  (row.reason ?? 'asked for') + (gateNeeds[name as GateName] ? `; needs ${gateNeeds[name as GateName]!.join(', ')}` : ''),
 ];
 
 const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof controllerNames)[number]): readonly string[] => [

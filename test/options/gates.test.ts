@@ -77,19 +77,27 @@ for (const [name, defaults] of histories) {
 }
 
 test('switches whole stages, and lets a gate\'s own name win', t => {
-  const gates = at('1.35', ['AllAlpha', 'true'], ['AllBeta', 'false'], ['ComponentStatusz', 'false'], ['WatchList', 'true']);
+  const gates = at('1.35', ['AllAlpha', 'true'], ['AllBeta', 'true'], ['ComponentStatusz', 'false'], ['WatchList', 'false']);
 
   t.deepEqual(
     (['ComponentFlagz', 'ComponentStatusz', 'WatchList', 'OpenAPIEnums', 'AllAlpha', 'AllBeta'] as const).map(gates.enabled),
-    [true, false, true, false, true, false],
+    [true, false, false, true, true, true],
   );
 });
 
 test('switches with AllAlpha what is alpha at the emulated release', t => {
   t.true(at('1.34', ['AllAlpha', 'true']).enabled('EnvFiles'));
   t.false(at('1.33', ['AllAlpha', 'true']).enabled('EnvFiles'));
-  t.false(at('1.35', ['AllAlpha', 'true'], ['AllBeta', 'false']).enabled('EnvFiles'));
+  t.false(at('1.35', ['AllBeta', 'false']).enabled('EnvFiles'));
 });
+
+for (const version of emulatedVersions) {
+  test(`gates agree with each other at ${version} by default and with a whole stage switched`, t => {
+    t.notThrows(() => at(version));
+    t.notThrows(() => at(version, ['AllAlpha', 'true']));
+    t.notThrows(() => at(version, ['AllBeta', 'false']));
+  });
+}
 
 test('takes the component prefix, several pairs and repeated flags', t => {
   const {gates} = parse('--feature-gates=plat:ComponentFlagz=true,ComponentStatusz=True', '--feature-gates=ComponentFlagz=false');
@@ -129,6 +137,14 @@ const refusals: readonly (readonly [readonly string[], string])[] = [
   [
     ['--feature-gates=StructuredAuthenticationConfiguration=false'],
     'invalid value for --feature-gates: cannot set feature gate StructuredAuthenticationConfiguration to false, feature is locked to true',
+  ],
+  [
+    ['--feature-gates=GangScheduling=true'],
+    'invalid value for --feature-gates: GangScheduling is enabled, but depends on features that are disabled: GenericWorkload',
+  ],
+  [
+    ['--feature-gates=AllAlpha=true,AllBeta=false'],
+    'invalid value for --feature-gates: DRADeviceBindingConditions is enabled, but depends on features that are disabled: DRAResourceClaimDeviceStatus',
   ],
   [
     ['--emulated-version=1.32', '--feature-gates=EnvFiles=true'],

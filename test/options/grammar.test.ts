@@ -3,6 +3,8 @@ import {apiserverFlags} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
+import {flagTypes} from '#src/options/types.js';
+import type {FlagType} from '#src/options/types.js';
 
 test('yields every option typed, with the documents\' defaults, when nothing is given', t => {
   const {options, set, warnings, args} = parseFlags(apiserverFlags, []);
@@ -41,7 +43,7 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
   [['--log-text-info-buffer-size=64Ki', '--feature-gates=LoggingAlphaOptions=true'], 'logTextInfoBufferSize', 65_536],
   [['--goaway-chance=0.02'], 'goawayChance', 0.02],
   [['--service-node-port-range=100+9'], 'serviceNodePortRange', {from: 100, to: 109}],
-  [['--runtime-config=api/all=false,batch/v1'], 'runtimeConfig', new Map([['api/all', 'false'], ['batch/v1', '']])],
+  [['--runtime-config=api/beta=false,batch/v1'], 'runtimeConfig', new Map([['api/beta', 'false'], ['batch/v1', '']])],
   [
     ['--tls-sni-cert-key=a.crt,a.key:*.foo.com,foo.com', '--tls-sni-cert-key', 'b.crt,b.key'],
     'tlsSniCertKey',
@@ -60,6 +62,57 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
 for (const [argv, option, value] of spellings) {
   test(`reads ${argv.join(' ')}`, t => {
     t.deepEqual((parseFlags(apiserverFlags, argv).options as Record<string, unknown>)[option], value);
+  });
+}
+
+const texts: readonly (readonly [FlagType, string, unknown])[] = [
+  ['int', '0x1F', 31],
+  ['int', '0b11', 3],
+  ['int', '017', 15],
+  ['int', '+5', 5],
+  ['int', '-0', 0],
+  ['int32', '-2147483648', -2_147_483_648],
+  ['float', '.5', 0.5],
+  ['float', '-1e3', -1000],
+  ['duration', '1.5h', 5_400_000],
+  ['duration', '-1m30s', -90_000],
+  ['duration', '250us', 0.25],
+  ['quantity', '10Mi', 10_485_760],
+  ['quantity', '1.5k', 1500],
+  ['quantity', '2e3', 2000],
+  ['strings', '"a,b",c,"say ""x"""', ['a,b', 'c', 'say "x"']],
+  ['strings', '', []],
+  ['cidrs', '10.0.0.0/8,fd00::/48', ['10.0.0.0/8', 'fd00::/48']],
+  ['thresholds', 'memory.available<1Gi', new Map([['memory.available', '1Gi']])],
+  ['portRange', '80', {from: 80, to: 80}],
+  ['taints', 'a:NoExecute', [{key: 'a', value: '', effect: 'NoExecute'}]],
+];
+for (const [type, text, value] of texts) {
+  test(`reads ${text || 'nothing'} as ${type}`, t => {
+    t.deepEqual<unknown, unknown>(flagTypes[type].read(text), value);
+  });
+}
+
+for (const [type, text] of [
+  ['int', '08'],
+  ['int', '1.5'],
+  ['int', '9007199254740993'],
+  ['int32', '2147483648'],
+  ['float', 'NaN'],
+  ['duration', '1h 2m'],
+  ['duration', '5'],
+  ['quantity', '10MiB'],
+  ['strings', '"a'],
+  ['strings', 'a"b'],
+  ['cidrs', '10.0.0.0/33'],
+  ['cidr', '10.0.0.0'],
+  ['portRange', '20-10'],
+  ['map', '=x'],
+  ['multimap', 'a'],
+  ['taints', 'a=b'],
+] as const) {
+  test(`does not read ${text} as ${type}`, t => {
+    t.throws(() => flagTypes[type].read(text));
   });
 }
 

@@ -96,6 +96,11 @@ refusals(apiserverFlags, [
     '--max-requests-inflight=0 --max-mutating-requests-inflight=0',
     '--max-requests-inflight and --max-mutating-requests-inflight must have a positive sum with priority and fairness on',
   ],
+  ['--runtime-config=api/all=false', '--runtime-config=api/all=false conflicts with --enable-priority-and-fairness=true'],
+  [
+    '--runtime-config=flowcontrol.apiserver.plat.io/v1=false,api/all=true',
+    '--runtime-config=flowcontrol.apiserver.plat.io/v1=false conflicts with --enable-priority-and-fairness=true',
+  ],
   ['--max-requests-inflight=-1', 'invalid value for --max-requests-inflight: must be at least 0'],
   [
     '--strict-transport-security-directives=forever',
@@ -120,6 +125,8 @@ accepted(apiserverFlags, [
   '--emulated-version=1.34 --emulation-forward-compatible',
   '--enable-priority-and-fairness=false --max-requests-inflight=0 --max-mutating-requests-inflight=0',
   '--tls-cert-file= --authorization-config=',
+  '--runtime-config=api/ga=true,api/all=false',
+  '--runtime-config=api/all=false --enable-priority-and-fairness=false',
 ]);
 
 const generic = ['cluster-signing-cert-file', 'cluster-signing-key-file'];
