@@ -1,5 +1,5 @@
-import {accessSync, chmodSync, closeSync, constants, fsyncSync, mkdirSync, openSync, realpathSync} from 'node:fs';
-import {join} from 'node:path';
+import {accessSync, chmodSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, readSync, realpathSync} from 'node:fs';
+import {dirname, join} from 'node:path';
 import {StoreUnusable} from '#src/storage/errors.js';
 
 /** The files LMDB keeps in a directory. */
@@ -7,6 +7,9 @@ const files = ['data.mdb', 'lock.mdb'];
 
 /** Directories that hold a store which this process has open. */
 const open = new Set<string>();
+
+/** What an LMDB file has at this place; the library crashes on files that are none. */
+const magic = {at: 24, value: 0xbeefc0de} as const;
 
 const reasonOf = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code;
@@ -27,7 +30,7 @@ export const unusable = (directory: string, error: unknown): StoreUnusable =>
  */
 export const reserve = (directory: string): string => {
   try {
-    mkdirSync(directory, {recursive: true, mode: 0o700});
+    makeDirectory(directory);
     const path = realpathSync(directory);
     if (open.has(path)) throw new StoreUnusable(`the store in ${directory} is already open in this process`);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -37,6 +40,7 @@ export const reserve = (directory: string): string => {
       closeSync(openSync(join(path, file), 'a', 0o600));
       chmodSync(join(path, file), 0o600);
     }
+    checkMagic(join(path, 'data.mdb'));
     syncDirectory(path);
     open.add(path);
     return path;
@@ -46,6 +50,25 @@ export const reserve = (directory: string): string => {
 };
 
 export const release = (path: string): void => void open.delete(path);
+
+/** Like a recursive mkdir, which in Node never returns where the file system refuses to make directories at all (as in /proc). */
+const makeDirectory = (path: string): void => {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeDirectory(parent);
+  mkdirSync(path, {mode: 0o700});
+};
+
+const checkMagic = (path: string): void => {
+  const file = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(magic.at + 4);
+    const length = readSync(file, head, 0, head.length, 0);
+    if (length > 0 && head.readUInt32LE(magic.at) !== magic.value) throw new Error('its data.mdb is not a store');
+  } finally {
+    closeSync(file);
+  }
+};
 
 /** New files outlive a power failure only once their directory is on disk. */
 const syncDirectory = (path: string): void => {

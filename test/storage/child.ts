@@ -1,0 +1,40 @@
+import {writeSync} from 'node:fs';
+import {systemRandom} from '#src/base/random.js';
+import {openEmbeddedStore} from '#src/storage/embedded/index.js';
+import type {Store} from '#src/storage/store.js';
+
+/** How many writers there are, and how many keys each has to itself. */
+const writers = 16;
+const keysEach = 8;
+
+const say = (line: string): void => void writeSync(1, `${line}\n`);
+
+/** Writes, and says what was acknowledged, until it is killed. */
+const write = async (store: Store, writer: number): Promise<never> => {
+  for (;;) {
+    const key = `/w${writer}/${Math.floor(systemRandom.float() * keysEach)}`;
+    const value = `${systemRandom.uuid()}${'x'.repeat(Math.floor(systemRandom.float() * 3000))}`;
+    const known = await store.get(key);
+    if (!known) say(`${key} ${await store.create(key, Buffer.from(value))} ${value.slice(0, 36)}`);
+    else if (systemRandom.float() < 0.3) say(`${key} ${await store.delete(key, known.revision)} -`);
+    else say(`${key} ${await store.update(key, Buffer.from(value), known.revision)} ${value.slice(0, 36)}`);
+  }
+};
+
+const compact = async (store: Store): Promise<never> => {
+  for (;;) {
+    await new Promise(resolve => setTimeout(resolve, 10));
+    await store.compact(Math.max(1, (await store.revision()) - 300));
+  }
+};
+
+const [task, directory = '', naming = 'plat'] = process.argv.slice(2);
+try {
+  const store = await openEmbeddedStore({directory, naming});
+  say('open');
+  if (task === 'write') await Promise.all([compact(store), ...Array.from({length: writers}, (_, writer) => write(store, writer))]);
+  if (task === 'hold') setInterval(() => {}, 1000);
+  if (task === 'open') await store.close();
+} catch (error) {
+  say((error as Error).message);
+}

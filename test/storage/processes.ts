@@ -1,0 +1,44 @@
+import {spawn, type ChildProcess} from 'node:child_process';
+import {once} from 'node:events';
+import {fileURLToPath} from 'node:url';
+
+/** Those that run: none outlives the tests, however they end. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
+
+/** A process of its own that has the store in `directory` open; see child.ts for its tasks. */
+export class StoreProcess {
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #rest = '';
+  #wake: () => void = () => {};
+
+  constructor(task: 'write' | 'hold' | 'open', directory: string, naming = 'plat') {
+    const program = fileURLToPath(new URL('child.js', import.meta.url));
+    this.#child = spawn(process.execPath, [program, task, directory, naming], {stdio: ['ignore', 'pipe', 'inherit']});
+    running.add(this.#child);
+    this.#ended = once(this.#child, 'close').finally(() => running.delete(this.#child));
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (this.#rest + text).split('\n');
+      this.#rest = lines.pop()!;
+      this.lines.push(...lines);
+      this.#wake();
+    });
+  }
+
+  /** Resolves once it has said so many lines. */
+  async said(count: number): Promise<void> {
+    while (this.lines.length < count) await new Promise<void>(resolve => (this.#wake = resolve));
+  }
+
+  /** Resolves once it ended by itself or was killed, and everything it said was heard. */
+  async end(): Promise<void> {
+    await this.#ended;
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+}
