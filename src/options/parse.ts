@@ -68,30 +68,50 @@ const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): st
   return warnings;
 };
 
+const checkRules = <R>(table: FlagTable<R>, options: OptionsOf<R>, given: Given): void => {
+  for (const rule of table.rules) {
+    const objection = rule(options, given);
+    if (objection) throw new OptionError(objection);
+  }
+};
+
+const checkArguments = ({program, positional}: {readonly program: string; readonly positional?: string}, args: readonly string[]): void => {
+  const stray = positional ? undefined : args.find(Boolean);
+  if (stray !== undefined) throw new OptionError(`${program} does not take any arguments, got ${JSON.stringify(stray)}`);
+};
+
+const listIn = (values: ReadonlyMap<string, unknown>, flag: string): readonly string[] => (values.get(flag) ?? []) as readonly string[];
+const mapIn = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> => (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
+
 /**
  * Reads a command line against a program's table. Pure: prints nothing and touches nothing. Throws an `OptionError` for whatever
- * cannot be used; when help or the version is asked for, no rule between flags is applied.
+ * cannot be used. When only help or the version is asked for, no rule between flags is applied.
  */
 export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Parsed<R> => {
-  const {assignments, args} = cutWords(table as never, argv);
-  const values = readValues(table as never, assignments);
-  let options = settle(table.rows as FlagTable['rows'], values) as OptionsOf<R>;
+  const untyped = table as unknown as FlagTable;
+  const {assignments, args} = cutWords(untyped, argv);
+  const values = readValues(untyped, assignments);
+  const options = settle(untyped.rows, values) as OptionsOf<R>;
+  const versions = readVersions(listIn(values, 'emulated-version'), listIn(values, 'min-compatibility-version'));
+  const {gates, warnings} = readGates(mapIn(values, 'feature-gates'), versions);
   const help = values.get('help') === true;
   const version = (values.get('version') ?? 'none') as VersionRequest;
-  const versions = readVersions((values.get('emulated-version') ?? []) as readonly string[], (values.get('min-compatibility-version') ?? []) as readonly string[]);
-  const {gates, warnings} = readGates((values.get('feature-gates') ?? new Map()) as ReadonlyMap<string, string>, versions);
+  const parsed: Parsed<R> = {
+    options,
+    set: new Set(values.keys()),
+    args,
+    warnings: [...warningsFor(untyped, values), ...warnings],
+    gates,
+    versions,
+    help,
+    version,
+  };
+  if (help || version === 'line' || version === 'raw') return parsed;
 
-  if (!help) {
-    if (version.startsWith('v')) checkReportedVersion(version);
-    const stray = table.positional ? undefined : args.find(Boolean);
-    if (stray !== undefined) throw new OptionError(`${table.program} does not take any arguments, got ${JSON.stringify(stray)}`);
-    const given: Given = {has: flag => values.has(flag) && says(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
-    checkPartners(table as never, values, given);
-    for (const rule of table.rules) {
-      const objection = rule(options, given);
-      if (objection) throw new OptionError(objection);
-    }
-    options = {...options, ...table.derive?.(options, given)};
-  }
-  return {options, set: new Set(values.keys()), args, warnings: [...warningsFor(table as never, values), ...warnings], gates, versions, help, version};
+  if (version !== 'none') checkReportedVersion(version);
+  checkArguments(table, args);
+  const given: Given = {has: flag => values.has(flag) && says(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
+  checkPartners(untyped, values, given);
+  checkRules(table, options, given);
+  return {...parsed, options: {...options, ...table.derive?.(options, given)}};
 };

@@ -152,6 +152,10 @@ test('asks no rule of a command line that only wants help', t => {
   t.true(help);
 });
 
+test('asks no rule of a command line that only wants the version', t => {
+  t.is(parseFlags(apiserverFlags, ['--version', '--tls-cert-file=a']).version, 'line');
+});
+
 test('says which flags were given, by their canonical names', t => {
   const {set} = parseFlags(controllerManagerFlags, ['--leader_elect=false', '-v', '2']);
 
