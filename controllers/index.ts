@@ -2,10 +2,16 @@ import type {Controller} from '#src/runtime/controller.js';
 import certificateSigningRequestApproving from './certificatesigningrequest-approving/controller.js';
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
+import namespace from './namespace/controller.js';
+import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
+import serviceAccount from './serviceaccount/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
+  namespace,
+  rootCaCertificatePublisher,
+  serviceAccount,
 ];

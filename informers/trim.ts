@@ -2,10 +2,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /** What a cache keeps of an object: with its kind, which lists leave out, and without the managers of its fields, which no controller reads. */
-export const trimmed = <T extends KubeObject>(object: T, of: {readonly apiVersion: string; readonly kind: string}): Frozen<T> => {
+export const trimmed = <T extends KubeObject>(object: T, {apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): Frozen<T> => {
   const {metadata} = object;
   if (object.kind && object.apiVersion && !metadata?.managedFields) return object as Frozen<T>;
-  const copy = {...of, ...object};
+  const copy = {apiVersion, kind, ...object};
   if (metadata?.managedFields) {
     const {managedFields: _, ...kept} = metadata;
     copy.metadata = kept;

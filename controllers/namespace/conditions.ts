@@ -1,0 +1,113 @@
+import type {Discovered, FoundResource} from '#controllers/shared/discovery.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Namespace} from '#src/api/types.js';
+import type {Leftover} from './content.js';
+
+export type NamespaceCondition = NonNullable<NonNullable<Namespace['status']>['conditions']>[number];
+
+/** What a round of emptying a namespace found. */
+export interface Findings {
+  /** Undefined when the server told nothing at all; `discoveryError` says why. */
+  readonly discovered: Pick<Discovered, 'failed' | 'malformed'> | undefined;
+  readonly discoveryError?: unknown;
+  readonly leftovers: readonly (readonly [FoundResource, Leftover])[];
+}
+
+/** How one condition is told: what is wrong, or nothing, and the words for either. */
+interface Row {
+  readonly type: string;
+  readonly good: readonly [reason: string, message: (naming: Naming) => string];
+  readonly bad: string;
+  problem(findings: Findings): string | undefined;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const listed = (texts: readonly string[], lead: string): string | undefined => (texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined);
+
+/** The groups that could not be asked, in the words of clients. */
+export const discoveryProblem = ({discovered, discoveryError}: Findings): string | undefined => {
+  if (discoveryError !== undefined) return messageOf(discoveryError);
+  return listed(
+    [...(discovered?.failed ?? [])].map(([groupVersion, why]) => `${groupVersion}: ${why}`),
+    'unable to retrieve the complete list of server APIs',
+  );
+};
+
+export const parsingProblem = ({discovered}: Findings): string | undefined => {
+  const malformed = discovered?.malformed ?? [];
+  return malformed.length > 0 ? malformed.map(text => `unexpected GroupVersion string: ${text}`).join(', ') : undefined;
+};
+
+const failures = ({leftovers}: Findings): string[] => leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [messageOf(error)]));
+
+const held = ({leftovers}: Findings): Map<string, number> => {
+  const total = new Map<string, number>();
+  for (const [, {finalizers}] of leftovers) for (const [finalizer, count] of finalizers) total.set(finalizer, (total.get(finalizer) ?? 0) + count);
+  return total;
+};
+
+/** In the order in which they stand in the status. */
+const rows: readonly Row[] = [
+  {
+    type: 'NamespaceDeletionDiscoveryFailure',
+    good: ['ResourcesDiscovered', () => 'All resources successfully discovered'],
+    bad: 'DiscoveryFailed',
+    problem(findings) {
+      const count = findings.discovered?.failed.size ?? 0;
+      const problem = discoveryProblem(findings);
+      return problem && count > 0 ? `Discovery failed for some groups, ${count} failing: ${problem}` : problem;
+    },
+  },
+  {
+    type: 'NamespaceDeletionGroupVersionParsingFailure',
+    good: ['ParsedGroupVersions', ({prefix}) => `All legacy ${prefix} types successfully parsed`],
+    bad: 'GroupVersionParsingFailed',
+    problem: parsingProblem,
+  },
+  {
+    type: 'NamespaceDeletionContentFailure',
+    good: ['ContentDeleted', () => 'All content successfully deleted, may be waiting on finalization'],
+    bad: 'ContentDeletionFailed',
+    problem: findings => listed(failures(findings), `Failed to delete all resource types, ${failures(findings).length} remaining`),
+  },
+  {
+    type: 'NamespaceContentRemaining',
+    good: ['ContentRemoved', () => 'All content successfully removed'],
+    bad: 'SomeResourcesRemain',
+    problem: ({leftovers}) =>
+      listed(
+        leftovers.filter(([, {count}]) => count > 0).map(([{resource, group}, {count}]) => `${resource}.${group} has ${count} resource instances`),
+        'Some resources are remaining',
+      ),
+  },
+  {
+    type: 'NamespaceFinalizersRemaining',
+    good: ['ContentHasNoFinalizers', () => 'All content successfully removed'],
+    bad: 'SomeFinalizersRemain',
+    problem: findings => listed([...held(findings)].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`), 'Some finalizers are remaining'),
+  },
+];
+
+/** The conditions of a namespace after a round, or undefined when they stay as they are. Times move only when a status does. */
+export const nextConditions = (
+  before: Frozen<readonly NamespaceCondition[]>,
+  findings: Findings,
+  {naming, now}: {readonly naming: Naming; readonly now: string},
+): NamespaceCondition[] | undefined => {
+  const conditions: NamespaceCondition[] = before.map(condition => ({...condition}) as NamespaceCondition);
+  let changed = false;
+  for (const {type, good, bad, problem} of rows) {
+    const message = problem(findings);
+    const told = message === undefined ? {status: 'False', reason: good[0], message: good[1](naming)} : {status: 'True', reason: bad, message};
+    const at = conditions.findIndex(condition => condition.type === type);
+    const old = conditions[at];
+    if (old && old.status === told.status && old.reason === told.reason && old.message === told.message) continue;
+    changed = true;
+    const next = {type, ...told, lastTransitionTime: old && old.status === told.status ? old.lastTransitionTime : now} as NamespaceCondition;
+    if (old) conditions[at] = next;
+    else conditions.push(next);
+  }
+  return changed ? conditions : undefined;
+};

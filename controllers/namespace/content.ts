@@ -1,0 +1,119 @@
+import {pathOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
+import {StatusError, isNotFound} from '#src/api/status.js';
+import {parseTime} from '#src/api/time.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+
+/** What is left of a resource in a namespace after a round of deleting. */
+export interface Leftover {
+  readonly count: number;
+  /** How many objects each finalizer holds. */
+  readonly finalizers: ReadonlyMap<string, number>;
+  /** In how many seconds the rest may be gone; 0 where nothing is to be waited for. */
+  readonly estimateSeconds: number;
+  /** What went wrong, if something did. */
+  readonly error?: unknown;
+}
+
+/** How long finalizers are given. */
+const finalizerSeconds = 15;
+
+interface Pod extends KubeObject {
+  readonly spec?: {readonly terminationGracePeriodSeconds?: number};
+  readonly status?: {readonly phase?: string};
+}
+
+const nothing: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
+
+/** The server does not do that with this resource, whatever discovery says. */
+const isUnsupported = (error: unknown): boolean => error instanceof StatusError && (error.code === 404 || error.code === 405);
+
+export const isPods = ({group, resource}: FoundResource): boolean => group === '' && resource === 'pods';
+
+/** Deletes what a namespace holds, one resource at a time. Remembers what a resource does not support. */
+export class ContentDeleter {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #unsupported = new Set<string>();
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Deletes every object of a resource in a namespace and tells what is left. Never rejects: failures are in the answer. */
+  async delete(resource: FoundResource, namespace: string, deletedAt: string): Promise<Leftover> {
+    let estimateSeconds = 0;
+    try {
+      estimateSeconds = await this.#graceLeft(resource, namespace, deletedAt);
+      if (!(await this.#deleteCollection(resource, namespace))) await this.#deleteEach(resource, namespace);
+      const left = await this.#list(resource, namespace);
+      return leftover(resource, namespace, left, estimateSeconds);
+    } catch (error) {
+      return {...nothing, estimateSeconds, error};
+    }
+  }
+
+  /** The longest time that pods still running may take to end; 0 once that has passed since the namespace was deleted. */
+  async #graceLeft(resource: FoundResource, namespace: string, deletedAt: string): Promise<number> {
+    if (!isPods(resource)) return 0;
+    const {items} = (await this.#client.request('GET', pathOf(resource, namespace))) as KubeList<Pod>;
+    const running = items.filter(({status}) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
+    const grace = Math.max(0, ...running.map(({spec}) => spec?.terminationGracePeriodSeconds ?? 0));
+    const passedMs = this.#clock.now() - (parseTime(deletedAt) ?? 0);
+    return passedMs >= grace * 1000 ? 0 : grace;
+  }
+
+  /** Whether the resource can be deleted as a whole; then it was. */
+  async #deleteCollection(resource: FoundResource, namespace: string): Promise<boolean> {
+    const done = await this.#ifSupported('deletecollection', resource, () =>
+      this.#client.request('DELETE', pathOf(resource, namespace), {body: background}),
+    );
+    return done !== undefined;
+  }
+
+  async #deleteEach(resource: FoundResource, namespace: string): Promise<void> {
+    for (const {metadata} of (await this.#list(resource, namespace)) ?? []) {
+      try {
+        await this.#client.request('DELETE', `${pathOf(resource, namespace)}/${encodeURIComponent(metadata?.name ?? '')}`, {body: background});
+      } catch (error) {
+        if (!isUnsupported(error) && !isNotFound(error)) throw error;
+      }
+    }
+  }
+
+  /** What is there, or undefined where the resource cannot be listed. */
+  async #list(resource: FoundResource, namespace: string): Promise<readonly KubeObject[] | undefined> {
+    const accept = `application/json;as=PartialObjectMetadataList;g=${this.#client.naming.group('meta')};v=v1,application/json`;
+    const list = await this.#ifSupported('list', resource, () => this.#client.request('GET', pathOf(resource, namespace), {accept}));
+    return (list as KubeList<KubeObject> | undefined)?.items;
+  }
+
+  async #ifSupported(verb: string, resource: FoundResource, act: () => Promise<unknown>): Promise<unknown> {
+    const operation = `${verb} ${resource.group}/${resource.version} ${resource.resource}`;
+    if (!resource.verbs.includes(verb) || this.#unsupported.has(operation)) return undefined;
+    try {
+      return (await act()) ?? {};
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+      this.#unsupported.add(operation);
+      return undefined;
+    }
+  }
+}
+
+/** Whoever depends on the objects is found by the garbage collector; nobody waits for it here. */
+const background = {kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background'};
+
+const leftover = (resource: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, estimateSeconds: number): Leftover => {
+  if (!left) return {...nothing, estimateSeconds};
+  if (left.length === 0) return nothing;
+  const finalizers = new Map<string, number>();
+  for (const {metadata} of left) for (const finalizer of metadata?.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+  const found = {count: left.length, finalizers};
+  if (estimateSeconds > 0) return {...found, estimateSeconds};
+  if (finalizers.size > 0) return {...found, estimateSeconds: finalizerSeconds};
+  const error = new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${resourceText(resource)}, version ${resource.version}`);
+  return {...found, estimateSeconds, error};
+};

@@ -1,0 +1,105 @@
+import {aggregate} from '#controllers/shared/aggregate.js';
+import {discover, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
+import {kinds} from '#src/api/kinds.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {Namespace} from '#src/api/types.js';
+import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {discoveryProblem, nextConditions, parsingProblem, type Findings} from './conditions.js';
+import {ContentDeleter, isPods, type Leftover} from './content.js';
+
+/** Empties a namespace that was deleted, then takes the platform's finalizer from it. Looks again while something is left. */
+export const terminator = ({lister, client, clock, naming}: KeyedContext<never>): Reconcile => {
+  const cached = lister(kinds.namespaces);
+  const namespaces = client.resource(kinds.namespaces);
+  const content = new ContentDeleter(client, clock);
+
+  const findings = async (namespace: Namespace, signal: AbortSignal): Promise<Findings> => {
+    const {name = '', deletionTimestamp = ''} = namespace.metadata ?? {};
+    const {discovered, discoveryError} = await discover(client).then(
+      found => ({discovered: found, discoveryError: undefined}),
+      (error: unknown) => ({discovered: undefined, discoveryError: error}),
+    );
+    const leftovers: [FoundResource, Leftover][] = [];
+    for (const resource of podsFirst(discovered)) {
+      signal.throwIfAborted();
+      const left = await content.delete(resource, name, deletionTimestamp);
+      if (left.count > 0 || left.error !== undefined || left.estimateSeconds > 0) leftovers.push([resource, left]);
+      // Pods may need what else is here in order to end.
+      if (isPods(resource) && (left.count > 0 || left.error !== undefined)) break;
+    }
+    return {discovered, leftovers, ...(discoveryError === undefined ? {} : {discoveryError})};
+  };
+
+  const tell = async (namespace: Namespace, found: Findings): Promise<Namespace> => {
+    const conditions = nextConditions(namespace.status?.conditions ?? [], found, {naming, now: wireTime(clock.now())});
+    if (!conditions) return namespace;
+    return namespaces.update({...namespace, status: {...namespace.status, conditions}}, {subresource: 'status'});
+  };
+
+  /** Writes what `change` makes of the namespace; on a conflict, of its latest version. Undefined once it is gone. */
+  const write = async (namespace: Namespace, subresource: string, change: (latest: Namespace) => Namespace | undefined): Promise<Namespace | undefined> => {
+    for (let latest = namespace; ; ) {
+      const changed = change(latest);
+      if (!changed) return latest;
+      try {
+        return await namespaces.update(changed, {subresource});
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isConflict(error)) throw error;
+      }
+      latest = await namespaces.get(namespace.metadata?.name ?? '');
+      if (latest.metadata?.uid !== namespace.metadata?.uid) throw new Error('namespace uid has changed across retries');
+    }
+  };
+
+  return async ({name}, {signal, log}) => {
+    if (!cached.get(name)) return settled;
+    // The cache may be behind, and nothing is to be deleted by mistake.
+    const live = await unlessGone(namespaces.get(name));
+    if (!live?.metadata?.deletionTimestamp) return settled;
+    const marked = await unlessGone(write(live, 'status', markTerminating));
+    if (!marked?.metadata?.deletionTimestamp || (marked.spec?.finalizers ?? []).length === 0) return settled;
+
+    const found = await findings(marked, signal);
+    const told = await tell(marked, found).catch((error: unknown) => {
+      log.error({err: error}, 'the conditions of a namespace could not be written');
+      return marked;
+    });
+    const error = failureOf(found);
+    if (error) throw error;
+    const estimate = Math.max(0, ...found.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
+    if (estimate > 0) return againAfter((Math.floor(estimate / 2) + 1) * 1000);
+    await unlessGone(write(told, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
+    return settled;
+  };
+};
+
+const podsFirst = (discovered: Discovered | undefined): FoundResource[] => {
+  const deletable = (discovered?.resources ?? []).filter(({namespaced, verbs}) => namespaced && verbs.includes('delete'));
+  return [...deletable.filter(isPods), ...deletable.filter(resource => !isPods(resource))];
+};
+
+const markTerminating = (namespace: Namespace): Namespace | undefined =>
+  namespace.metadata?.deletionTimestamp && namespace.status?.phase !== 'Terminating'
+    ? {...namespace, status: {...namespace.status, phase: 'Terminating'}}
+    : undefined;
+
+const withoutFinalizer = (namespace: Namespace, finalizer: string): Namespace => ({
+  ...namespace,
+  spec: {...namespace.spec, finalizers: [...new Set((namespace.spec?.finalizers ?? []).filter(each => each !== finalizer))].sort()},
+});
+
+const failureOf = (found: Findings): Error | undefined => {
+  const problems = [discoveryProblem(found), parsingProblem(found)].filter(problem => problem !== undefined).map(problem => new Error(problem));
+  return aggregate([...problems, ...found.leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [error]))]);
+};
+
+const unlessGone = async <T>(call: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};

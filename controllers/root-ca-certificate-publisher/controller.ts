@@ -1,0 +1,23 @@
+import {keyOf, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
+import {bundles, publisher, type PublisherOptions} from './reconcile.js';
+
+const namespaceOf = (object: Parameters<typeof keyOf>[0]): ObjectKey => ({namespace: '', name: keyOf(object).namespace});
+
+/**
+ * Keeps a config map with the bundle that verifies the API server in every namespace. The bundle is read once, at the start. What people add to
+ * the config map is taken away again.
+ */
+export default defineController<PublisherOptions>({
+  doc: 'Publishes the bundle that verifies the API server as a config map in every namespace.',
+  name: 'root-ca-certificate-publisher-controller',
+  serviceAccount: 'root-ca-cert-publisher',
+  flags: ['root-ca-file'],
+  queue: {name: 'root_ca_cert_publisher'},
+  watches: [
+    mapped(bundles, ({type, object}) => (type === 'added' ? [] : [namespaceOf(object)])),
+    sameKey(kinds.namespaces, ({type, object}) => type === 'added' || (type === 'updated' && object.status?.phase === 'Active')),
+  ],
+  create: publisher,
+});

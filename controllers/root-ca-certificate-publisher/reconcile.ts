@@ -1,0 +1,65 @@
+import type {Selection} from '#informers/selection.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {hasCause, isNotFound} from '#src/api/status.js';
+import type {ConfigMap} from '#src/api/types.js';
+import type {Files} from '#src/base/files.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+
+export type PublisherOptions = Pick<ControllerManagerOptions, 'rootCaFile'>;
+
+/** The published config maps: one of this name in each namespace. */
+export const bundles: Selection<ConfigMap> = {kind: kinds.configMaps, fieldSelector: naming => `metadata.name=${naming.rootCaConfigMap}`};
+
+const bundleKey = 'ca.crt';
+
+const description = ({selfServiceNames}: Naming): string =>
+  `The CA bundle that verifies the API server at its internal endpoints, such as the internal service IP or ${selfServiceNames[2]}. It is good for nothing else.`;
+
+/** Keeps the config map of the namespace that the key names. */
+export const publisher = async (context: KeyedContext<PublisherOptions>): Promise<Reconcile> => {
+  const {lister, writer, naming} = context;
+  const bundle = await bundleFor(context);
+  const cached = lister(bundles);
+  const configMaps = writer(kinds.configMaps);
+  const annotation = naming.annotations.description;
+
+  const isRight = ({data = {}, metadata}: Frozen<ConfigMap>) =>
+    data[bundleKey] === bundle && Object.keys(data).length === 1 && Boolean(metadata?.annotations?.[annotation]);
+  const mended = (configMap: Frozen<ConfigMap>) => {
+    const {metadata, ...rest} = configMap as ConfigMap;
+    return {...rest, metadata: {...metadata, annotations: {...metadata?.annotations, [annotation]: description(naming)}}, data: {[bundleKey]: bundle}};
+  };
+
+  return async ({name: namespace}) => {
+    const name = naming.rootCaConfigMap;
+    const configMap = cached.get({namespace, name});
+    if (!configMap) await unlessOver(configMaps.create(mended({metadata: {namespace, name}})));
+    else if (!isRight(configMap)) await configMaps.update(mended(configMap));
+    return settled;
+  };
+};
+
+/** Nothing is published in a namespace that is gone or about to go. */
+const unlessOver = async (write: Promise<unknown>): Promise<void> => {
+  try {
+    await write;
+  } catch (error) {
+    if (!isNotFound(error) && !hasCause(error, 'NamespaceTerminating')) throw error;
+  }
+};
+
+const bundleFor = async ({files, options: {rootCaFile}, serverAuthority}: {files: Files; options: PublisherOptions; serverAuthority: string}): Promise<string> => {
+  if (!rootCaFile) return serverAuthority;
+  try {
+    const content = await files.read(rootCaFile);
+    if (content === undefined) throw new Error(`open ${rootCaFile}: no such file or directory`);
+    parseCertificateBundle(content);
+    return content.toString();
+  } catch (error) {
+    throw new Error(`--root-ca-file: error parsing root-ca-file at ${rootCaFile}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+  }
+};

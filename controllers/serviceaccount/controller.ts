@@ -1,0 +1,17 @@
+import {keyOf} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
+import {ensurer} from './reconcile.js';
+
+/** Sees to it that every active namespace has the account that pods run as unless they name another. */
+export default defineController({
+  doc: 'Keeps the service account "default" in every active namespace.',
+  name: 'serviceaccount-controller',
+  serviceAccount: 'service-account-controller',
+  queue: {name: 'serviceaccount'},
+  watches: [
+    sameKey(kinds.namespaces, ({type}) => type !== 'deleted'),
+    mapped(kinds.serviceAccounts, ({type, object}) => (type === 'deleted' ? [{namespace: '', name: keyOf(object).namespace}] : [])),
+  ],
+  create: ensurer,
+});

@@ -1,0 +1,123 @@
+import type {Client} from '#src/client/client.js';
+
+/** A resource as discovery tells of it, one the code need not know. */
+export interface FoundResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+}
+
+/** What discovery told, and which group versions it could not tell of, with the reason. */
+export interface Discovered {
+  readonly resources: readonly FoundResource[];
+  readonly failed: ReadonlyMap<string, string>;
+  /** Group versions that are spelled like none. */
+  readonly malformed: readonly string[];
+}
+
+/** `resource.group`, or the resource of the core group. */
+export const resourceText = ({group, resource}: Pick<FoundResource, 'group' | 'resource'>): string => (group ? `${resource}.${group}` : resource);
+
+/** The path of a resource's collection. */
+export const pathOf = ({group, version, resource}: FoundResource, namespace?: string): string => {
+  const root = group ? `/apis/${group}/${version}` : `/api/${version}`;
+  return namespace ? `${root}/namespaces/${encodeURIComponent(namespace)}/${resource}` : `${root}/${resource}`;
+};
+
+interface AggregatedResource {
+  readonly resource: string;
+  readonly responseKind?: {readonly kind?: string};
+  readonly scope: string;
+  readonly verbs?: readonly string[];
+}
+interface AggregatedVersion {
+  readonly version: string;
+  readonly resources?: readonly AggregatedResource[];
+  readonly freshness?: string;
+}
+interface AggregatedGroups {
+  readonly kind: 'APIGroupDiscoveryList';
+  readonly items: readonly {readonly metadata?: {readonly name?: string}; readonly versions?: readonly AggregatedVersion[]}[];
+}
+interface PlainResource {
+  readonly name: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs?: readonly string[];
+}
+interface PlainVersions {
+  readonly kind: 'APIVersions';
+  readonly versions?: readonly string[];
+}
+interface PlainGroups {
+  readonly kind: 'APIGroupList';
+  readonly groups?: readonly {readonly name: string; readonly versions?: readonly {readonly groupVersion: string}[]; readonly preferredVersion?: {readonly groupVersion: string}}[];
+}
+
+/** One version of a group; the versions of a group stand in order of preference. */
+interface FoundVersion {
+  readonly groupVersion: string;
+  readonly resources: readonly FoundResource[];
+  readonly failure?: string;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Every resource of the server in its preferred version: the group's preferred one where the resource has it, else the first that has it.
+ * Groups that cannot be asked are told of, not thrown. Rejects when the server does not tell its groups at all.
+ */
+export const discover = async (client: Client): Promise<Discovered> => {
+  const resources = new Map<string, FoundResource>();
+  const failed = new Map<string, string>();
+  const malformed: string[] = [];
+  for (const found of [...(await versionsAt(client, '/api')), ...(await versionsAt(client, '/apis'))]) {
+    if (found.groupVersion.split('/').length > 2) malformed.push(found.groupVersion);
+    else if (found.failure !== undefined) failed.set(found.groupVersion, found.failure);
+    else {
+      for (const resource of found.resources) {
+        const name = resourceText(resource);
+        if (!resources.has(name)) resources.set(name, resource);
+      }
+    }
+  }
+  return {resources: [...resources.values()], failed, malformed};
+};
+
+/** The versions below a root, from one aggregated document where the server has it. */
+const versionsAt = async (client: Client, path: string): Promise<readonly FoundVersion[]> => {
+  const accept = `application/json;g=${client.naming.group('apidiscovery')};v=v2;as=APIGroupDiscoveryList,application/json`;
+  const answer = (await client.request('GET', path, {accept})) as AggregatedGroups | PlainVersions | PlainGroups;
+  if (answer.kind === 'APIGroupDiscoveryList') return answer.items.flatMap(({metadata, versions = []}) => versions.map(version => fromAggregated(metadata?.name ?? '', version)));
+  const groupVersions = answer.kind === 'APIVersions' ? (answer.versions ?? []) : (answer.groups ?? []).flatMap(inOrder);
+  return Promise.all(groupVersions.map(groupVersion => fromPlain(client, groupVersion)));
+};
+
+const fromAggregated = (group: string, {version, resources = [], freshness}: AggregatedVersion): FoundVersion => {
+  const groupVersion = group ? `${group}/${version}` : version;
+  if (freshness === 'Stale') return {groupVersion, resources: [], failure: `stale GroupVersion discovery: ${groupVersion}`};
+  return {
+    groupVersion,
+    resources: resources.map(({resource, responseKind, scope, verbs = []}) => ({group, version, resource, kind: responseKind?.kind ?? '', namespaced: scope === 'Namespaced', verbs})),
+  };
+};
+
+const inOrder = ({versions = [], preferredVersion}: NonNullable<PlainGroups['groups']>[number]): string[] => {
+  const preferred = preferredVersion ? [preferredVersion.groupVersion] : [];
+  return [...new Set([...preferred, ...versions.map(({groupVersion}) => groupVersion)])];
+};
+
+const fromPlain = async (client: Client, groupVersion: string): Promise<FoundVersion> => {
+  const [group, version] = groupVersion.includes('/') ? [groupVersion.slice(0, groupVersion.indexOf('/')), groupVersion.slice(groupVersion.indexOf('/') + 1)] : ['', groupVersion];
+  try {
+    const path = group ? `/apis/${group}/${version}` : `/api/${version}`;
+    const {resources = []} = (await client.request('GET', path)) as {readonly resources?: readonly PlainResource[]};
+    const main = resources.filter(({name}) => !name.includes('/'));
+    return {groupVersion, resources: main.map(({name, kind, namespaced, verbs = []}) => ({group, version, resource: name, kind, namespaced, verbs}))};
+  } catch (error) {
+    return {groupVersion, resources: [], failure: messageOf(error)};
+  }
+};

@@ -1,0 +1,79 @@
+import {mkdtempSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+
+const name = 'plat-root-ca.crt';
+const annotation = 'plat.io/description';
+
+const published = (plane: Plane, namespace = 'default') => plane.client().resource(kinds.configMaps).get(name, {namespace});
+
+test('every namespace, old or new, gets the bundle with a description', async t => {
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await clock.drain();
+  await plane.client().resource(kinds.namespaces).create({metadata: {name: 'new'}});
+  await clock.drain();
+
+  for (const namespace of ['default', 'new', plane.naming.systemNamespace]) {
+    const {data, metadata} = await published(plane, namespace);
+    t.deepEqual(Object.keys(data ?? {}), ['ca.crt']);
+    t.is(parseCertificateBundle(data!['ca.crt']!).length, 1);
+    t.regex(metadata?.annotations?.[annotation] ?? '', /plat\.default\.svc/);
+  }
+});
+
+for (const [what, change] of [
+  ['another bundle', {data: {'ca.crt': 'mine'}}],
+  ['a key beside it', {data: {'ca.crt': 'mine', extra: 'mine'}}],
+] as const) {
+  test(`${what} is replaced as a whole`, async t => {
+    const clock = new VirtualClock();
+    await using plane = await startPlane({listen: false, clock, freeze: true});
+    await clock.drain();
+    const before = await published(plane);
+    await plane.client().resource(kinds.configMaps).update({...before, ...change});
+    await clock.drain();
+
+    t.deepEqual((await published(plane)).data, before.data);
+  });
+}
+
+test('a description is written again when it is taken away, and left alone in other words', async t => {
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await clock.drain();
+  const configMaps = plane.client().resource(kinds.configMaps);
+  const {metadata} = await published(plane);
+  await configMaps.patch(name, 'merge', {metadata: {annotations: {[annotation]: 'my words'}}}, {namespace: 'default'});
+  await clock.drain();
+  t.is((await published(plane)).metadata?.annotations?.[annotation], 'my words');
+  await configMaps.patch(name, 'merge', {metadata: {annotations: {[annotation]: null}}}, {namespace: 'default'});
+  await clock.drain();
+
+  t.is((await published(plane)).metadata?.annotations?.[annotation], metadata?.annotations?.[annotation]);
+});
+
+test('a deleted bundle comes back', async t => {
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await clock.drain();
+  const before = await published(plane);
+  await plane.client().resource(kinds.configMaps).delete(name, {namespace: 'default'});
+  await clock.drain();
+
+  t.not((await published(plane)).metadata?.uid, before.metadata?.uid);
+});
+
+test('a bundle without a certificate stops the start and names the flag', async t => {
+  const file = join(mkdtempSync(join(tmpdir(), 'plat-test-')), 'ca.crt');
+  writeFileSync(file, 'nothing');
+
+  await t.throwsAsync(startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: [`--root-ca-file=${file}`]}), {
+    message: `controller root-ca-certificate-publisher-controller could not be started: --root-ca-file: error parsing root-ca-file at ${file}: data does not contain any valid RSA or ECDSA certificates`,
+  });
+});
