@@ -119,14 +119,14 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const run = manager.run(stopping.signal);
   undo.defer(async () => {
     stopping.abort();
-    await run;
+    await run.catch(() => {}); // Why it failed is told by `failed`.
   });
   const failed = run.then(ending => {
     if (stopping.signal.aborted) return new Promise<never>(() => {});
     throw new Error(`the controllers ended by themselves: ${ending}`);
   });
   failed.catch(() => {});
-  await Promise.race([manager.ready, failed]);
+  await Promise.race([manager.ready.catch(() => failed), failed]);
 
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);

@@ -1,3 +1,4 @@
+import {setMaxListeners} from 'node:events';
 import {InformerFactory} from '#informers/factory.js';
 import {sleep} from '#src/base/clock.js';
 import {jittered} from '#src/base/random.js';
@@ -90,6 +91,7 @@ export class Manager {
   async #lead(signal: AbortSignal): Promise<Ending> {
     const stopping = new AbortController();
     const calls = new AbortController();
+    setMaxListeners(0, stopping.signal, calls.signal); // Every informer and every call in work listens.
     const life: Life = {stopping: stopping.signal, calls: calls.signal};
     const checks: Disposable[] = [];
     const running = new Map<string, Promise<void>>();

@@ -1,11 +1,10 @@
 import test from 'ava';
-import {VirtualClock} from '#src/base/virtual-clock.js';
-import {startPlane} from '#src/plane/plane.js';
+import {aPlane} from './plane.js';
 import {nodeClientUsages, requestsOf} from './requests.js';
 
 test('signs an approved request for a client certificate', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await using plane = await aPlane();
+  const {clock} = plane;
   const requests = requestsOf(plane);
   await requests.create({signer: plane.naming.signers.apiserverClient, usages: nodeClientUsages});
   await requests.judge('Approved');

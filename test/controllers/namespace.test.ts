@@ -1,15 +1,16 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Plane} from '#src/plane/plane.js';
+import {aPlane} from './plane.js';
 
 const namespace = 'doomed';
 const finalizer = 'example.com/hold';
 
 const doomed = async (finalizers: readonly string[] = []): Promise<{clock: VirtualClock; plane: Plane}> => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, freeze: true});
+  const plane = await aPlane();
+  const {clock} = plane;
   const client = plane.client();
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}, spec: {finalizers: [...finalizers]}});
   await client.resource(kinds.secrets).create({metadata: {namespace, name: 'one'}});

@@ -3,9 +3,9 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {Plane} from '#src/plane/plane.js';
+import {aPlane} from './plane.js';
 
 const name = 'plat-root-ca.crt';
 const annotation = 'plat.io/description';
@@ -13,9 +13,8 @@ const annotation = 'plat.io/description';
 const published = (plane: Plane, namespace = 'default') => plane.client().resource(kinds.configMaps).get(name, {namespace});
 
 test('every namespace, old or new, gets the bundle with a description', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
-  await clock.drain();
+  await using plane = await aPlane();
+  const {clock} = plane;
   await plane.client().resource(kinds.namespaces).create({metadata: {name: 'new'}});
   await clock.drain();
 
@@ -32,9 +31,8 @@ for (const [what, change] of [
   ['a key beside it', {data: {'ca.crt': 'mine', extra: 'mine'}}],
 ] as const) {
   test(`${what} is replaced as a whole`, async t => {
-    const clock = new VirtualClock();
-    await using plane = await startPlane({listen: false, clock, freeze: true});
-    await clock.drain();
+      await using plane = await aPlane();
+    const {clock} = plane;
     const before = await published(plane);
     await plane.client().resource(kinds.configMaps).update({...before, ...change});
     await clock.drain();
@@ -44,24 +42,26 @@ for (const [what, change] of [
 }
 
 test('a description is written again when it is taken away, and left alone in other words', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
-  await clock.drain();
+  await using plane = await aPlane();
+  const {clock} = plane;
   const configMaps = plane.client().resource(kinds.configMaps);
   const {metadata} = await published(plane);
-  await configMaps.patch(name, 'merge', {metadata: {annotations: {[annotation]: 'my words'}}}, {namespace: 'default'});
+  const annotate = async (annotations: Record<string, string>) => {
+    const configMap = await published(plane);
+    await configMaps.update({...configMap, metadata: {...configMap.metadata, annotations}});
+  };
+  await annotate({[annotation]: 'my words'});
   await clock.drain();
   t.is((await published(plane)).metadata?.annotations?.[annotation], 'my words');
-  await configMaps.patch(name, 'merge', {metadata: {annotations: {[annotation]: null}}}, {namespace: 'default'});
+  await annotate({});
   await clock.drain();
 
   t.is((await published(plane)).metadata?.annotations?.[annotation], metadata?.annotations?.[annotation]);
 });
 
 test('a deleted bundle comes back', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
-  await clock.drain();
+  await using plane = await aPlane();
+  const {clock} = plane;
   const before = await published(plane);
   await plane.client().resource(kinds.configMaps).delete(name, {namespace: 'default'});
   await clock.drain();
@@ -73,7 +73,7 @@ test('a bundle without a certificate stops the start and names the flag', async 
   const file = join(mkdtempSync(join(tmpdir(), 'plat-test-')), 'ca.crt');
   writeFileSync(file, 'nothing');
 
-  await t.throwsAsync(startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: [`--root-ca-file=${file}`]}), {
+  await t.throwsAsync(aPlane({controllerManagerArgs: [`--root-ca-file=${file}`]}), {
     message: `controller root-ca-certificate-publisher-controller could not be started: --root-ca-file: error parsing root-ca-file at ${file}: data does not contain any valid RSA or ECDSA certificates`,
   });
 });

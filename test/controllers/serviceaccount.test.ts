@@ -1,22 +1,20 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import type {Plane} from '#src/plane/plane.js';
+import {aPlane} from './plane.js';
 
 const accountsIn = async (plane: Plane, namespace: string) =>
   (await plane.client().resource(kinds.serviceAccounts).list({namespace})).items.map(({metadata}) => metadata?.name);
 
 test('every namespace there is at the start gets its default account', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
-  await clock.drain();
+  await using plane = await aPlane();
 
   for (const namespace of ['default', plane.naming.systemNamespace, plane.naming.publicNamespace]) t.true((await accountsIn(plane, namespace)).includes('default'), namespace);
 });
 
 test('a new namespace gets its default account, and gets it again when somebody deletes it', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await using plane = await aPlane();
+  const {clock} = plane;
   const accounts = plane.client().resource(kinds.serviceAccounts);
   await plane.client().resource(kinds.namespaces).create({metadata: {name: 'new'}});
   await clock.drain();
@@ -29,8 +27,8 @@ test('a new namespace gets its default account, and gets it again when somebody 
 });
 
 test('a namespace that ends gets no account back', async t => {
-  const clock = new VirtualClock();
-  await using plane = await startPlane({listen: false, clock, freeze: true});
+  await using plane = await aPlane();
+  const {clock} = plane;
   const namespaces = plane.client().resource(kinds.namespaces);
   await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
   await clock.drain();
