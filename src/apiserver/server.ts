@@ -1,6 +1,7 @@
 import type {ApiRequest, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Labels, Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext} from '#src/resources/definition.js';
@@ -10,7 +11,8 @@ import type {Authorizer} from '#src/serving/authorization.js';
 import type {Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
-import {requestCore, type CoreSettings} from './core.js';
+import {requestCore} from './core.js';
+import {RequestMetrics} from './metrics.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {Registry} from './registry/registry.js';
@@ -45,7 +47,7 @@ export interface ApiServerSettings {
   serverAddress(): string;
   /** Health, metrics, version and the like. */
   routes(server: ApiServer): readonly Route[];
-  finished?: CoreSettings['finished'];
+  readonly meter: Meter;
   failed(error: unknown, request: ApiRequest): void;
 }
 
@@ -78,6 +80,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     eventTtlSeconds: settings.eventTtlSeconds,
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
+    meter: settings.meter,
   });
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
@@ -93,10 +96,15 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     },
     exchange: request => exchange(request),
   };
+  const metrics = new RequestMetrics(settings.meter, {
+    inFlight: server.inFlight,
+    watchers: () => streams.size,
+    isServed: ({group, version, resource}) => registry.find(group, version, resource) !== undefined,
+  });
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams},
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
   };
@@ -111,7 +119,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     inFlight: server.inFlight,
     draining: server.draining,
     route: router(services, discovery, settings.routes(server)),
-    ...(settings.finished ? {finished: settings.finished} : {}),
+    finished: (info, request, response, startedAt) => metrics.finished(info, request, response, (clock.monotonic() - startedAt) / 1000),
     failed: settings.failed,
   });
   return server;

@@ -28,7 +28,7 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
     clock,
     random,
     log,
-    meter: new MetricsRegistry({process: true, disabled: options.disabledMetrics}),
+    metrics: new MetricsRegistry({process: true, disabled: options.disabledMetrics}),
     store,
     version,
     gate: name => gates.enabled(name as Parameters<typeof gates.enabled>[0]),

@@ -4,14 +4,15 @@ import type {VersionInfo} from '#src/api/version.js';
 import type {UserInfo} from '#src/api/user.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import {versionRoute} from '#src/apiserver/handlers/version.js';
+import {metricsRoute} from '#src/apiserver/handlers/metrics.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Store} from '#src/storage/store.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
@@ -29,7 +30,7 @@ export interface ApiServerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly meter: Meter;
+  readonly metrics: MetricsRegistry;
   readonly store: Store;
   readonly version: VersionInfo;
   gate(name: string): boolean;
@@ -63,6 +64,7 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     clock,
     random,
     store,
+    meter: parts.metrics,
     prefix: options.kvstorePrefix,
     gate: parts.gate,
     authenticators,
@@ -82,6 +84,7 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     serverAddress: parts.serverAddress,
     routes: () => [
       versionRoute(parts.version),
+      metricsRoute(parts.metrics),
       ...healthRoutes('healthz', health.healthz),
       ...healthRoutes('livez', health.livez),
       ...healthRoutes('readyz', health.readyz),

@@ -9,6 +9,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
@@ -90,7 +91,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     clock,
     random,
     log,
-    meter: noMeter,
+    metrics: new MetricsRegistry({process: true}),
     store,
     version: versionOf(apiserver),
     gate: gateOf(apiserver),

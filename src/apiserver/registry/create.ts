@@ -6,6 +6,7 @@ import {nameSuffix} from '#src/base/random.js';
 import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {count} from './count.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
 import {encodeRecord} from './record.js';
@@ -64,7 +65,9 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);
   await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});
-  return put(resource, object, namespace, context);
+  const made = await put(resource, object, namespace, context);
+  if (!context.dryRun) count(resource, definition.main.counts?.(object, undefined, hooks));
+  return made;
 };
 
 const put = async (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {

@@ -4,6 +4,7 @@ import type {ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {Schemas} from '#src/schema/schemas.js';
@@ -27,6 +28,7 @@ export interface RegistrySettings {
   readonly eventTtlSeconds: number;
   readonly garbageCollector: boolean;
   readonly deleteCollectionWorkers: number;
+  readonly meter: Meter;
 }
 
 /** Who writes, and how. */

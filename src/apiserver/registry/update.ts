@@ -7,6 +7,7 @@ import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase} from '#src/apiserver/admission/admission.js';
+import {count} from './count.js';
 import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
@@ -91,7 +92,9 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object)});
-  return store(resource, record, old, object, context);
+  const updated = await store(resource, record, old, object, context);
+  if (updated.outcome === 'updated' && !context.dryRun) count(resource, endpoint.counts?.(object, old, hooks));
+  return updated;
 };
 
 const store = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, object: KubeObject, context: WriteContext): Promise<Updated> => {

@@ -1,5 +1,6 @@
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
 import {expired, type Status, StatusError} from '#src/api/status.js';
+import type {Labels} from '#src/base/meter.js';
 import {jittered} from '#src/base/random.js';
 import {Compacted} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
@@ -20,7 +21,7 @@ export interface WatchSettings {
   /** The streams that are open, so that a shutdown can end them. */
   readonly streams: Set<{end(): void}>;
   /** Told of every event sent, for the metrics. */
-  counted?(bytes: number): void;
+  counted(resource: Labels, events: number): void;
 }
 
 interface Start {
@@ -71,6 +72,7 @@ class WatchStream implements Disposable {
   readonly #settings: WatchSettings;
   readonly #sink: WatchSink;
   readonly #timers = new Set<Disposable>();
+  readonly #labels: Labels;
   #following: Disposable | undefined;
   #first = true;
   #told: number;
@@ -92,6 +94,7 @@ class WatchStream implements Disposable {
     this.#settings = settings;
     this.#sink = sink;
     this.#told = start.after;
+    this.#labels = {group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource};
     this.#sendInitial(start);
     settings.streams.add(this);
     this.#limitTime(options);
@@ -143,7 +146,7 @@ class WatchStream implements Disposable {
 
   #send(event: EncodedEvent): void {
     if (this.#over) return;
-    this.#settings.counted?.(0);
+    this.#settings.counted(this.#labels, 1);
     this.#sink.event(event);
   }
 

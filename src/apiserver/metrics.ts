@@ -1,0 +1,95 @@
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {Counter, Histogram, Labels, Meter} from '#src/base/meter.js';
+import type {InFlight} from './request/in-flight.js';
+import {isLongRunning, type RequestInfo, type ResourceTarget} from './request/request-info.js';
+
+const durationBuckets = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+
+const wireVerbs: Readonly<Record<string, string>> = {deletecollection: 'DELETECOLLECTION', update: 'PUT', create: 'POST'};
+
+const scopeOf = ({resource}: RequestInfo): string => {
+  if (!resource) return '';
+  if (resource.item) return 'resource';
+  return resource.namespace ? 'namespace' : 'cluster';
+};
+
+/** Where figures are read from when somebody looks. */
+export interface MetricSources {
+  readonly inFlight: InFlight;
+  watchers(): number;
+  isServed(resource: ResourceTarget): boolean;
+}
+
+/** The figures of an API server, by the names monitoring knows them by. */
+export class RequestMetrics {
+  readonly #total: Counter;
+  readonly #duration: Histogram;
+  readonly #events: Counter;
+  readonly #labels = new Map<string, Labels>();
+  readonly #isServed: MetricSources['isServed'];
+
+  /** `isServed` keeps names that callers made up out of the labels. */
+  constructor(meter: Meter, {inFlight, watchers, isServed}: MetricSources) {
+    this.#isServed = isServed;
+    this.#total = meter.counter({
+      name: 'apiserver_request_total',
+      help: 'Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
+      labels: ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component', 'code'],
+    });
+    this.#duration = meter.histogram({
+      name: 'apiserver_request_duration_seconds',
+      help: 'Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.',
+      labels: ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'],
+      buckets: durationBuckets,
+    });
+    this.#events = meter.counter({
+      name: 'apiserver_watch_events_total',
+      help: 'Number of events sent in watch clients.',
+      labels: ['group', 'version', 'resource'],
+    });
+    meter.observed(
+      {name: 'apiserver_current_inflight_requests', help: 'Number of requests under way, by request kind.', labels: ['request_kind']},
+      () => [
+        [{request_kind: 'readOnly'}, inFlight.current.reading],
+        [{request_kind: 'mutating'}, inFlight.current.mutating],
+      ],
+    );
+    meter.observed({name: 'apiserver_longrunning_requests', help: 'Number of active long-running requests.', labels: ['verb']}, () => [[{verb: 'WATCH'}, watchers()]]);
+  }
+
+  /** One finished request; `seconds` it took. */
+  finished(info: RequestInfo | undefined, {method}: ApiRequest, {status}: ApiResponse, seconds: number): void {
+    if (!info) return;
+    const labels = this.#labelsOf(info, method);
+    this.#total.add({...labels, code: String(status)});
+    if (!isLongRunning(info)) this.#duration.observe(seconds, labels);
+  }
+
+  watchEvents(labels: Labels, count: number): void {
+    this.#events.add(labels, count);
+  }
+
+  #labelsOf(info: RequestInfo, method: string): Labels {
+    const target = info.resource && this.#isServed(info.resource) ? info.resource : undefined;
+    const {group = '', version = '', resource = '', subresource = ''} = target ?? {};
+    const dryRun = info.query.has('dryRun') ? 'All' : '';
+    const key = `${info.verb}/${method}/${dryRun}/${group}/${version}/${resource}/${subresource}/${scopeOf(info)}`;
+    const known = this.#labels.get(key);
+    if (known) return known;
+    const labels = {
+      verb: info.resource ? (wireVerbs[info.verb] ?? info.verb.toUpperCase()) : method,
+      dry_run: dryRun,
+      group,
+      version,
+      resource,
+      subresource: target ? subresource : '',
+      scope: scopeOf(info),
+      component: 'apiserver',
+    };
+    // Verbs and subresources come from callers too: the map must not grow without end.
+    if (this.#labels.size < 5000) this.#labels.set(key, labels);
+    return labels;
+  }
+}
