@@ -70,7 +70,7 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {registry, naming, judges, gate: parts.gate}),
+    admission: registry => admissionPlugins(options, {registry, naming, judges, log, gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators),
     eventTtlSeconds: options.eventTtl / 1000,

@@ -1,9 +1,40 @@
-import type {Transform} from '#src/apiserver/registry/update.js';
-import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import {badRequest, notFound, unsupportedMediaType} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {isSame} from '#src/schema/decode/plain.js';
+import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Transform} from '#src/apiserver/registry/update.js';
+import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
-import {badRequest} from '#src/api/status.js';
 
-export const applyPatch = async (_served: ServedResource, _context: ResourceContext, _query: WriteQuery): Promise<Transform> => {
-  throw badRequest('patches come with the schema');
+const types = new Map<string, PatchType>(Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType]));
+
+/** Reads the patch of a request into what it does to an object. Throws 415 for types the server does not know, 400 for what cannot be read. */
+export const applyPatch = async (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): Promise<Transform> => {
+  const {resource, kind, version} = served;
+  const {naming, schemas} = resource.settings;
+  const type = types.get(mediaTypeOf(context.request));
+  if (!type) throw unsupportedMediaType([...types.keys()]);
+  const patch = parsePatch(type, await readBytes(context.request), fieldValidation);
+  const node = schemaOf(schemas, kind);
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  return old => {
+    if (!old) throw notFound(resource.ref, context.target.name);
+    const live = version ? {...version.fromHub(old), apiVersion, kind: kind.kind} : old;
+    const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
+    for (const text of warnings) context.warnings.add(text);
+    checkIdentity(object, live);
+    if (version) version.default?.(object, resource.hooks(context.user));
+    return version ? version.toHub(object) : object;
+  };
+};
+
+/** A patch may change what an object says, not what it is. */
+const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>): void => {
+  for (const field of ['kind', 'apiVersion'] as const) {
+    if (object[field] && !isSame(object[field], live[field])) {
+      throw badRequest(`the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
+    }
+  }
 };
