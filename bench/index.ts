@@ -1,0 +1,38 @@
+import type {Row} from './row.js';
+import {storeRows} from './store.js';
+
+/** What is measured, by subject. Arguments choose some of them. */
+const subjects: Record<string, () => Promise<Row[]>> = {
+  store: storeRows,
+};
+
+const number = (value: number | undefined): string =>
+  value === undefined ? '' : value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
+
+const cellsOf = ({name, figure, unit, baseline, ratio, note}: Row): string[] => [
+  name,
+  number(figure),
+  unit,
+  number(baseline),
+  ratio === undefined ? '' : `${Math.round(ratio * 100)} %`,
+  note ?? '',
+];
+
+/** Rows as a table, figures to the right. */
+const tableOf = (rows: readonly Row[]): string => {
+  const lines = [['what', 'figure', 'unit', 'raw limit', 'ratio', 'note'], ...rows.map(cellsOf)];
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map(cells => cells[column]!.length)));
+  const toTheRight = new Set([1, 3, 4]);
+  const padded = lines.map(cells => cells.map((cell, column) => (toTheRight.has(column) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!))));
+  return padded.map(cells => cells.join('  ').trimEnd()).join('\n');
+};
+
+const chosen = process.argv.slice(2);
+const unknown = chosen.find(name => !(name in subjects));
+if (unknown !== undefined) {
+  console.error(`there is nothing to measure named ${unknown}: choose of ${Object.keys(subjects).join(', ')}`);
+  process.exit(1);
+}
+for (const [name, rows] of Object.entries(subjects)) {
+  if (chosen.length === 0 || chosen.includes(name)) console.log(`${name}\n${tableOf(await rows())}\n`);
+}
