@@ -1,8 +1,10 @@
+import {pkiRows} from './pki.js';
 import type {Row} from './row.js';
 import {storeRows} from './store.js';
 
 /** What is measured, by subject. Arguments choose some of them. */
 const subjects: Record<string, () => Promise<Row[]>> = {
+  pki: pkiRows,
   store: storeRows,
 };
 
