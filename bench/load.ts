@@ -1,0 +1,66 @@
+import http2 from 'node:http2';
+import {Pool} from 'undici';
+
+/** What a load client is told, as JSON in its one argument. */
+export interface Load {
+  readonly url: string;
+  readonly ca: string;
+  readonly version: 'HTTP/1.1' | 'HTTP/2';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clients: number;
+  readonly warmupMs: number;
+  readonly measureMs: number;
+}
+
+/** Asks as fast as answers come, and prints how many came in a second. */
+const run = async (load: Load): Promise<void> => {
+  const ask = load.version === 'HTTP/1.1' ? http1(load) : http2Of(load);
+  const start = performance.now() + load.warmupMs;
+  const end = start + load.measureMs;
+  let count = 0;
+  let total = 0;
+  await Promise.all(
+    Array.from({length: load.clients}, async (_, client) => {
+      for (let now = performance.now(); now < end; now = performance.now()) {
+        await ask(client);
+        total++;
+        if (now >= start) count++;
+      }
+    }),
+  );
+  console.log(JSON.stringify({perSecond: (count / load.measureMs) * 1000, total}));
+  process.exit(0);
+};
+
+const http1 = ({url, ca, path, headers, clients}: Load): ((client: number) => Promise<void>) => {
+  const pool = new Pool(url, {connections: clients, pipelining: 1, connect: {ca}});
+  return () =>
+    new Promise((resolve, reject) => {
+      pool.dispatch(
+        {path, method: 'GET', headers},
+        {
+          onRequestStart() {},
+          onResponseStart() {},
+          onResponseData() {},
+          onResponseEnd: () => resolve(),
+          onResponseError: (_, error) => reject(error),
+        },
+      );
+    });
+};
+
+/** A few sessions, as real clients keep one each. */
+const http2Of = ({url, ca, path, headers}: Load): ((client: number) => Promise<void>) => {
+  const sessions = Array.from({length: 8}, () => http2.connect(url, {ca}));
+  return client =>
+    new Promise((resolve, reject) => {
+      const stream = sessions[client % sessions.length]!.request({':path': path, ...headers});
+      stream.on('data', () => {});
+      stream.on('end', resolve);
+      stream.on('error', reject);
+    });
+};
+
+const [, , argument] = process.argv;
+if (argument) await run(JSON.parse(argument) as Load);

@@ -1,0 +1,106 @@
+import {execFile} from 'node:child_process';
+import http2 from 'node:http2';
+import https from 'node:https';
+import type {AddressInfo, Server} from 'node:net';
+import {fileURLToPath} from 'node:url';
+import {promisify} from 'node:util';
+import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import {systemClock} from '#src/base/clock.js';
+import {systemRandom} from '#src/base/random.js';
+import {authorityPem, createAuthority} from '#src/pki/authority.js';
+import {issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {generatePrivateKey} from '#src/pki/keys.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {listen} from '#src/serving/listener.js';
+import type {Load} from './load.js';
+
+interface Row {
+  readonly name: string;
+  readonly figure: number;
+  readonly unit: string;
+  readonly baseline?: number;
+  readonly ratio?: number;
+  readonly note?: string;
+}
+
+const clients = 64;
+const body = Buffer.from(JSON.stringify({kind: 'Thing', filler: 'x'.repeat(1460)}));
+const answer: ApiResponse = {
+  status: 200,
+  headers: {'Audit-Id': '3f0b5a44-41a6-4ee8-a6b5-0a3b3d9f4f4a', 'Cache-Control': 'no-cache, private'},
+  body: {kind: 'bytes', bytes: body, contentType: 'application/json'},
+};
+const exchange: Exchange = async request => {
+  void request.headers['authorization'];
+  return answer;
+};
+const headers = {accept: 'application/json', 'user-agent': 'bench', authorization: 'Bearer abcdefghijklmnopqrstuvwxyz'};
+
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+const tlsPair = async (): Promise<Tls> => {
+  const authority = createAuthority(await generatePrivateKey(), {commonName: 'bench-ca', now: Date.now() - 60_000});
+  const pair = keyPairPem(await issueServingCertificate(authority, {commonName: 'bench', hosts: ['127.0.0.1'], now: Date.now()}));
+  return {cert: pair.certificate, key: pair.key, ca: authorityPem(authority).certificate};
+};
+
+const listening = async (server: Server): Promise<number> => {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+};
+
+/** As bare as Node gets: the same bytes, and nothing looked at. */
+const bare = async (version: Load['version'], {cert, key}: Tls): Promise<{port: number; close(): void}> => {
+  const fields = {'content-type': 'application/json', 'content-length': String(body.length)};
+  const server =
+    version === 'HTTP/1.1'
+      ? https.createServer({cert, key}, (_, response) => response.writeHead(200, fields).end(body))
+      : http2.createSecureServer({cert, key}).on('stream', stream => {
+          stream.respond(fields);
+          stream.end(body);
+        });
+  return {port: await listening(server), close: () => server.close()};
+};
+
+interface Measured {
+  readonly perSecond: number;
+  /** CPU time of the server for each answer: what wanders least on a shared machine. */
+  readonly cpuUs: number;
+}
+
+const measured = async (port: number, version: Load['version'], {ca}: Tls): Promise<Measured> => {
+  const load: Load = {url: `https://127.0.0.1:${port}`, ca, version, path: '/api/v1/namespaces/default/things/a', headers, clients, warmupMs: 1000, measureMs: 3000};
+  const before = process.cpuUsage();
+  const {stdout} = await promisify(execFile)(process.execPath, [fileURLToPath(new URL('load.js', import.meta.url)), JSON.stringify(load)]);
+  const {user, system} = process.cpuUsage(before);
+  const {perSecond, total} = JSON.parse(stdout) as {perSecond: number; total: number};
+  return {perSecond: Math.round(perSecond), cpuUs: Math.round((user + system) / total)};
+};
+
+/** Answers a second over each HTTP version, through the face and from a bare server, by the same client in a process of its own. */
+export const servingRows = async (): Promise<Row[]> => {
+  const tls = await tlsPair();
+  const rows: Row[] = [];
+  for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {
+    const plain = await bare(version, tls);
+    const baseline = await measured(plain.port, version, tls);
+    plain.close();
+    const handler = httpFace(exchange, {clock: systemClock, random: systemRandom});
+    const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
+    const figure = await measured(listener.port, version, tls);
+    await listener.close();
+    rows.push({
+      name: `serving: GET over ${version}`,
+      figure: figure.perSecond,
+      unit: '/s',
+      baseline: baseline.perSecond,
+      ratio: figure.perSecond / baseline.perSecond,
+      note: `${clients} clients, ${body.length} bytes, beside a bare TLS server; ${figure.cpuUs} µs of CPU an answer, the bare server ${baseline.cpuUs}`,
+    });
+  }
+  return rows;
+};
