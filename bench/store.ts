@@ -108,7 +108,7 @@ export const storeRows = async (): Promise<Row[]> => {
   try {
     const begin = performance.now();
     const store = await openEmbeddedStore({directory: join(directory, 'store'), naming: 'plat'});
-    const rows = [row('open an empty embedded store', performance.now() - begin, 'ms', {note: 'loading LMDB included'})];
+    const rows = [row('open an empty embedded store', performance.now() - begin, 'ms', {note: 'the library already loaded'})];
     rows.push(row('fdatasync of a page', syncs(directory), '/s', {note: 'raw limit'}));
     const note = 'embedded, 1.5 kB values; raw limit: LMDB puts, no history';
     for (const lanes of [1, 16, 128]) rows.push(row(`durable updates, ${lanes} at once`, await updates(store, lanes), '/s', {baseline: await rawPuts(directory, lanes), note}));

@@ -6,6 +6,7 @@ import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/sto
 import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, tables, underKey, type LayoutKey} from './layout.js';
+import {Recent} from './recent.js';
 
 export type Tree = RootDatabase<Buffer, LayoutKey>;
 
@@ -27,6 +28,9 @@ export class EmbeddedMedium implements Medium {
   /** The newest durable revision, as far as heard. */
   #durable: number;
   #committing = 0;
+  readonly #recent = new Recent();
+  /** Keys of commits under way: what is read of them now may be outdated at any moment. */
+  readonly #unsettled = new Set<string>();
   #compacted: number;
   #sweeping: Promise<void> = Promise.resolve();
   #closing = false;
@@ -49,9 +53,13 @@ export class EmbeddedMedium implements Medium {
   }
 
   get(key: string): StoredRecord | undefined {
+    const recent = this.#recent.get(key);
+    if (recent) return recent;
     if (!holdable(key)) return undefined;
     const revision = this.#revisionAt(tables.head + key);
-    return revision === 0 ? undefined : this.#record(key, revision);
+    const record = revision === 0 ? undefined : this.#record(key, revision);
+    if (record && !this.#unsettled.has(key)) this.#recent.keep(record);
+    return record;
   }
 
   range(start: string, end: string, limit: number): StoredRecord[] {
@@ -96,7 +104,11 @@ export class EmbeddedMedium implements Medium {
   async commit({changes, granted, forgotten}: Commit): Promise<void> {
     const writes = new Writes(this.#tree);
     const deletions = new Map<string, number>();
-    for (const change of changes) this.#apply(writes, change, deletions);
+    for (const change of changes) {
+      this.#apply(writes, change, deletions);
+      this.#recent.drop(change.key);
+      this.#unsettled.add(change.key);
+    }
     for (const {id, expiresAt} of granted) writes.put(leaseKey(id), encodeNumber(expiresAt));
     for (const lease of forgotten) writes.remove(leaseKey(lease));
     this.#committing++;
@@ -105,6 +117,7 @@ export class EmbeddedMedium implements Medium {
       this.#durable = changes.at(-1)?.revision ?? this.#durable;
     } finally {
       this.#committing--;
+      for (const {key} of changes) this.#unsettled.delete(key);
     }
   }
 

@@ -1,0 +1,32 @@
+import type {StoredRecord} from '#src/storage/store.js';
+
+/** The bytes of values kept in each of the two generations, and of the largest value kept at all. */
+const generationBytes = 1 << 20;
+const largestValue = 16 << 10;
+
+/** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
+export class Recent {
+  #young = new Map<string, StoredRecord>();
+  #old = new Map<string, StoredRecord>();
+  #bytes = 0;
+
+  get(key: string): StoredRecord | undefined {
+    return this.#young.get(key) ?? this.#old.get(key);
+  }
+
+  keep(record: StoredRecord): void {
+    const {length} = record.value;
+    if (length > largestValue) return;
+    this.#young.set(record.key, record);
+    this.#bytes += length + record.key.length;
+    if (this.#bytes < generationBytes) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#bytes = 0;
+  }
+
+  drop(key: string): void {
+    this.#young.delete(key);
+    this.#old.delete(key);
+  }
+}
