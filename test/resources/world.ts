@@ -1,0 +1,37 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import {StatusError, type Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import {startServer, type ServerOptions} from '#test/fixtures/server.js';
+
+export const words = naming('plat');
+export const jane: UserInfo = {name: 'jane', uid: 'u1', groups: ['devs', 'system:authenticated'], extra: {'example.com/team': ['a', 'b']}};
+
+/** The Status an act is refused with. Throws when it is not refused. */
+export const refusal = async (act: Promise<unknown>): Promise<Status> => {
+  try {
+    await act;
+  } catch (error) {
+    if (error instanceof StatusError) return error.status;
+    throw error;
+  }
+  throw new Error('was not refused');
+};
+
+/** The causes of a refusal, as `path: message`. */
+export const problems = async (act: Promise<unknown>): Promise<string[]> =>
+  (await refusal(act)).details?.causes?.map(({field, message}) => `${field}: ${message}`) ?? [];
+
+/** A server with the namespace `default`, and a way to each kind as `jane`. */
+export const startWorld = async (options: ServerOptions = {}) => {
+  const world = startServer(options);
+  await world.clientOf().resource(kinds.namespaces).create({metadata: {name: 'default'}});
+  const of = <T extends KubeObject>(kind: Kind<T>, user: UserInfo = jane) => world.clientOf(user).resource(kind);
+  /** The cells of the object's row in the server's table, by column. */
+  const row = async <T extends KubeObject>(kind: Kind<T>, object: T): Promise<Record<string, unknown>> => {
+    const {definition} = world.server.registry.of(kind);
+    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, world.clock.now(), words)]));
+  };
+  return {...world, of, row};
+};
