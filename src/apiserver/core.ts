@@ -4,8 +4,8 @@ import {internalError, StatusError, tooManyRequests, type Status} from '#src/api
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {Authenticator} from '#src/serving/authentication.js';
-import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import type {Authenticator} from '#src/api/authentication.js';
+import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {impersonated} from './authentication/impersonation.js';
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';

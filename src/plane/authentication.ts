@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {trustAnchors} from '#src/pki/chain.js';
 import type {ActionContext} from '#src/resources/definition.js';
-import type {Authentication, Authenticator} from '#src/serving/authentication.js';
+import type {Authentication, Authenticator} from '#src/api/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';

@@ -1,5 +1,5 @@
 import type {ActionContext} from '#src/resources/definition.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import {alwaysAllow, alwaysDeny, privileged, union, unionRules, type RuleLister} from '#src/apiserver/authorization/modes.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import type {Naming} from '#src/api/naming.js';

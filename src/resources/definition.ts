@@ -5,8 +5,8 @@ import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {Authorizer, UserRules} from '#src/serving/authorization.js';
-import type {Authentication} from '#src/serving/authentication.js';
+import type {Authorizer, UserRules} from '#src/api/authorization.js';
+import type {Authentication} from '#src/api/authentication.js';
 
 /** What hooks may look at besides the object. */
 export interface HookContext {

@@ -2,27 +2,8 @@ import {readFile} from 'node:fs/promises';
 import type {Clock} from '#src/base/clock.js';
 import {oneLine} from './one-line.js';
 import {pluginCredentials} from './plugin-credentials.js';
+import type {CredentialSource, Proof} from './proof.js';
 import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
-
-export interface ClientPair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** What one request proves itself with. */
-export interface Proof {
-  /** Header names and values; a name may come several times. */
-  readonly headers: readonly (readonly [string, string])[];
-  /** A client certificate that came from a plug-in. */
-  readonly pair?: ClientPair;
-}
-
-/** The credentials of a connection, fresh at every request. */
-export interface CredentialSource {
-  proof(): Proof | Promise<Proof>;
-  /** The server did not accept what was last given: forget everything cached. */
-  reset(): void;
-}
 
 /** How long a token read from a file is believed to be the latest. */
 const tokenAgeMs = 50_000;

@@ -1,6 +1,7 @@
 import type {Dispatcher} from 'undici';
 import type {Clock} from '#src/base/clock.js';
-import {type CredentialSource, type Proof, credentialSource} from './credentials.js';
+import {credentialSource} from './credentials.js';
+import type {CredentialSource, Proof} from './proof.js';
 import {type HttpHead, type StreamSink, dispatched} from './dispatched.js';
 import {oneLine} from './one-line.js';
 import {openPool} from './pool.js';

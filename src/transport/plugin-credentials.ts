@@ -1,6 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
-import type {CredentialSource, Proof} from './credentials.js';
 import {oneLine} from './one-line.js';
+import type {CredentialSource, Proof} from './proof.js';
 
 /** How long a plug-in's answer is used before it is asked again; it has a cache of its own that minds expiry. */
 const answerAgeMs = 60_000;

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import type {AdmissionPlugin} from './admission.js';
 import {alwaysAdmit, alwaysDeny} from './always.js';
 import {certificateApproval} from './certificate-approval.js';

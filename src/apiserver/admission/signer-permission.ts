@@ -1,7 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import type {AdmissionAttributes} from './admission.js';
 
 /** What the plugins that guard signers work with. */

@@ -2,7 +2,7 @@ import type {ApiRequest} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError} from '#src/api/status.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
-import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 
 const extraPrefix = 'impersonate-extra-';

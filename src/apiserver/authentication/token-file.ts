@@ -1,6 +1,6 @@
 import {createHash} from 'node:crypto';
 import type {UserInfo} from '#src/api/user.js';
-import type {Authenticator} from '#src/serving/authentication.js';
+import type {Authenticator} from '#src/api/authentication.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
 
 /** One line of a CSV file: fields apart by commas, in double quotes where they hold commas themselves. */

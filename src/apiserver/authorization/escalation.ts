@@ -3,7 +3,7 @@ import type {ClusterRole, PolicyRule, Role} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {refuse} from '#src/apiserver/admission/refuse.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import {changesOnlyHousekeeping} from './housekeeping.js';
 import {isPrivileged, type Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';

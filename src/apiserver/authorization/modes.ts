@@ -1,5 +1,5 @@
 import type {UserInfo} from '#src/api/user.js';
-import type {Attributes, Authorizer, Decision, UserRules} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
 import {isPrivileged} from './policy.js';
 
 /** An authorizer that can say what a user may do without being asked about each thing. */

@@ -2,7 +2,7 @@ import {notFound} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {PolicyRule} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {Attributes, Authorizer, Decision, NonResourceRule, ResourceRule, UserRules} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer, Decision, NonResourceRule, ResourceRule, UserRules} from '#src/api/authorization.js';
 import {Policy, type Applied, type Binding, type PolicySource} from './policy.js';
 import {allows} from './rules.js';
 

@@ -1,5 +1,5 @@
 import type {PolicyRule} from '#src/api/types.js';
-import type {Attributes} from '#src/serving/authorization.js';
+import type {Attributes} from '#src/api/authorization.js';
 
 type Texts = readonly string[] | undefined;
 

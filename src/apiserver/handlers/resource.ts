@@ -2,7 +2,7 @@ import {notAcceptable} from '#src/api/status.js';
 import type {ApiResponse} from '#src/api/exchange.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext} from '#src/resources/definition.js';
-import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';

@@ -3,7 +3,7 @@ import {requirementText, type LabelOperator} from '#src/api/selectors/requiremen
 import type {SelfSubjectAccessReview, SubjectAccessReview} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {ActionContext} from '#src/resources/definition.js';
-import type {Attributes, Decision} from '#src/serving/authorization.js';
+import type {Attributes, Decision} from '#src/api/authorization.js';
 
 type Asked = Readonly<SelfSubjectAccessReview['spec']>;
 type Selector = NonNullable<NonNullable<Asked['resourceAttributes']>['labelSelector']>;

@@ -2,8 +2,8 @@ import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
 import {StatusError, internalError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {type Anonymous, authenticate} from '#src/serving/authenticators/union.js';
-import type {Authenticator} from '#src/serving/authentication.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authenticator} from '#src/api/authentication.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
 

@@ -1,4 +1,4 @@
-import type {AuthenticationRequest} from '#src/serving/authentication.js';
+import type {AuthenticationRequest} from '#src/api/authentication.js';
 
 /** The bearer token of a request; empty when there is none. */
 export const bearerToken = ({headers}: AuthenticationRequest): string => {

@@ -2,7 +2,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {type TrustAnchors, verifyChain} from '#src/pki/chain.js';
-import type {Authenticator, AuthenticationRequest} from '#src/serving/authentication.js';
+import type {Authenticator, AuthenticationRequest} from '#src/api/authentication.js';
 
 /** Whom to believe when a proxy says who is calling, and in which headers it says so. */
 export interface RequestHeaderTrust {

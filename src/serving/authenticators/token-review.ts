@@ -2,7 +2,7 @@ import {createHash} from 'node:crypto';
 import {collectionPath, apiVersionOf, kinds} from '#src/api/kinds.js';
 import type {TokenReview} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import type {Authentication, Authenticator} from '#src/serving/authentication.js';
+import type {Authentication, Authenticator} from '#src/api/authentication.js';
 import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 import {bearerToken} from './bearer.js';
 

@@ -1,6 +1,6 @@
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {unauthorized} from '#src/api/status.js';
-import type {Authentication, AuthenticationRequest, Authenticator} from '#src/serving/authentication.js';
+import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 
 /** Who a request without any credential is; absent when there is no such thing. */
 export interface Anonymous {

@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import {fingerprint, parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {userIdOf, subjectOf} from '#src/pki/names.js';
-import type {Authentication, Authenticator} from '#src/serving/authentication.js';
+import type {Authentication, Authenticator} from '#src/api/authentication.js';
 
 /** The authorities client certificates are verified against; changes when their file does. */
 export interface ClientAuthorities {

@@ -1,6 +1,6 @@
 import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
-import type {Attributes, Authorizer, Decision} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 
 export interface AccessReviewOptions extends DelegationOptions {

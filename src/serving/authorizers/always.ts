@@ -1,4 +1,4 @@
-import type {Authorizer, Decision} from '#src/serving/authorization.js';
+import type {Authorizer, Decision} from '#src/api/authorization.js';
 
 const allow: Decision = {decision: 'allow'};
 const noOpinion: Decision = {decision: 'noOpinion'};

@@ -1,5 +1,5 @@
 import {forbidden, type StatusError} from '#src/api/status.js';
-import type {Attributes} from '#src/serving/authorization.js';
+import type {Attributes} from '#src/api/authorization.js';
 
 const quoted = JSON.stringify;
 

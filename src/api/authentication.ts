@@ -1,5 +1,5 @@
-import type {Credentials} from '#src/api/exchange.js';
-import type {UserInfo} from '#src/api/user.js';
+import type {Credentials} from './exchange.js';
+import type {UserInfo} from './user.js';
 
 /** What an authenticator looks at. */
 export interface AuthenticationRequest {

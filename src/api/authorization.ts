@@ -1,4 +1,4 @@
-import type {UserInfo} from '#src/api/user.js';
+import type {UserInfo} from './user.js';
 
 /** What is asked of an authorizer. `group` is on the wire's spelling. */
 export interface Attributes {

@@ -1,0 +1,173 @@
+import test from 'ava';
+import {lex, sources, target, type Source} from './sources.js';
+
+/** A layer: what of ours it may import, and which packages. */
+interface Layer {
+  readonly layers: readonly string[];
+  readonly packages?: readonly string[];
+}
+
+const below = ['src/base', 'src/api'];
+const acting = ['src/runtime', 'informers', 'src/queue', 'src/client', 'src/options', 'src/observe', 'src/schema', 'src/cel', 'src/model', 'src/pki', ...below];
+const serving = ['src/serving', 'src/transport', 'src/observe', 'src/options', 'src/pki'];
+
+/** Who may import whom. Arrows point down; a folder may always import itself. */
+const layers: Readonly<Record<string, Layer>> = {
+  'src/base': {layers: []},
+  'src/api': {layers: ['src/base']},
+  'src/model': {layers: below},
+  'src/pki': {layers: ['src/base'], packages: ['node-forge']},
+  'src/schema': {layers: below, packages: ['yaml']},
+  'src/cel': {layers: ['src/schema', ...below]},
+  'src/options': {layers: below, packages: ['convict']},
+  'src/observe': {layers: ['src/base'], packages: ['pino', 'prom-client']},
+  'src/transport': {layers: ['src/observe', 'src/pki', ...below], packages: ['@kubernetes/client-node', 'undici', 'yaml']},
+  'src/serving': {layers: ['src/transport', 'src/observe', 'src/options', 'src/pki', ...below]},
+  'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['lmdb']},
+  'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},
+  'src/apiserver': {layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below], packages: ['yaml']},
+  'src/client': {layers: ['src/transport', 'src/options', 'src/observe', ...below], packages: ['rxjs']},
+  'src/queue': {layers: ['src/base'], packages: ['p-queue']},
+  informers: {layers: ['src/client', ...below], packages: ['rxjs']},
+  'src/runtime': {layers: ['informers', 'src/queue', 'src/client', 'src/serving', 'src/options', 'src/observe', ...below], packages: ['rxjs']},
+  controllers: {layers: acting, packages: ['rxjs']},
+  'src/scheduler': {layers: acting, packages: ['rxjs']},
+  'src/simulation': {layers: acting, packages: ['rxjs']},
+  'src/platlet': {layers: acting, packages: ['rxjs']},
+  'src/controlplane': {layers: ['src/resources', ...acting], packages: ['rxjs']},
+};
+
+/** These may import everything that stands before them. */
+const tops: Readonly<Record<string, readonly string[]>> = {'src/plane': ['yaml'], 'src/cli': ['yaml']};
+
+const everything = sources('src', 'controllers', 'informers', 'test');
+const product = everything.filter(({path}) => !path.startsWith('test/'));
+const byPath = new Map(everything.map(source => [source.path, source]));
+
+const layerOf = (path: string): string => (path.startsWith('src/') ? path.split('/', 2).join('/') : path.slice(0, path.indexOf('/')));
+
+const objection = (from: string, specifier: string): string | undefined => {
+  const layer = layerOf(from);
+  const allowed = layers[layer];
+  const file = target(from, specifier);
+  if (file === undefined) {
+    if (specifier.startsWith('node:')) return undefined;
+    const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+    return (allowed?.packages ?? tops[layer] ?? []).includes(name) ? undefined : `may not import the package ${name}`;
+  }
+  const wanted = layerOf(file);
+  if (wanted === layer) return undefined;
+  if (layer in tops) return wanted in layers || (layer === 'src/cli' && wanted === 'src/plane') ? undefined : `may not import ${wanted}`;
+  if (!allowed) return 'is in no layer';
+  return allowed.layers.includes(wanted) ? undefined : `may not import ${wanted}`;
+};
+
+const lines = (problems: readonly string[]): string => [...problems].sort().join('\n');
+
+test('every import points down the layers', t => {
+  const problems = product.flatMap(({path, imports}) =>
+    imports
+      // The one exception: the types of upstream's library, which leave nothing behind when compiled.
+      .filter(({specifier, typeOnly}) => !(typeOnly && path === 'src/api/types.ts' && specifier === '@kubernetes/client-node'))
+      .flatMap(({specifier}) => {
+        const problem = objection(path, specifier);
+        return problem === undefined ? [] : [`${path}: ${problem} (${specifier})`];
+      }),
+  );
+  t.is(lines(problems), '');
+});
+
+test('imports go by #folder across folders and by ./ within one', t => {
+  const problems = everything.flatMap(({path, imports}) =>
+    imports.filter(({specifier}) => specifier.startsWith('../') || specifier.includes('/../')).map(({specifier}) => `${path}: ${specifier}`),
+  );
+  t.is(lines(problems), '');
+});
+
+test('every import of ours names a file that exists', t => {
+  const problems = everything.flatMap(({path, imports}) =>
+    imports.flatMap(({specifier}) => {
+      const file = target(path, specifier);
+      return file === undefined || byPath.has(file) ? [] : [`${path}: ${specifier}`];
+    }),
+  );
+  t.is(lines(problems), '');
+});
+
+/** The circles among files, each named by its members. A tree walk: strongly connected components after Tarjan. */
+const circles = (graph: ReadonlyMap<string, readonly string[]>): string[][] => {
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const found: string[][] = [];
+  const visit = (node: string): void => {
+    index.set(node, index.size);
+    low.set(node, index.get(node)!);
+    stack.push(node);
+    for (const next of graph.get(node) ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(node, Math.min(low.get(node)!, low.get(next)!));
+    }
+    if (low.get(node) !== index.get(node)) return;
+    const circle = stack.splice(stack.indexOf(node));
+    if (circle.length > 1) found.push(circle);
+  };
+  for (const node of graph.keys()) if (!index.has(node)) visit(node);
+  return found;
+};
+
+test('no files import each other in a circle', t => {
+  const edges = ({path, imports}: Source) => imports.map(({specifier}) => target(path, specifier)).filter(file => file !== undefined && byPath.has(file)) as string[];
+
+  t.is(lines(circles(new Map(product.map(source => [source.path, edges(source)]))).map(circle => circle.join(' <-> '))), '');
+});
+
+/** Words of the vocabularies, which only the naming may spell. */
+const makersWords = /plat\.io|kubernetes\.io|k8s\.io|\bkube-|kubelet/;
+
+/** Files that have to spell them all the same, and why. */
+const spellers: Readonly<Record<string, string>> = {
+  'src/api/naming.ts': 'is where both vocabularies stand',
+};
+
+test('the words of the vocabularies stand in the naming alone', t => {
+  const problems = product
+    .filter(({path}) => !(path in spellers))
+    .flatMap(({path, literals}) => literals.filter(literal => makersWords.test(literal)).map(literal => `${path}: ${literal.slice(0, 80)}`));
+  t.is(lines(problems), '');
+  t.deepEqual(Object.keys(spellers).filter(path => !byPath.get(path)?.literals.some(literal => makersWords.test(literal))), []);
+});
+
+test('only declarations of controllers export a default', t => {
+  const problems = product.filter(({path, code}) => !path.endsWith('.d.ts') && /^export default\b|\bas default\b/m.test(code) && !/^controllers\/[^/]+\/controller\.ts$/.test(path)).map(({path}) => path);
+  t.is(lines(problems), '');
+});
+
+/** Time and chance come in through ports. */
+const ambient = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bAbortSignal\.timeout\(|\bperformance\.now\(|(?<![\w.])(?:setTimeout|setInterval|fetch)\(/;
+
+test('time and chance come from the ports in the base alone', t => {
+  const problems = product.filter(({path, code}) => !path.startsWith('src/base/') && ambient.test(code)).map(({path, code}) => `${path}: ${ambient.exec(code)?.[0]}`);
+  t.is(lines(problems), '');
+});
+
+test('one controller never imports another', t => {
+  const folder = (path: string) => path.split('/')[1];
+  const problems = product
+    .filter(({path}) => path.startsWith('controllers/') && path !== 'controllers/index.ts')
+    .flatMap(({path, imports}) =>
+      imports.flatMap(({specifier}) => {
+        const file = target(path, specifier);
+        if (!file?.startsWith('controllers/') || file.startsWith('controllers/shared/')) return [];
+        return folder(file) === folder(path) && folder(path) !== 'shared' ? [] : [`${path}: ${specifier}`];
+      }),
+    );
+  t.is(lines(problems), '');
+});
+
+test('reading sources parts code from comments and finds every literal', t => {
+  const {code, literals} = lex("const a = 'one'; // 'two'\n/* \"three\" */ const b = `four ${x ? `five` : 'six'} seven`; const c = /['\"]/; const d = \"eight\";");
+
+  t.deepEqual([...literals].sort(), ['', 'eight', 'five', 'four ', 'one', 'six', ' seven'].sort().filter(literal => literal !== ''));
+  t.false(code.includes('two') || code.includes('three'));
+});
