@@ -1,0 +1,324 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {keyText} from '#src/api/key.js';
+import type {ConfigMap, Secret} from '#src/api/types.js';
+import {againAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, theOnlyKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
+import {managed} from './world.js';
+
+const minute = 60_000;
+const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({...rest, metadata: {namespace: 'default', name, ...rest.metadata}});
+
+/** A controller of config maps that notes which keys it was asked about. */
+const noting = (reconcile: Reconcile, rest: Partial<KeyedController> = {}) =>
+  defineController({doc: 'Notes.', name: 'noting-controller', serviceAccount: 'noter', primary: kinds.configMaps, create: () => reconcile, ...rest});
+
+test('a key is asked about when its object is there at the start, added, changed and deleted', async t => {
+  const seen: string[] = [];
+  let read: string | undefined;
+  const controller = defineController({
+    doc: 'Reads.',
+    name: 'reading-controller',
+    serviceAccount: 'reader',
+    primary: kinds.configMaps,
+    create:
+      ({lister}) =>
+      async key => {
+        read = lister(kinds.configMaps).get(key)?.data?.k;
+        seen.push(`${keyText(key)}=${read}`);
+        return settled;
+      },
+  });
+  const {create, client, clock, start, manager} = managed(t, [controller]);
+  const a = await create(kinds.configMaps, aMap('a', {data: {k: '1'}}));
+
+  await start();
+  await manager.ready;
+  await client.resource(kinds.configMaps).update({...a, data: {k: '2'}});
+  await clock.drain();
+  await client.resource(kinds.configMaps).delete('a', {namespace: 'default'});
+  await clock.drain();
+
+  t.deepEqual(seen, ['default/a=1', 'default/a=2', 'default/a=undefined']);
+});
+
+test('a failing key is retried later and later, and forgotten once it is well', async t => {
+  const at: number[] = [];
+  const retries: number[] = [];
+  const controller = noting(async (_, attempt) => {
+    retries.push(attempt.retries);
+    at.push(clock.monotonic());
+    if (at.length < 5) throw new Error('not yet');
+    return settled;
+  });
+  const {clock, create, start, meter, lines} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(minute);
+
+  t.deepEqual(at.slice(1).map((time, index) => time - at[index]!), [5, 10, 20, 40]);
+  t.deepEqual(retries, [0, 1, 2, 3, 4]);
+  t.is(lines.filter(line => line === 'error reconciling failed and is tried again').length, 4);
+  t.is(meter.value('controller_reconcile_total', {controller: 'noting-controller', result: 'error'}), 4);
+  t.is(meter.value('controller_reconcile_total', {controller: 'noting-controller', result: 'success'}), 1);
+  t.is(meter.value('workqueue_depth', {name: 'noting-controller'}), 0);
+});
+
+test('what is terminal is not retried, until something changes', async t => {
+  let attempts = 0;
+  const controller = noting(async () => {
+    attempts++;
+    throw new Terminal('hopeless');
+  });
+  const {clock, client, create, start, lines} = managed(t, [controller]);
+  await start();
+  const a = await create(kinds.configMaps, aMap('a'));
+  await clock.advance(60 * minute);
+  t.is(attempts, 1);
+
+  await client.resource(kinds.configMaps).update({...a, data: {k: 'v'}});
+  await clock.advance(minute);
+
+  t.is(attempts, 2);
+  t.true(lines.includes('error reconciling failed for good'));
+});
+
+test('a retry cap ends retrying', async t => {
+  let attempts = 0;
+  const controller = noting(
+    async () => {
+      attempts++;
+      throw new Error('again');
+    },
+    {queue: {maxRetries: 3}},
+  );
+  const {clock, create, start} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(60 * minute);
+
+  t.is(attempts, 4);
+});
+
+test('an expected failure is retried without an error line', async t => {
+  let attempts = 0;
+  const controller = noting(async () => {
+    if (++attempts < 3) throw new Expected('not approved yet');
+    return settled;
+  });
+  const {clock, create, start, lines} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(minute);
+
+  t.is(attempts, 3);
+  t.false(lines.some(line => line.startsWith('error')));
+});
+
+test('a key that is to be looked at again comes at its time', async t => {
+  const at: number[] = [];
+  const controller = noting(async () => {
+    at.push(clock.monotonic());
+    return at.length < 3 ? againAfter(60 * minute) : settled;
+  });
+  const {clock, create, start} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(24 * 60 * minute);
+
+  t.deepEqual(at, [0, 60 * minute, 120 * minute]);
+});
+
+test('what an object owns asks for its owner, before and after a change of hands, and reminders ask for nobody', async t => {
+  const seen: string[] = [];
+  const controller = noting(
+    async key => {
+      seen.push(key.name);
+      return settled;
+    },
+    {watches: [owned(kinds.secrets)]},
+  );
+  const {client, clock, create, start} = managed(t, [controller], {minResyncMs: 60 * minute});
+  await start();
+  const ownerOf = (name: string) => [{apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, controller: true}];
+  const secret = await create(kinds.secrets, {metadata: {namespace: 'default', name: 's', ownerReferences: ownerOf('first')}} as Secret);
+  t.deepEqual(seen.splice(0), ['first']);
+
+  await client.resource(kinds.secrets).update({...secret, metadata: {...secret.metadata, ownerReferences: ownerOf('second')}});
+  await clock.drain();
+  t.deepEqual(seen.splice(0), ['first', 'second']);
+  await create(kinds.secrets, {metadata: {namespace: 'default', name: 'alien', ownerReferences: [{...ownerOf('x')[0]!, apiVersion: 'apps/v1'}]}} as Secret);
+  await clock.advance(180 * minute);
+
+  t.deepEqual(seen, []);
+});
+
+test('a mapping names any keys, at once or later, and may read caches', async t => {
+  const seen: string[] = [];
+  const controller = noting(
+    async key => {
+      seen.push(`${key.name} at ${clock.monotonic()}`);
+      return settled;
+    },
+    {
+      watches: [
+        mapped(kinds.secrets, ({object}, {lister}) => [
+          ...lister(kinds.configMaps).list(object.metadata?.namespace).map(({metadata}) => ({namespace: 'default', name: metadata?.name ?? ''})),
+          {key: {namespace: '', name: 'later'}, afterMs: 1000},
+        ]),
+        sameKey(kinds.namespaces, ({type}) => type === 'added'),
+      ],
+    },
+  );
+  const {clock, create, start} = managed(t, [controller]);
+  await create(kinds.configMaps, aMap('a'));
+  await start();
+  seen.length = 0;
+
+  await create(kinds.secrets, {metadata: {namespace: 'default', name: 's'}});
+  await create(kinds.namespaces, {metadata: {name: 'n'}});
+  await clock.advance(1000);
+
+  t.deepEqual(seen, ['a at 0', 'n at 0', 'later at 1000']);
+});
+
+test('a period asks for all keys of the primary kind, or for the only one, as long as the options say', async t => {
+  const seen: string[] = [];
+  const note = (name: string): Reconcile => async key => {
+    seen.push(`${name} ${keyText(key)}`);
+    return settled;
+  };
+  const each = noting(note('each'), {name: 'each-controller', watches: [every('5m')]});
+  const one = defineController<{period: number}>({
+    doc: 'One.',
+    name: 'one-controller',
+    serviceAccount: 'one',
+    watches: [every((options: {period: number}) => options.period)],
+    create({enqueue}) {
+      enqueue(theOnlyKey);
+      return note('one');
+    },
+  });
+  const {clock, create, start} = managed(t, [each, one], {options: {period: 4 * minute}});
+  await create(kinds.configMaps, aMap('a'));
+  await create(kinds.configMaps, aMap('b'));
+  await start();
+  t.deepEqual(seen.splice(0).sort(), ['each default/a', 'each default/b', 'one all']);
+
+  await clock.advance(6 * minute);
+
+  t.deepEqual(seen.sort(), ['each default/a', 'each default/b', 'one all']);
+});
+
+test('several loops each have a queue of their own', async t => {
+  const seen: string[] = [];
+  const controller = noting(async () => settled, {
+    watches: [forLoop('secrets', sameKey(kinds.secrets))],
+    create: () => ({
+      maps: async key => {
+        seen.push(`maps ${key.name}`);
+        return settled;
+      },
+      secrets: async key => {
+        seen.push(`secrets ${key.name}`);
+        return settled;
+      },
+    }),
+  });
+  const {create, start, meter} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.secrets, {metadata: {namespace: 'default', name: 's'}});
+  await create(kinds.configMaps, aMap('a'));
+
+  t.deepEqual(seen, ['secrets s', 'maps a', 'secrets a']);
+  t.is(meter.value('workqueue_adds_total', {name: 'noting-controller-secrets'}), 2);
+});
+
+test('writes carry namespace, name and preconditions, and leave the cached object alone', async t => {
+  const outcomes: string[] = [];
+  const controller = noting(async () => settled, {
+    create: ({lister, writer, events}) => async key => {
+      const found = lister(kinds.configMaps).get(key);
+      if (!found) return settled;
+      const writing = writer(kinds.configMaps);
+      await writing.patch(found, 'merge', {data: {k: 'v'}});
+      await writing.delete(found, {onlyIf: 'unchanged'}).catch(error => outcomes.push(error.reason));
+      await writing.delete(found);
+      events.normal(found, 'Gone', 'it is gone');
+      outcomes.push(String(found.data?.k));
+      return settled;
+    },
+  });
+  const {client, create, clock, start} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.drain();
+
+  t.deepEqual(outcomes, ['Conflict', 'undefined']);
+  t.deepEqual((await client.resource(kinds.configMaps).list()).items, []);
+  t.like((await client.resource(kinds.coreEvents).list()).items[0], {reason: 'Gone', source: {component: 'noting-controller'}, involvedObject: {kind: 'ConfigMap', name: 'a'}});
+});
+
+test('a source that was not declared cannot be read later', async t => {
+  const errors: unknown[] = [];
+  const controller = noting(async () => settled, {
+    create: ({lister}) => async () => {
+      lister(kinds.nodes);
+      return settled;
+    },
+  });
+  const {create, start, fields} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+
+  for (const {err} of fields) if (err) errors.push((err as Error).message);
+  t.deepEqual(errors, ['noting-controller reads nodes without having declared it']);
+});
+
+test('no worker begins before every cache is synced, sources asked for in create included', async t => {
+  const sizes: number[] = [];
+  const controller = noting(async () => settled, {
+    create: ({lister}) => {
+      const secrets = lister(kinds.secrets);
+      t.is(secrets.size, 0);
+      return async () => {
+        sizes.push(secrets.size);
+        return settled;
+      };
+    },
+  });
+  const {create, start} = managed(t, [controller]);
+  await create(kinds.configMaps, aMap('a'));
+  await create(kinds.secrets, {metadata: {namespace: 'default', name: 's'}});
+
+  await start();
+
+  t.deepEqual(sizes, [1]);
+});
+
+test('a pause within an attempt lets virtual time go on and ends with the stop', async t => {
+  const log: string[] = [];
+  const controller = noting(async (_, {pause}) => {
+    await pause(100);
+    log.push(`paused until ${clock.monotonic()}`);
+    await pause(minute);
+    log.push('never');
+    return settled;
+  });
+  const {clock, create, start, stop, end} = managed(t, [controller]);
+  await start();
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(1000);
+
+  stop();
+  await clock.drain();
+
+  t.deepEqual(log, ['paused until 100']);
+  t.is(end.ending, 'stopped');
+});

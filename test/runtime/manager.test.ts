@@ -1,0 +1,269 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {seededRandom} from '#src/base/random.js';
+import {chooseControllers} from '#src/runtime/choice.js';
+import {defineController, defineLongRunning, settled, type KeyedController, type Run} from '#src/runtime/controller.js';
+import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
+import {managed} from './world.js';
+
+const second = 1000;
+const timing = {leaseDurationMs: 15 * second, renewDeadlineMs: 10 * second, retryPeriodMs: 2 * second};
+
+const named = (name: string, rest: Partial<KeyedController> = {}) =>
+  defineController({doc: 'Does nothing.', name, serviceAccount: `${name}-account`, primary: kinds.configMaps, create: () => async () => settled, ...rest});
+
+const running = (name: string, run: Run) => defineLongRunning({doc: 'Runs.', name, serviceAccount: name, create: () => run});
+
+const untilAborted = (signal: AbortSignal): Promise<void> => new Promise(resolve => signal.addEventListener('abort', () => resolve(), {once: true}));
+
+test('each controller gets a client of its own, with its account and share of the limits', async t => {
+  const {start, identities, manager} = managed(t, [named('one-controller'), named('two-controller', {clientLimits: {qpsFactor: 20, burstFactor: 100}})]);
+
+  await start();
+  await manager.ready;
+
+  t.deepEqual(identities, ['one-controller as one-controller-account 1/1', 'two-controller as two-controller-account 20/100']);
+});
+
+test('all controllers are built before any informer starts, and run only then', async t => {
+  const order: string[] = [];
+  const telling = (name: string) =>
+    named(name, {
+      create({informers}) {
+        order.push(`build ${name}, synced: ${informers.informer(kinds.configMaps).isSynced}`);
+        return async () => {
+          order.push(`work ${name}`);
+          return settled;
+        };
+      },
+    });
+  const {start, create} = managed(t, [telling('one-controller'), telling('two-controller')]);
+  await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'a'}});
+
+  await start();
+
+  t.deepEqual(order, ['build one-controller, synced: false', 'build two-controller, synced: false', 'work one-controller', 'work two-controller']);
+});
+
+test('what is off by gate, by provider or by its own options is left out and says why', async t => {
+  const {start, fields, identities} = managed(
+    t,
+    [named('selinux-warning-controller'), named('node-route-controller'), named('picky-controller', {enabled: () => 'no certificate is given'}), named('ttl-controller')],
+    {gates: {enabled: () => false}},
+  );
+
+  await start();
+
+  t.is(identities.length, 1);
+  t.deepEqual(
+    fields.filter(({reason}) => reason).map(({controller, reason}) => `${controller as string}: ${reason as string}`),
+    ['selinux-warning-controller: feature gate SELinuxChangePolicy is off', 'node-route-controller: there is no cloud provider', 'picky-controller: no certificate is given'],
+  );
+});
+
+test('a controller that cannot be built ends the start with its name and cause', async t => {
+  const {start, end, manager} = managed(t, [
+    named('one-controller', {
+      create() {
+        throw new Error('the key does not match');
+      },
+    }),
+  ]);
+
+  await start();
+
+  t.is((end.error as Error).message, 'controller one-controller could not be started: the key does not match');
+  await t.throwsAsync(manager.ready);
+});
+
+test('a server that does not answer is waited for, ten seconds at most', async t => {
+  const {client, start, end, clock} = managed(t, [], {});
+  const away = managed(t, [named('one-controller')], {client: {...client, naming: client.naming, request: () => Promise.reject(new Error('connection refused'))}});
+
+  await away.start();
+  await away.clock.advance(9 * second);
+  t.is(away.end.error, undefined);
+  await away.clock.advance(2 * second);
+
+  t.is((away.end.error as Error).message, 'failed to wait for the API server to be healthy');
+  await start();
+  await clock.advance(20 * second);
+  t.is(end.error, undefined);
+});
+
+test('controllers begin between one and two start intervals after they were built', async t => {
+  const at: number[] = [];
+  const names = ['a-controller', 'b-controller', 'c-controller'];
+  const controllers = names.map(name =>
+    running(name, async signal => {
+      at.push(clock.monotonic());
+      await untilAborted(signal);
+    }),
+  );
+  const {clock, start} = managed(t, controllers, {startIntervalMs: 10 * second});
+  await start();
+
+  await clock.advance(60 * second);
+
+  t.is(at.length, 3);
+  t.true(at.every(time => time >= 10 * second && time < 20 * second));
+  t.is(new Set(at).size, 3);
+});
+
+test('every controller that runs is shown by a gauge and has a health check of its own', async t => {
+  const sick = named('sick-controller', {
+    create({healthCheck}) {
+      healthCheck(() => {
+        throw new Error('ill');
+      });
+      return async () => settled;
+    },
+  });
+  const {start, meter, checks, stop, clock} = managed(t, [named('one-controller'), sick]);
+  const gauge = (name: string) => meter.value('running_managed_controllers', {manager: 'plat-controller-manager', name});
+  await start();
+
+  t.deepEqual([gauge('one-controller'), gauge('sick-controller')], [1, 1]);
+  t.deepEqual(await checks.all('healthz'), {status: 500, body: '[+]one-controller ok\n[-]sick-controller failed: reason withheld\nhealthz check failed\n'});
+  stop();
+  await clock.drain();
+
+  t.deepEqual([gauge('one-controller'), gauge('sick-controller')], [0, 0]);
+  t.deepEqual(checks.names, []);
+});
+
+test('a long-running controller that fails is run again after a second', async t => {
+  const at: number[] = [];
+  const failing = running('failing-controller', async signal => {
+    at.push(clock.monotonic());
+    if (at.length < 3) throw new Error('crashed');
+    await untilAborted(signal);
+  });
+  const {clock, start, lines} = managed(t, [failing]);
+  await start();
+
+  await clock.advance(10 * second);
+
+  t.deepEqual(at, [0, second, 2 * second]);
+  t.is(lines.filter(line => line === 'error controller failed and is run again').length, 2);
+});
+
+test('a stop finishes what is at work, takes nothing more and leaves nothing behind', async t => {
+  const done: string[] = [];
+  let release = () => {};
+  const slow = named('slow-controller', {
+    create: () => async key => {
+      await new Promise<void>(resolve => (release = resolve));
+      done.push(key.name);
+      return settled;
+    },
+  });
+  const {clock, create, start, stop, end} = managed(t, [slow]);
+  await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'a'}});
+  await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'b'}});
+  const timers = clock.pending;
+  void start(); // Virtual time waits for work at hand, so this does not.
+  for (let turn = 0; turn < 50; turn++) await new Promise(resolve => setImmediate(resolve));
+
+  stop();
+  await new Promise(resolve => setImmediate(resolve));
+  t.is(end.ending, undefined);
+  release();
+  await clock.drain();
+
+  t.is(end.ending, 'stopped');
+  t.deepEqual(done, ['a']);
+  t.is(clock.pending, timers);
+});
+
+test('a call that hangs is cancelled at half of the shutdown timeout', async t => {
+  const hanging = defineLongRunning({
+    doc: 'Hangs.',
+    name: 'hanging-controller',
+    serviceAccount: 'hanging',
+    create:
+      ({client}) =>
+      async () => {
+        await client.request('GET', '/hangs').catch(() => {});
+      },
+  });
+  const {clock, own, start, stop, end} = managed(t, [hanging]);
+  own.fail('GET /hangs', 'hang');
+  await start();
+
+  stop();
+  await clock.advance(20 * second);
+
+  t.is(end.ending, 'stopped');
+  t.is(end.at, 5 * second);
+});
+
+test('a controller that does not end makes the stop end at its timeout, named every third of it', async t => {
+  const {clock, start, stop, end, fields} = managed(t, [running('stubborn-controller', () => new Promise(() => {})), named('one-controller')], {shutdownTimeoutMs: 9 * second});
+  await start();
+
+  stop();
+  await clock.advance(20 * second);
+
+  t.is(end.ending, 'stuck');
+  t.is(end.at, 9 * second);
+  t.deepEqual(fields.filter(({controllers}) => controllers).map(({controllers}) => controllers), [['stubborn-controller'], ['stubborn-controller']]);
+});
+
+test('a stop before the start has come to an end is a stop', async t => {
+  const {clock, start, stop, end} = managed(t, [named('one-controller')], {startIntervalMs: 60 * second});
+  await start();
+
+  stop();
+  await clock.drain();
+
+  t.is(end.ending, 'stopped');
+});
+
+const lockOf = (client: ConstructorParameters<typeof LeaseLock>[0]['client']) => new LeaseLock({client, namespace: 'plat-system', name: 'plat-controller-manager'});
+
+test('under an election only the leader builds controllers; a standby serves its health and nothing else', async t => {
+  const server = managed(t, []);
+  const election = (identity: string) => ({lock: lockOf(server.own), identity, ...timing});
+  const shared = {clock: server.clock, client: server.client};
+  const a = managed(t, [named('one-controller')], {...shared, election: election('a'), random: seededRandom(1)});
+  const b = managed(t, [named('one-controller')], {...shared, election: election('b'), random: seededRandom(2)});
+
+  await a.start();
+  await b.start();
+  await server.clock.advance(60 * second);
+
+  t.true(a.manager.isLeader);
+  t.deepEqual([a.checks.names, b.checks.names], [['leaderElection', 'one-controller'], ['leaderElection']]);
+  t.deepEqual([a.identities.length, b.identities.length], [1, 0]);
+});
+
+test('whoever loses the lead cancels its calls at once and ends as lost; the other takes over', async t => {
+  const server = managed(t, []);
+  const shared = {clock: server.clock, client: server.client};
+  const a = managed(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
+  const b = managed(t, [named('one-controller')], {...shared, election: {lock: lockOf(server.client), identity: 'b', ...timing}, random: seededRandom(2)});
+  await a.start();
+  await b.start();
+
+  server.own.always(call => (call.endsWith('leases') ? new Error('connection refused') : undefined));
+  await server.clock.advance(60 * second);
+
+  t.is(a.end.ending, 'lost');
+  t.true(b.manager.isLeader);
+  t.is(b.identities.length, 1);
+});
+
+test('a choice takes aliases, the first item that names a controller decides, and what is not built is refused by name', t => {
+  const built = [named('ttl-controller'), named('token-cleaner-controller'), named('namespace-controller')];
+  const chosen = (...items: string[]) => chooseControllers(built, items).chosen.map(({name}) => name);
+
+  t.deepEqual(chosen('*'), ['ttl-controller', 'namespace-controller']);
+  t.deepEqual(chosen('*', '-namespace', 'tokencleaner'), ['ttl-controller', 'token-cleaner-controller']);
+  t.deepEqual(chosen('ttl', '-ttl'), ['ttl-controller']);
+  t.deepEqual(chosen(), []);
+  t.throws(() => chosen('-nonsense'), {message: '"nonsense" is not in the list of known controllers'});
+  t.throws(() => chosen('job'), {message: 'controller "job-controller" is not built into this version'});
+  t.true(chooseControllers(built, ['*']).missing.includes('job-controller'));
+  t.throws(() => chooseControllers([...built, named('ttl-controller')], ['*']), {message: 'controller ttl-controller is declared twice'});
+});
