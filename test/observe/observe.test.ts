@@ -1,0 +1,181 @@
+import test from 'ava';
+import {noLog} from '#src/base/log.js';
+import {HealthChecks} from '#src/observe/health.js';
+import {createLog} from '#src/observe/log.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {Verbosity} from '#src/observe/verbosity.js';
+
+const noon = new Date(2026, 10, 20, 12, 34, 56, 789).getTime();
+
+const logging = (verbosity = new Verbosity()) => {
+  const lines: string[] = [];
+  const log = createLog({clock: {now: () => noon}, program: 'plat-controller-manager', pid: 4711, verbosity, write: line => lines.push(line)});
+  return {log, lines};
+};
+
+test('a line has the header of the field, a quoted message and its fields', t => {
+  const {log, lines} = logging();
+
+  log.info('started');
+  log.child({component: 'ttl-controller', controller: 'ttl-controller'}).warn({key: 'a/b', count: 3, ok: true, none: null, list: ['x']}, 'odd');
+  log.error('broken');
+
+  t.deepEqual(lines, [
+    'I1120 12:34:56.789000    4711 plat-controller-manager] "started"\n',
+    'W1120 12:34:56.789000    4711 ttl-controller] "odd" controller="ttl-controller" key="a/b" count=3 ok=true none=<nil> list=["x"]\n',
+    'E1120 12:34:56.789000    4711 plat-controller-manager] "broken"\n',
+  ]);
+});
+
+test('an error is one line with its causes, and no stack', t => {
+  const {log, lines} = logging();
+
+  log.error({err: new Error('could not sign', {cause: new Error('the key\nis gone')})}, 'failed');
+
+  t.is(lines[0], 'E1120 12:34:56.789000    4711 plat-controller-manager] "failed" err="could not sign: the key\\nis gone"\n');
+});
+
+test('secrets do not reach a line, wherever a field hides them', t => {
+  const {log, lines} = logging();
+
+  log.info({token: 'abc', user: {password: 'abc'}, request: {headers: {authorization: 'Bearer abc'}}}, 'called');
+
+  t.false(lines[0]!.includes('abc'));
+  t.is(lines[0]!.match(/\[redacted\]/g)?.length, 3);
+});
+
+test('detail is told up to the verbosity, by pattern of its source, changeable at run time', t => {
+  const verbosity = new Verbosity(2, 'ttl-*=5,gc=0');
+  const {log, lines} = logging(verbosity);
+  const tell = () => {
+    lines.length = 0;
+    for (const source of ['other', 'ttl-controller', 'gc']) {
+      for (const level of [0, 1, 2, 5, 6]) log.child({component: source}).v(level).info('said');
+    }
+    return lines.map(line => line.split(']')[0]!.split(' ').at(-1));
+  };
+
+  t.deepEqual(tell(), ['other', 'other', 'other', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'ttl-controller', 'gc']);
+  verbosity.level = 0;
+  t.deepEqual(tell().filter(source => source === 'other'), ['other']);
+  t.throws(() => new Verbosity(0, 'ttl'), {message: '"ttl" is not of the form pattern=N'});
+});
+
+test('counters, gauges and histograms appear in the text format', async t => {
+  const metrics = new MetricsRegistry();
+  const requests = metrics.counter({name: 'requests_total', help: 'Requests.', labels: ['verb', 'code']});
+  requests.add({verb: 'GET', code: '200'});
+  requests.add({verb: 'GET', code: '200'}, 2);
+  metrics.counter({name: 'plain_total', help: 'Plain.'});
+  const gauge = metrics.gauge({name: 'depth', help: 'Depth.', labels: ['name']});
+  gauge.set(3, {name: 'a"b'});
+  gauge.set(1, {name: 'gone'});
+  gauge.remove({name: 'gone'});
+  metrics.histogram({name: 'took_seconds', help: 'Took.', buckets: [0.1, 1]}).observe(0.5);
+  const first = await metrics.exposition();
+  metrics.gauge({name: 'late', help: 'Late.'}).set(1);
+
+  t.regex(first.contentType, /^text\/plain; version=0\.0\.4/);
+  t.deepEqual(
+    first.body.split('\n').filter(line => line && !line.startsWith('#')),
+    [
+      'requests_total{verb="GET",code="200"} 3',
+      'plain_total 0',
+      'depth{name="a\\"b"} 3',
+      'took_seconds_bucket{le="0.1"} 0',
+      'took_seconds_bucket{le="1"} 1',
+      'took_seconds_bucket{le="+Inf"} 1',
+      'took_seconds_sum 0.5',
+      'took_seconds_count 1',
+    ],
+  );
+  t.true((await metrics.exposition()).body.includes('late 1'));
+});
+
+test('a gauge may be read when asked for; readers of one series add up and go away', async t => {
+  const metrics = new MetricsRegistry();
+  const spec = {name: 'age_seconds', help: 'Age.', labels: ['name']};
+  const one = metrics.observed(spec, () => [[{name: 'a'}, 1]]);
+  metrics.observed(spec, () => [
+    [{name: 'a'}, 2],
+    [{name: 'b'}, 5],
+  ]);
+  t.deepEqual([metrics.value('age_seconds', {name: 'a'}), metrics.value('age_seconds', {name: 'b'})], [3, 5]);
+
+  one[Symbol.dispose]();
+
+  t.is(metrics.value('age_seconds', {name: 'a'}), 2);
+});
+
+test('two registries know nothing of each other, one name is one metric, and another type under it is refused', t => {
+  const [a, b] = [new MetricsRegistry(), new MetricsRegistry()];
+  const spec = {name: 'n_total', help: 'N.'};
+
+  a.counter(spec).add();
+  a.counter(spec).add();
+
+  t.deepEqual([a.value('n_total'), b.value('n_total')], [2, undefined]);
+  t.throws(() => a.gauge(spec), {message: 'metric n_total is a counter already'});
+});
+
+test('a disabled metric is neither kept nor shown, a reset one starts over', async t => {
+  const metrics = new MetricsRegistry({disabled: ['off_total']});
+
+  metrics.counter({name: 'off_total', help: 'Off.'}).add();
+  metrics.counter({name: 'on_total', help: 'On.', labels: ['x']}).add({x: '1'});
+  metrics.reset('on_total');
+
+  t.false(/(?:off|on)_total[ {]/.test((await metrics.exposition()).body.replaceAll(/^#.*$/gm, '')));
+});
+
+test('the process tells of itself where asked to', async t => {
+  t.regex((await new MetricsRegistry({process: true}).exposition()).body, /^process_start_time_seconds \d/m);
+});
+
+const checking = () => {
+  const checks = new HealthChecks(noLog);
+  let failure: Error | undefined;
+  checks.add('ping', () => {});
+  checks.add('store', () => {
+    if (failure) throw failure;
+  });
+  return {checks, fail: (error?: Error) => void (failure = error)};
+};
+
+test('health is ok in two letters, or line by line when asked', async t => {
+  const {checks} = checking();
+
+  t.deepEqual(await checks.all('livez'), {status: 200, body: 'ok'});
+  t.deepEqual(await checks.all('livez', {verbose: true}), {status: 200, body: '[+]ping ok\n[+]store ok\nlivez check passed\n'});
+});
+
+test('a failing check fails the whole, is named, and keeps its reason to itself', async t => {
+  const {checks, fail} = checking();
+  fail(new Error('password abc is wrong'));
+
+  t.deepEqual(await checks.all('readyz'), {status: 500, body: '[+]ping ok\n[-]store failed: reason withheld\nreadyz check failed\n'});
+  t.deepEqual(await checks.all('readyz', {exclude: ['store']}), {status: 200, body: 'ok'});
+  t.deepEqual(await checks.all('readyz', {exclude: ['store', 'x', 'x', 'y'], verbose: true}), {
+    status: 200,
+    body: '[+]ping ok\n[+]store excluded: ok\nwarn: some health checks cannot be excluded: no matches for "x","y"\nreadyz check passed\n',
+  });
+});
+
+test('one check is answered alone, with its reason', async t => {
+  const {checks, fail} = checking();
+
+  t.deepEqual(await checks.one('store'), {status: 200, body: 'ok'});
+  fail(new Error('closed'));
+  t.deepEqual(await checks.one('store'), {status: 500, body: 'internal server error: closed\n'});
+  t.is(await checks.one('nothing'), undefined);
+});
+
+test('a check comes and goes, and one put in its place stays', t => {
+  const checks = new HealthChecks(noLog);
+  const first = checks.add('a', () => {});
+  checks.add('a', () => {});
+
+  first[Symbol.dispose]();
+
+  t.deepEqual(checks.names, ['a']);
+});
