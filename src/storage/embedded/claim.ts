@@ -1,6 +1,6 @@
 import {StoreUnusable} from '#src/storage/errors.js';
 import {tables} from './layout.js';
-import type {Tree} from './medium.js';
+import type {Tree} from './writes.js';
 
 /** The layout of `layout.ts`. A store of another format is refused. */
 const format = 1;

@@ -4,7 +4,8 @@ import type {Store} from '#src/storage/store.js';
 import {claim} from './claim.js';
 import {release, reserve, unusable} from './directory.js';
 import {keyEncoder} from './layout.js';
-import {EmbeddedMedium, type Tree} from './medium.js';
+import {EmbeddedMedium} from './medium.js';
+import type {Tree} from './writes.js';
 
 export interface EmbeddedStoreOptions {
   /** Made if it is not there, for the owner alone. */
@@ -24,8 +25,9 @@ export const openEmbeddedStore = async ({directory, naming, clock = systemClock}
   const path = reserve(directory);
   let tree: Tree | undefined;
   try {
-    // Without overlappingSync a write resolves only once it is on disk.
-    tree = open({path, overlappingSync: false, encoding: 'binary', keyEncoder, maxDbs: 1});
+    // Without overlappingSync a write resolves only once it is on disk. Batching by turns would leave promises nobody holds, whose
+    // rejection on a full disk ends the process; batches are explicit instead.
+    tree = open({path, overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1});
     claim(tree, directory, naming);
     const medium = new EmbeddedMedium(tree, path, () => release(path));
     const store = new LocalStore(medium, clock);

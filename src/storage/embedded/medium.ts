@@ -1,14 +1,12 @@
 import {statSync} from 'node:fs';
 import {join} from 'node:path';
-import type {RootDatabase} from 'lmdb';
 import {holdable, within} from '#src/storage/local/keys.js';
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
 import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
-import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, tables, underKey, type LayoutKey} from './layout.js';
+import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, tables, underKey} from './layout.js';
 import {Recent} from './recent.js';
-
-export type Tree = RootDatabase<Buffer, LayoutKey>;
+import {nothing, Writes, type Tree} from './writes.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;
@@ -227,36 +225,5 @@ export class EmbeddedMedium implements Medium {
 
   *#deleted(start: string, end: string, at: number): Generator<Former> {
     for (const {key, revision} of this.#walk(tables.gone, start, end)) yield {key, record: this.#recordAt(key, revision, at)};
-  }
-}
-
-const nothing = Buffer.alloc(0);
-
-/** The writes of one commit: all that are called for in one turn of the event loop become durable in one transaction. */
-class Writes {
-  readonly #tree: Tree;
-  readonly #promises = new Set<Promise<boolean>>();
-
-  constructor(tree: Tree) {
-    this.#tree = tree;
-  }
-
-  put(key: LayoutKey, value: Buffer): void {
-    this.#promises.add(this.#tree.put(key, value));
-  }
-
-  remove(key: LayoutKey): void {
-    this.#promises.add(this.#tree.remove(key));
-  }
-
-  /** Resolves once they are on disk; rejects with the cause when none is. */
-  async durable(): Promise<void> {
-    try {
-      await Promise.all(this.#promises);
-    } catch (error) {
-      const cause = (error as {commitError?: Promise<never>}).commitError;
-      if (cause) await cause;
-      throw error;
-    }
   }
 }

@@ -1,7 +1,7 @@
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
 import {within} from '#src/storage/local/keys.js';
 import {undo, type Former} from '#src/storage/local/undo.js';
-import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
+import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {SortedKeys} from './sorted-keys.js';
 
 /** An empty store is at this revision, so that zero can mean "any". */
@@ -64,7 +64,7 @@ export class MemoryMedium implements Medium {
     return [...(this.#under.get(lease) ?? [])].slice(0, limit);
   }
 
-  commit({changes, forgotten}: Commit): void {
+  commit({changes, forgotten}: Commit): Eventually<void> {
     for (const change of changes) this.#apply(change);
     for (const lease of forgotten) this.#under.delete(lease);
   }

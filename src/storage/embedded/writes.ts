@@ -1,0 +1,50 @@
+import type {RootDatabase} from 'lmdb';
+import type {LayoutKey} from './layout.js';
+
+export type Tree = RootDatabase<Buffer, LayoutKey>;
+
+/** The value of a key that says all by being there. */
+export const nothing = Buffer.alloc(0);
+
+/** The writes of one transaction, gathered and then made durable together. */
+export class Writes {
+  readonly #tree: Tree;
+  readonly #keys: LayoutKey[] = [];
+  /** What is put under the key of the same index; absent where it is removed. */
+  readonly #values: (Buffer | undefined)[] = [];
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+  }
+
+  put(key: LayoutKey, value: Buffer): void {
+    this.#keys.push(key);
+    this.#values.push(value);
+  }
+
+  remove(key: LayoutKey): void {
+    this.#keys.push(key);
+    this.#values.push(undefined);
+  }
+
+  /** Resolves once all are on disk; rejects with the cause when none is. */
+  async durable(): Promise<void> {
+    try {
+      await this.#tree.batch(() => {
+        this.#keys.forEach((key, index) => {
+          const value = this.#values[index];
+          void (value ? this.#tree.put(key, value) : this.#tree.remove(key));
+        });
+      });
+    } catch (error) {
+      throw new Error(`the store could not write: ${await causeOf(error)}`, {cause: error});
+    }
+  }
+}
+
+/** LMDB tells the cause by a promise that rejects soon after, or never. */
+const causeOf = async (error: unknown): Promise<string> => {
+  const told = (error as {commitError?: Promise<never>}).commitError?.catch((cause: unknown) => cause);
+  const cause = await Promise.race([told ?? error, new Promise(resolve => setImmediate(() => resolve(error)))]);
+  return cause instanceof Error ? cause.message : String(cause);
+};
