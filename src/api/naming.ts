@@ -94,6 +94,15 @@ const words: Record<NamingName, Words> = {
 
 const suffixed: ReadonlySet<string> = new Set(suffixedGroups);
 
+/** The maker's words in descriptions. */
+const fieldWords = /kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
+
+const ownWords = (w: Words, found: string): string => {
+  const word = found.toLowerCase();
+  const own = word.endsWith('.io') ? (word.startsWith('k8s') ? w.apiSuffix : w.domain) : word === 'kubelet' ? w.agent : word === 'kube' ? w.prefix : w.self;
+  return /^[A-Z]/.test(found) && !found.includes('.') ? `${own.charAt(0).toUpperCase()}${own.slice(1)}` : own;
+};
+
 const derive = (w: Words) => {
   const tokens = new Map<string, GroupToken>([
     ...suffixedGroups.map((token): [string, GroupToken] => [`${token}.${w.apiSuffix}`, token]),
@@ -159,6 +168,8 @@ const derive = (w: Words) => {
     flowControlHeaders: {flowSchema: `${w.header}-PF-FlowSchema-UID`, priorityLevel: `${w.header}-PF-PriorityLevel-UID`},
     /** Name of a type in OpenAPI documents, for example `definition('api', 'core.v1', 'Pod')`. */
     definition: (path: string): string => `${w.definitionPrefix}.${path}`,
+    /** A description written for the field, in this vocabulary's words. */
+    inWords: (text: string): string => (w.name === 'kubernetes' ? text : text.replaceAll(fieldWords, word => ownWords(w, word))),
   };
 };
 

@@ -51,6 +51,8 @@ export interface SchemaNode {
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly union?: Union;
+  /** Documents refer to its type without a word beside the reference. */
+  readonly isBare?: boolean;
   /** The name error texts give the type, where it has one of its own. */
   readonly goName?: string;
 }

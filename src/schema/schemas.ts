@@ -28,13 +28,14 @@ const defaultOf = (field: string, type: ParsedType, required: boolean, {default:
   return required || (heldByValue.has(field) && type.kind === 'named') ? zeroOf(type) : undefined;
 };
 
-const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, goName}: FieldFacts): Partial<SchemaNode> => ({
+const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, goName, bare}: FieldFacts): Partial<SchemaNode> => ({
   ...(listType ? {listType} : {}),
   ...(listMapKeys ? {listMapKeys} : {}),
   ...(mapType ? {mapType} : {}),
   ...(patchStrategy ? {patchStrategy} : {}),
   ...(patchMergeKey ? {patchMergeKey} : {}),
   ...(goName ? {goName} : {}),
+  ...(bare ? {isBare: true} : {}),
 });
 
 /** A node of a named type. What a field adds to its type wins over what the type says of itself. */
@@ -107,7 +108,7 @@ export class Schemas {
     if (!table && !stated) return undefined;
     const own = fieldFacts(stated?.['*'], () => true);
     const fields = {...table?.fields, ...Object.fromEntries(Object.keys(stated ?? {}).filter(field => field !== '*').map(field => [field, table?.fields[field] ?? '']))};
-    const required = new Set(table?.required);
+    const required = new Set(own.requiredOrder ?? [...(table?.required ?? [])].sort());
     const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldFacts][] => {
       const fact = fieldFacts(stated?.[field], changed => isMapType(changed ?? type));
       if (fact.required === true) required.add(field);

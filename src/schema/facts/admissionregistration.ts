@@ -3,8 +3,15 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `admissionregistration` do not say by themselves. */
 export const admissionregistration: GroupFacts = {
   v1: {
+    MatchCondition: {'*': 'required(name,expression)'},
     MatchResources: {'*': 'atomic', excludeResourceRules: 'atomic', resourceRules: 'atomic'},
-    MutatingWebhook: {admissionReviewVersions: 'atomic', matchConditions: 'map(name) patch=merge(name)', rules: 'atomic', sideEffects: 'none'},
+    MutatingWebhook: {
+      '*': 'required(name,clientConfig,sideEffects,admissionReviewVersions)',
+      admissionReviewVersions: 'atomic',
+      matchConditions: 'map(name) patch=merge(name)',
+      rules: 'atomic',
+      sideEffects: 'none',
+    },
     MutatingWebhookConfiguration: {webhooks: 'map(name) patch=merge(name)'},
     NamedRuleWithOperations: {
       '*': 'atomic',
@@ -17,6 +24,7 @@ export const admissionregistration: GroupFacts = {
     ParamKind: {'*': 'atomic'},
     ParamRef: {'*': 'atomic'},
     RuleWithOperations: {apiGroups: 'atomic', apiVersions: 'atomic', operations: 'atomic', resources: 'atomic'},
+    ServiceReference: {'*': 'required(namespace,name)'},
     TypeChecking: {expressionWarnings: 'atomic'},
     ValidatingAdmissionPolicyBindingSpec: {validationActions: 'set'},
     ValidatingAdmissionPolicySpec: {
@@ -26,11 +34,18 @@ export const admissionregistration: GroupFacts = {
       variables: 'map(name) patch=merge(name)',
     },
     ValidatingAdmissionPolicyStatus: {conditions: 'map(type)'},
-    ValidatingWebhook: {admissionReviewVersions: 'atomic', matchConditions: 'map(name) patch=merge(name)', rules: 'atomic', sideEffects: 'none'},
+    ValidatingWebhook: {
+      '*': 'required(name,clientConfig,sideEffects,admissionReviewVersions)',
+      admissionReviewVersions: 'atomic',
+      matchConditions: 'map(name) patch=merge(name)',
+      rules: 'atomic',
+      sideEffects: 'none',
+    },
     ValidatingWebhookConfiguration: {webhooks: 'map(name) patch=merge(name)'},
-    Variable: {'*': 'atomic'},
+    Variable: {'*': 'required(name,expression) atomic'},
   },
   v1alpha1: {
+    MatchCondition: {'*': 'required(name,expression)'},
     MatchResources: {'*': 'atomic', excludeResourceRules: 'atomic', resourceRules: 'atomic'},
     MutatingAdmissionPolicySpec: {matchConditions: 'map(name) patch=merge(name)', mutations: 'atomic', variables: 'atomic'},
     NamedRuleWithOperations: {
@@ -43,8 +58,10 @@ export const admissionregistration: GroupFacts = {
     },
     ParamKind: {'*': 'atomic'},
     ParamRef: {'*': 'atomic'},
+    Variable: {'*': 'required(name,expression)'},
   },
   v1beta1: {
+    MatchCondition: {'*': 'required(name,expression)'},
     MatchResources: {'*': 'atomic', excludeResourceRules: 'atomic', resourceRules: 'atomic'},
     MutatingAdmissionPolicySpec: {matchConditions: 'map(name) patch=merge(name)', mutations: 'atomic', variables: 'atomic'},
     NamedRuleWithOperations: {
@@ -57,6 +74,6 @@ export const admissionregistration: GroupFacts = {
     },
     ParamKind: {'*': 'atomic'},
     ParamRef: {'*': 'atomic'},
-    Variable: {'*': 'atomic'},
+    Variable: {'*': 'required(name,expression) atomic'},
   },
 };

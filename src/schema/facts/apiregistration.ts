@@ -3,6 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `apiregistration` do not say by themselves. */
 export const apiregistration: GroupFacts = {
   v1: {
+    APIServiceCondition: {'*': 'required(type,status)'},
     APIServiceSpec: {caBundle: 'atomic'},
     APIServiceStatus: {conditions: 'map(type) patch=merge(type)'},
   },

@@ -3,8 +3,10 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `authentication` do not say by themselves. */
 export const authentication: GroupFacts = {
   v1: {
+    BoundObjectReference: {uid: 'go(types.UID)'},
     SelfSubjectReviewStatus: {userInfo: 'value'},
     TokenRequestSpec: {audiences: 'atomic'},
+    TokenRequestStatus: {'*': 'required(token,expirationTimestamp)'},
     TokenReviewSpec: {audiences: 'atomic'},
     TokenReviewStatus: {audiences: 'atomic', user: 'value'},
     UserInfo: {groups: 'atomic'},

@@ -8,6 +8,6 @@ export const authorization: GroupFacts = {
     NonResourceRule: {nonResourceURLs: 'atomic', verbs: 'atomic'},
     ResourceRule: {apiGroups: 'atomic', resourceNames: 'atomic', resources: 'atomic', verbs: 'atomic'},
     SubjectAccessReviewSpec: {groups: 'atomic'},
-    SubjectRulesReviewStatus: {nonResourceRules: 'atomic', resourceRules: 'atomic'},
+    SubjectRulesReviewStatus: {'*': 'required(resourceRules,nonResourceRules,incomplete)', nonResourceRules: 'atomic', resourceRules: 'atomic'},
   },
 };

@@ -3,7 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `certificates` do not say by themselves. */
 export const certificates: GroupFacts = {
   v1: {
-    CertificateSigningRequestCondition: {status: 'go(v1.ConditionStatus)', type: 'go(v1.RequestConditionType)'},
+    CertificateSigningRequestCondition: {'*': 'required(type,status)', status: 'go(v1.ConditionStatus)', type: 'go(v1.RequestConditionType)'},
     CertificateSigningRequestSpec: {groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
     CertificateSigningRequestStatus: {conditions: 'map(type)'},
   },
@@ -22,6 +22,7 @@ export const certificates: GroupFacts = {
       metadata: ':meta/v1.ListMeta',
     },
     PodCertificateRequestSpec: {
+      '*': 'required(signerName,podName,podUID,serviceAccountName,serviceAccountUID,nodeName,nodeUID,pkixPublicKey,proofOfPossession)',
       maxExpirationSeconds: ':int32 =86400',
       nodeName: ':string required',
       nodeUID: ':string required',

@@ -3,9 +3,9 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `coordination` do not say by themselves. */
 export const coordination: GroupFacts = {
   v1alpha2: {
-    LeaseCandidateSpec: {strategy: 'none'},
+    LeaseCandidateSpec: {'*': 'required(leaseName,binaryVersion,strategy)', strategy: 'none'},
   },
   v1beta1: {
-    LeaseCandidateSpec: {strategy: 'none'},
+    LeaseCandidateSpec: {'*': 'required(leaseName,binaryVersion,strategy)', strategy: 'none'},
   },
 };

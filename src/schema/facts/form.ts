@@ -8,9 +8,11 @@
  *     value          held by value: absent means the zero value
  *     none           no default, though it is required
  *     =JSON          the default
+ *     bare           documents refer to the type without a word beside the reference
  *     go(NAME)       the name of its own type in error texts
  *
- * `*` stands for the type itself.
+ * `*` stands for the type itself, of which there is also to say `union(discriminator;field=Name)`, and `required(a,b)` for the order of what is
+ * required where that is not the alphabet's.
  */
 export type TypeFacts = Readonly<Record<string, string>>;
 

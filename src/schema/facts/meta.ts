@@ -5,9 +5,10 @@ export const meta: GroupFacts = {
   v1: {
     APIGroup: {preferredVersion: 'value', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
     APIGroupList: {groups: 'atomic'},
-    APIResource: {categories: 'atomic', shortNames: 'atomic'},
+    APIResource: {'*': 'required(name,singularName,namespaced,kind,verbs)', categories: 'atomic', shortNames: 'atomic'},
     APIResourceList: {resources: 'atomic'},
-    APIVersions: {serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    APIVersions: {'*': 'required(versions,serverAddressByClientCIDRs)', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
+    Condition: {'*': 'required(type,status,lastTransitionTime,reason,message)'},
     DeleteOptions: {dryRun: 'atomic'},
     FieldSelectorRequirement: {values: 'atomic'},
     GroupResource: {group: ':string required', resource: ':string required'},
@@ -17,6 +18,6 @@ export const meta: GroupFacts = {
     ObjectMeta: {finalizers: 'set patch=merge', managedFields: 'atomic', ownerReferences: 'map(uid) patch=merge(uid)', uid: 'go(types.UID)'},
     OwnerReference: {'*': 'atomic', uid: 'go(types.UID)'},
     StatusDetails: {causes: 'atomic'},
-    WatchEvent: {object: ':raw'},
+    WatchEvent: {'*': 'required(type,object)', object: ':raw'},
   },
 };

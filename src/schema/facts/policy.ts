@@ -4,6 +4,9 @@ import type {GroupFacts} from './form.js';
 export const policy: GroupFacts = {
   v1: {
     PodDisruptionBudgetSpec: {selector: 'patch=replace'},
-    PodDisruptionBudgetStatus: {conditions: 'map(type) patch=merge(type)'},
+    PodDisruptionBudgetStatus: {
+      '*': 'required(disruptionsAllowed,currentHealthy,desiredHealthy,expectedPods)',
+      conditions: 'map(type) patch=merge(type)',
+    },
   },
 };

@@ -3,6 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `scheduling` do not say by themselves. */
 export const scheduling: GroupFacts = {
   v1alpha1: {
+    BasicSchedulingPolicy: {},
     GangSchedulingPolicy: {minCount: ':int32 required'},
     PodGroup: {name: ':string required', policy: ':scheduling/v1alpha1.PodGroupPolicy required'},
     PodGroupPolicy: {basic: ':scheduling/v1alpha1.BasicSchedulingPolicy', gang: ':scheduling/v1alpha1.GangSchedulingPolicy'},

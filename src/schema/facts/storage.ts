@@ -8,5 +8,6 @@ export const storage: GroupFacts = {
     CSINodeSpec: {drivers: 'map(name) patch=merge(name)'},
     CSIStorageCapacity: {capacity: ':quantity', maximumVolumeSize: ':quantity'},
     StorageClass: {allowedTopologies: 'atomic', mountOptions: 'atomic'},
+    VolumeAttachmentSpec: {'*': 'required(attacher,source,nodeName)'},
   },
 };

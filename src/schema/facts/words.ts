@@ -13,6 +13,10 @@ export interface FieldFacts {
   readonly default?: 'none' | 'zero' | {readonly json: unknown};
   readonly goName?: string;
   readonly union?: Union;
+  /** The required fields, in their order. */
+  readonly requiredOrder?: readonly string[];
+  /** A reference without words of its own beside it. */
+  readonly bare?: boolean;
 }
 
 const unionOf = (text: string): Union => {
@@ -32,6 +36,7 @@ const factOf = (word: string, isMap: boolean): FieldFacts => {
   if (word.startsWith('=')) return {default: {json: JSON.parse(word.slice(1)) as unknown}};
   if (word.startsWith('patch=')) return patchOf(word.slice('patch='.length));
   if (word.startsWith('map(')) return {listType: 'map', listMapKeys: inParentheses(word).split(',')};
+  if (word.startsWith('required(')) return {requiredOrder: inParentheses(word).split(',')};
   if (word.startsWith('go(')) return {goName: inParentheses(word)};
   if (word.startsWith('union(')) return {union: unionOf(inParentheses(word))};
   switch (word) {
@@ -45,6 +50,8 @@ const factOf = (word: string, isMap: boolean): FieldFacts => {
       return {default: 'zero'};
     case 'none':
       return {default: 'none'};
+    case 'bare':
+      return {bare: true};
     case 'set':
       return {listType: 'set'};
     case 'granular':

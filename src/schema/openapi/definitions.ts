@@ -1,0 +1,165 @@
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import {registeredGroupVersions} from '#src/schema/facts/group-versions.js';
+import type {SchemaNode, TypeRef} from '#src/schema/node.js';
+import type {Schemas} from '#src/schema/schemas.js';
+import type {TypeDocs} from '#src/schema/tables.js';
+import {definitionName, definitionOf, extension} from './names.js';
+
+export type Json = Record<string, unknown>;
+
+/** Where definitions lie and what the dialect can say. Version 2 knows neither defaults nor alternatives. */
+export interface Dialect {
+  readonly version: 2 | 3;
+  readonly refPrefix: string;
+}
+
+export const openApiV2: Dialect = {version: 2, refPrefix: '#/definitions/'};
+export const openApiV3: Dialect = {version: 3, refPrefix: '#/components/schemas/'};
+
+const plainGroups: ReadonlySet<string> = new Set(['', 'apps', 'autoscaling', 'batch', 'extensions', 'policy']);
+
+const everywhere = (naming: Naming, kind: string): Json[] =>
+  registeredGroupVersions.flatMap(([group, versions]) =>
+    versions.split(' ').map(version => ({group: plainGroups.has(group) ? group : `${group}.${naming.apiSuffix}`, kind, version})),
+  );
+
+/** Meta types that are kinds of the core group. */
+const coreMetaKinds: ReadonlySet<string> = new Set(['APIGroup', 'APIGroupList', 'APIResourceList', 'APIVersions', 'Status']);
+
+const kindsOf = (naming: Naming, {group, version, name}: TypeRef, node: SchemaNode): Json[] | undefined => {
+  if (group === 'meta') {
+    if (name === 'DeleteOptions' || name === 'WatchEvent') return everywhere(naming, name);
+    return coreMetaKinds.has(name) ? [{group: '', kind: name, version}] : undefined;
+  }
+  const isKind = ['apiVersion', 'kind', 'metadata'].every(field => node.properties?.has(field));
+  return isKind ? [{group: naming.group(group as GroupToken), kind: name, version}] : undefined;
+};
+
+/** Writes schema nodes as OpenAPI schemas, and gathers the definitions they refer to. */
+export class Definitions {
+  readonly #schemas: Schemas;
+  readonly #naming: Naming;
+  readonly #dialect: Dialect;
+  readonly #done = new Map<string, Json>();
+  readonly #open: (() => void)[] = [];
+
+  constructor(schemas: Schemas, naming: Naming, dialect: Dialect) {
+    this.#schemas = schemas;
+    this.#naming = naming;
+    this.#dialect = dialect;
+  }
+
+  /** A reference to a type, which becomes a definition of the document. */
+  ref(of: TypeRef): Json {
+    const node = this.#schemas.of(of.group, of.version, of.name) ?? {type: 'any', format: 'json', ref: of};
+    return this.#refTo(definitionName(this.#naming, of), node);
+  }
+
+  /** All definitions referred to so far, with those they refer to themselves, sorted by name. */
+  all(): Json {
+    for (let make = this.#open.pop(); make; make = this.#open.pop()) make();
+    return Object.fromEntries([...this.#done].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #refTo(name: string, node: SchemaNode): Json {
+    if (!this.#done.has(name)) {
+      const definition: Json = {};
+      this.#done.set(name, definition);
+      this.#open.push(() => Object.assign(definition, this.#definition(node)));
+    }
+    return {$ref: `${this.#dialect.refPrefix}${name}`};
+  }
+
+  #definition(of: SchemaNode): Json {
+    // The type itself, without what the field that led here adds to it.
+    const node = of.ref ? this.#schemas.of(of.ref.group, of.ref.version, of.ref.name) : undefined;
+    if (!node?.ref) return this.#opaque(of);
+    const {ref} = node;
+    const docs = this.#schemas.docs(ref);
+    const required = [...(node.required ?? [])];
+    const properties = Object.fromEntries([...(node.properties ?? [])].map(([field, value]) => [field, this.#field(field, value, docs)]));
+    const kinds = kindsOf(this.#naming, ref, node);
+    return {
+      ...this.#described(docs?.description),
+      ...(Object.keys(properties).length > 0 ? {properties} : {}),
+      ...(required.length > 0 ? {required} : {}),
+      type: 'object',
+      ...(node.mapType ? extension(this.#naming, 'map-type', node.mapType) : {}),
+      ...(node.union ? extension(this.#naming, 'unions', [{discriminator: node.union.discriminator, 'fields-to-discriminateBy': node.union.fields}]) : {}),
+      ...(kinds ? extension(this.#naming, 'group-version-kind', kinds) : {}),
+    };
+  }
+
+  /** Types without fields. */
+  #opaque({format, ref}: SchemaNode): Json {
+    const old = this.#dialect.version === 2;
+    switch (format) {
+      case 'quantity':
+        return old ? {type: 'string'} : {oneOf: [{type: 'string'}, {type: 'number'}]};
+      case 'int-or-string':
+        return old ? {format, type: 'string'} : {format, oneOf: [{type: 'integer'}, {type: 'string'}]};
+      case 'date-time':
+      case 'date-time-micro':
+        return {format: 'date-time', type: 'string'};
+      case 'json':
+        return ref && structless.has(ref.name) ? {type: 'object'} : {};
+      default:
+        return {type: 'object'};
+    }
+  }
+
+  #field(field: string, node: SchemaNode, docs: TypeDocs | undefined): Json {
+    const own = docs && Object.hasOwn(docs.fields, field) ? docs.fields[field] : undefined;
+    // The tables have no words for fields that refer to a type: what the type says of itself stands in.
+    const text = own ?? (node.ref && !node.isBare ? this.#schemas.docs(node.ref)?.description : undefined);
+    return {...this.#described(text), ...this.#value(node, !node.isBare)};
+  }
+
+  /** `embeds` wraps a reference so that words may stand beside it. */
+  #value(node: SchemaNode, embeds: boolean): Json {
+    const named = definitionOf(this.#naming, node);
+    const extras = {...this.#default(node), ...this.#merging(node)};
+    if (named !== undefined) {
+      const ref = this.#refTo(named, node);
+      if (this.#dialect.version === 2) return {...ref, ...extras};
+      return embeds || Object.keys(extras).length > 0 ? {allOf: [ref], ...extras} : ref;
+    }
+    return {...this.#structure(node), ...extras};
+  }
+
+  #structure({type, format, items}: SchemaNode): Json {
+    switch (type) {
+      case 'array':
+        return {items: items ? this.#value(items, false) : {}, type};
+      case 'map':
+        return {additionalProperties: items ? this.#value(items, false) : {}, type: 'object'};
+      case 'any':
+        return {};
+      default:
+        return {...(format ? {format} : {}), type};
+    }
+  }
+
+  #default(node: SchemaNode): Json {
+    return this.#dialect.version === 2 || node.default === undefined ? {} : {default: node.default};
+  }
+
+  #merging(node: SchemaNode): Json {
+    const {listType, listMapKeys, patchStrategy, patchMergeKey} = node;
+    const own = node.type === 'object' && node.ref ? this.#schemas.of(node.ref.group, node.ref.version, node.ref.name)?.mapType : undefined;
+    return {
+      ...(listMapKeys ? extension(this.#naming, 'list-map-keys', listMapKeys) : {}),
+      ...(listType ? extension(this.#naming, 'list-type', listType) : {}),
+      ...(node.mapType && node.mapType !== own ? extension(this.#naming, 'map-type', node.mapType) : {}),
+      ...(patchMergeKey ? extension(this.#naming, 'patch-merge-key', patchMergeKey) : {}),
+      ...(patchStrategy ? extension(this.#naming, 'patch-strategy', patchStrategy.join(',')) : {}),
+    };
+  }
+
+  #described(text: string | undefined): Json {
+    return text ? {description: this.#naming.inWords(text)} : {};
+  }
+}
+
+/** Types that are objects without fields of their own. */
+const structless: ReadonlySet<string> = new Set(['CustomResourceSubresourceStatus', 'StorageVersionSpec', 'Patch']);

@@ -1,0 +1,22 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {GroupToken} from '#src/api/naming.js';
+
+/** What discovery tells of one address, which is all that documents need to know of it. */
+export interface DescribedAddress {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Of `create`, `delete`, `deletecollection`, `get`, `list`, `patch`, `update` and `watch`. */
+  readonly verbs: readonly string[];
+}
+
+export interface DescribedResource extends DescribedAddress {
+  readonly subresources: readonly DescribedAddress[];
+  /** What DELETE answers with; a Status unless said otherwise. */
+  readonly deleteAnswers?: 'object' | 'status' | undefined;
+}
+
+/** The groups that documents describe, in the form in which discovery lists them. */
+export interface DescribedGroup {
+  readonly group: GroupToken;
+  readonly versions: readonly {readonly version: string; readonly resources: readonly DescribedResource[]}[];
+}

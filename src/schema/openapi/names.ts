@@ -1,0 +1,65 @@
+import {compatibleExtensionPrefix, type GroupToken, type Naming} from '#src/api/naming.js';
+import type {SchemaNode, TypeRef} from '#src/schema/node.js';
+
+/** Types that stand for a format rather than a struct. */
+const formatTypes: Readonly<Record<string, string>> = {
+  'date-time': 'apimachinery.pkg.apis.meta.v1.Time',
+  'date-time-micro': 'apimachinery.pkg.apis.meta.v1.MicroTime',
+  quantity: 'apimachinery.pkg.api.resource.Quantity',
+  'int-or-string': 'apimachinery.pkg.util.intstr.IntOrString',
+  raw: 'apimachinery.pkg.runtime.RawExtension',
+  fields: 'apimachinery.pkg.apis.meta.v1.FieldsV1',
+};
+
+const folder = (naming: Naming, group: string): string => {
+  switch (group) {
+    case '':
+      return 'api.core';
+    case 'meta':
+      return 'apimachinery.pkg.apis.meta';
+    case 'rbac.authorization':
+      return 'api.rbac';
+    case 'flowcontrol.apiserver':
+      return 'api.flowcontrol';
+    case 'internal.apiserver':
+      return 'api.apiserverinternal';
+    case 'apiextensions':
+      return 'apiextensions-apiserver.pkg.apis.apiextensions';
+    case 'apiregistration':
+      return `${naming.component('aggregator')}.pkg.apis.apiregistration`;
+    default:
+      return `api.${group}`;
+  }
+};
+
+/** The name a type has in OpenAPI documents. */
+export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>
+  naming.definition(`${folder(naming, group)}.${version}.${name}`);
+
+/** The definition a node refers to, if it has one of its own: a named type, or a format with a type behind it. */
+export const definitionOf = (naming: Naming, {ref, format}: SchemaNode): string | undefined => {
+  if (ref) return definitionName(naming, ref);
+  const type = format === undefined ? undefined : formatTypes[format];
+  return type === undefined ? undefined : naming.definition(type);
+};
+
+/** A vendor extension under every prefix the naming speaks. */
+export const extension = (naming: Naming, name: string, value: unknown): Record<string, unknown> => ({
+  [`${compatibleExtensionPrefix}-${name}`]: value,
+  [`${naming.extensionPrefix}-${name}`]: value,
+});
+
+const camel = (words: string): string => words.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** A group and version as operation names begin: `RbacAuthorizationV1`. */
+export const groupVersionWords = (group: GroupToken, version: string): string => `${groupWords(group)}${camel(version)}`;
+export const groupWords = (group: GroupToken): string => camel(group || 'core');
+
+/** The tag operations of a group version carry: `rbacAuthorization_v1`. */
+export const tagOf = (group: GroupToken, version?: string): string => {
+  const words = groupWords(group);
+  const start = `${words.charAt(0).toLowerCase()}${words.slice(1)}`;
+  return version === undefined ? start : `${start}_${version}`;
+};
+
+export const capitalised = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;

@@ -1,0 +1,250 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import type {TypeRef} from '#src/schema/node.js';
+import type {DescribedAddress, DescribedGroup, DescribedResource} from './description.js';
+import {capitalised, groupVersionWords, groupWords, tagOf} from './names.js';
+import {
+  deleteCollectionParameters,
+  deleteParameters,
+  listParameters,
+  nameParameter,
+  namespaceParameter,
+  patchParameters,
+  pretty,
+  writeParameters,
+  type Parameter,
+} from './parameters.js';
+
+/** What a document says of one method of one path, in no dialect yet. */
+export interface Operation {
+  readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch';
+  readonly id: string;
+  readonly description: string;
+  readonly tag: string;
+  /** Of this operation alone. */
+  readonly parameters: readonly Parameter[];
+  readonly action?: string;
+  readonly kind?: Kind;
+  readonly body?: {readonly type: TypeRef; readonly required: boolean; readonly isPatch?: boolean};
+  /** The type answered with, by status code. */
+  readonly responses: Readonly<Record<string, TypeRef>>;
+  /** Whether it can also be answered as a stream of events. */
+  readonly streams?: boolean;
+  /** Whether it answers discovery, which knows fewer media types. */
+  readonly plain?: boolean;
+}
+
+export interface Path {
+  readonly path: string;
+  /** Of every operation. */
+  readonly parameters: readonly Parameter[];
+  readonly operations: readonly Operation[];
+}
+
+const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
+const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
+const listOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: `${kind}List`});
+
+interface Place {
+  readonly group: GroupToken;
+  readonly version: string;
+  readonly resource: DescribedResource;
+  /** `V1Namespaced`-like middle of operation names. */
+  readonly words: string;
+  readonly scope: string;
+  readonly root: string;
+  readonly collection: string;
+  readonly tag: string;
+}
+
+const verbs = (...names: readonly string[]) => names;
+
+const operation = (place: Place, method: Operation['method'], id: string, rest: Omit<Operation, 'method' | 'id' | 'tag'>): Operation => ({
+  method,
+  id,
+  tag: place.tag,
+  ...rest,
+});
+
+const collectionOperations = (place: Place): Operation[] => {
+  const {resource, words, scope} = place;
+  const {kind} = resource;
+  const subject = `${words}${scope}${kind.kind}`;
+  const all: Readonly<Record<string, Operation>> = {
+    list: operation(place, 'get', `list${subject}`, {
+      description: `list or watch objects of kind ${kind.kind}`,
+      parameters: listParameters,
+      action: 'list',
+      kind,
+      responses: {200: listOf(kind)},
+      streams: true,
+    }),
+    create: operation(place, 'post', `create${subject}`, {
+      description: `create ${kind.kind}`,
+      parameters: writeParameters,
+      action: 'post',
+      kind,
+      body: {type: typeOf(kind), required: true},
+      responses: {200: typeOf(kind), 201: typeOf(kind), 202: typeOf(kind)},
+    }),
+    deletecollection: operation(place, 'delete', `delete${words}Collection${scope}${kind.kind}`, {
+      description: `delete collection of ${kind.kind}`,
+      parameters: deleteCollectionParameters,
+      action: 'deletecollection',
+      kind,
+      body: {type: meta('DeleteOptions'), required: false},
+      responses: {200: meta('Status')},
+    }),
+  };
+  return verbs('list', 'create', 'deletecollection').flatMap(verb => (resource.verbs.includes(verb) ? (all[verb] ?? []) : []));
+};
+
+/** Reading and writing one object, or a subresource that is read and written like it. */
+const endpointOperations = (place: Place, {kind, verbs: allowed}: DescribedAddress, suffix: string, owner: Kind): Operation[] => {
+  const subject = `${place.words}${place.scope}${owner.kind}${suffix}`;
+  const part = suffix === '' ? '' : `${suffix.toLowerCase()} of the `;
+  const type = typeOf(kind);
+  const all: Readonly<Record<string, Operation>> = {
+    get: operation(place, 'get', `read${subject}`, {
+      description: `read ${part}specified ${owner.kind}`,
+      parameters: [],
+      action: 'get',
+      kind,
+      responses: {200: type},
+    }),
+    update: operation(place, 'put', `replace${subject}`, {
+      description: `replace ${part}specified ${owner.kind}`,
+      parameters: writeParameters,
+      action: 'put',
+      kind,
+      body: {type, required: true},
+      responses: {200: type, 201: type},
+    }),
+    patch: operation(place, 'patch', `patch${subject}`, {
+      description: `change parts of ${part}specified ${owner.kind}`,
+      parameters: patchParameters,
+      action: 'patch',
+      kind,
+      body: {type: meta('Patch'), required: true, isPatch: true},
+      responses: {200: type, 201: type},
+    }),
+    create: operation(place, 'post', `create${subject}`, {
+      description: `create ${part}${owner.kind}`,
+      parameters: writeParameters,
+      action: 'post',
+      kind,
+      body: {type, required: true},
+      responses: {200: type, 201: type, 202: type},
+    }),
+  };
+  return verbs('get', 'update', 'patch', ...(suffix === '' ? [] : ['create'])).flatMap(verb => (allowed.includes(verb) ? (all[verb] ?? []) : []));
+};
+
+const deletion = (place: Place): Operation[] => {
+  const {resource, words, scope} = place;
+  if (!resource.verbs.includes('delete')) return [];
+  const answer = resource.deleteAnswers === 'object' ? typeOf(resource.kind) : meta('Status');
+  return [
+    operation(place, 'delete', `delete${words}${scope}${resource.kind.kind}`, {
+      description: `delete ${resource.kind.kind}`,
+      parameters: deleteParameters,
+      action: 'delete',
+      kind: resource.kind,
+      body: {type: meta('DeleteOptions'), required: false},
+      responses: {200: answer, 202: answer},
+    }),
+  ];
+};
+
+const watching = (place: Place, id: string, action: string): Operation =>
+  operation(place, 'get', id, {
+    description: `watch changes of objects of kind ${place.resource.kind.kind}; deprecated: list with the watch parameter`,
+    parameters: listParameters,
+    action,
+    kind: place.resource.kind,
+    responses: {200: meta('WatchEvent')},
+    streams: true,
+  });
+
+const resourcePaths = (place: Place): Path[] => {
+  const {resource, words, scope, root, collection} = place;
+  const {kind} = resource;
+  const within = kind.namespaced ? [namespaceParameter] : [];
+  const inNamespace = kind.namespaced ? '/namespaces/{namespace}' : '';
+  const [watches, lists] = [resource.verbs.includes('watch'), resource.verbs.includes('list')];
+  const everywhere = listsEverywhere(place, lists);
+  const subject = `${words}${scope}${kind.kind}`;
+  const watchedEverywhere = watching(place, `watch${words}${kind.kind}ListForAllNamespaces`, 'watchlist');
+  return [
+    {path: collection, parameters: [...within, pretty], operations: collectionOperations(place)},
+    {path: `${collection}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post')},
+    ...resource.subresources.map(sub => ({
+      path: `${collection}/{name}/${sub.name}`,
+      parameters: [nameParameter, ...within, pretty],
+      operations: endpointOperations(place, sub, capitalised(sub.name), kind),
+    })),
+    ...(kind.namespaced ? [everywhere] : []),
+    ...(watches
+      ? [
+          {path: `${root}/watch${inNamespace}/${kind.plural}`, parameters: [...within, pretty], operations: [watching(place, `watch${subject}List`, 'watchlist')]},
+          {path: `${root}/watch${inNamespace}/${kind.plural}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [watching(place, `watch${subject}`, 'watch')]},
+          ...(kind.namespaced ? [{path: `${root}/watch/${kind.plural}`, parameters: [pretty], operations: [watchedEverywhere]}] : []),
+        ]
+      : []),
+  ].filter(({operations}) => operations.length > 0);
+};
+
+const listsEverywhere = (place: Place, lists: boolean): Path => {
+  const {kind} = place.resource;
+  const list = operation(place, 'get', `list${place.words}${kind.kind}ForAllNamespaces`, {
+    description: `list or watch objects of kind ${kind.kind}`,
+    parameters: listParameters,
+    action: 'list',
+    kind,
+    responses: {200: listOf(kind)},
+    streams: true,
+  });
+  return {path: `${place.root}/${kind.plural}`, parameters: [pretty], operations: lists ? [list] : []};
+};
+
+/** Where a group version lies. */
+export const groupVersionRoot = (naming: Naming, group: GroupToken, version: string): string =>
+  group === '' ? `/api/${version}` : `/apis/${naming.group(group)}/${version}`;
+
+/** Every path of a group version. */
+export const groupVersionPaths = (naming: Naming, group: GroupToken, version: string, resources: readonly DescribedResource[]): Path[] => {
+  const root = groupVersionRoot(naming, group, version);
+  const [words, tag] = [groupVersionWords(group, version), tagOf(group, version)];
+  const own: Path = {
+    path: `${root}/`,
+    parameters: [],
+    operations: [
+      {method: 'get', id: `get${words}APIResources`, description: 'get available resources', tag, parameters: [], responses: {200: meta('APIResourceList')}},
+    ],
+  };
+  const paths = resources.flatMap(resource => {
+    const {kind} = resource;
+    const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
+    return resourcePaths({group, version, resource, words, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag});
+  });
+  return [own, ...paths];
+};
+
+const discoveryPath = (path: string, id: string, tag: string, type: string): Path => ({
+  path,
+  parameters: [],
+  operations: [{method: 'get', id, description: 'get available API versions', tag, parameters: [], responses: {200: meta(type)}, plain: true}],
+});
+
+/** The paths beside the group versions, by the name of their document. */
+export const rootPaths = (naming: Naming, groups: readonly DescribedGroup[]): Map<string, Path> =>
+  new Map([
+    ['api', discoveryPath('/api/', 'getCoreAPIVersions', 'core', 'APIVersions')],
+    ['apis', discoveryPath('/apis/', 'getAPIVersions', 'apis', 'APIGroupList')],
+    ...groups
+      .filter(({group}) => group !== '')
+      .map(({group}): [string, Path] => {
+        const path = `apis/${naming.group(group)}`;
+        return [path, discoveryPath(`/${path}/`, `get${groupWords(group)}APIGroup`, tagOf(group), 'APIGroup')];
+      }),
+  ]);
