@@ -60,6 +60,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   definition.main.prepare?.(object, undefined, hooks);
   const errors = [
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
+    ...resource.versionErrors(context.served, object, undefined, hooks),
     ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: definition.nameProblems, naming: settings.naming}),
   ];
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);

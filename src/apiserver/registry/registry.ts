@@ -1,3 +1,4 @@
+import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ResourceRef} from '#src/api/status.js';
@@ -69,6 +70,11 @@ export class Resource {
   /** The keys of one namespace, or of all. */
   prefixOf(namespace: string): string {
     return this.kind.namespaced && namespace ? `${this.root}${namespace}/` : this.root;
+  }
+
+  /** What is wrong with a write by the rules that its version adds to the hub's. */
+  versionErrors(served: Kind, object: KubeObject, old: Readonly<KubeObject> | undefined, hooks: HookContext): Iterable<FieldError> {
+    return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
   hooks(user: UserInfo): HookContext {

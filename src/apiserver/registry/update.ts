@@ -87,6 +87,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   countGeneration(resource, object, old, subresource);
   const errors = [
     ...(endpoint.validate?.(object, old, hooks) ?? []),
+    ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
     ...validateObjectMetaUpdate(object.metadata!, old.metadata!, settings),
   ];
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
