@@ -71,7 +71,7 @@ const buildKeyed = async (controller: KeyedController, world: World, life: Life)
         const attempt = attempts({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
         return work(queue, concurrency, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
-      startPeriods(clock, signal);
+      startPeriods(clock, log, signal);
       await aborted(signal);
       for (const listener of listeners) listener[Symbol.dispose]();
       for (const {queue} of loops) queue.shutDown();

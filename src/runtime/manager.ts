@@ -118,17 +118,22 @@ export class Manager {
 
   async #serverAnswers(signal: AbortSignal): Promise<void> {
     const {client, clock} = this.#options;
-    const giveUp = clock.monotonic() + serverPatienceMs;
-    for (;;) {
+    const late = new AbortController();
+    using _ = clock.schedule(serverPatienceMs, () => late.abort(new Error('it did not answer')));
+    const either = AbortSignal.any([signal, late.signal]);
+    let failure: unknown;
+    while (!either.aborted) {
       try {
-        await client.request('GET', '/healthz', {signal});
+        await client.request('GET', '/healthz', {signal: either});
         return;
       } catch (error) {
-        signal.throwIfAborted();
-        if (clock.monotonic() >= giveUp) throw new Error('failed to wait for the API server to be healthy', {cause: error});
+        failure ??= error;
+        if (!either.aborted) failure = error;
       }
-      await sleep(clock, 1000, signal);
+      await sleep(clock, 1000, either).catch(() => {});
     }
+    signal.throwIfAborted();
+    throw new Error('failed to wait for the API server to be healthy', {cause: failure});
   }
 
   async #buildAll(world: World, life: Life, signal: AbortSignal): Promise<BuiltController[]> {

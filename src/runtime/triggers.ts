@@ -4,6 +4,7 @@ import {keyOf, keyText, type ObjectKey} from '#src/api/key.js';
 import {parseDuration} from '#src/api/duration.js';
 import type {Kind} from '#src/api/kinds.js';
 import {every as repeatEvery, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
 import type {KeyedController} from './controller.js';
 import type {Sources} from './context.js';
 import {controllerKey, sameKey, theOnlyKey, type MappedWatch, type MapWorld, type OwnedWatch, type PeriodicWatch, type Wish} from './watches.js';
@@ -27,7 +28,7 @@ const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedControl
 };
 
 /** Lets every change that a controller watches ask for the keys it concerns. Periods begin with `startPeriods`. */
-export const connect = (controller: KeyedController, sources: Sources, world: MapWorld, ask: Ask): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, signal: AbortSignal) => void} => {
+export const connect = (controller: KeyedController, sources: Sources, world: MapWorld, ask: Ask): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
   const {primary, watches = []} = controller;
   const changes = [...(primary ? [sameKey(primary)] : []), ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller))];
   const listeners = changes.map(watch =>
@@ -36,13 +37,17 @@ export const connect = (controller: KeyedController, sources: Sources, world: Ma
     }),
   );
   const allKeys = (): Iterable<Wish> => (primary ? world.lister(primary).list().map(keyOf) : [theOnlyKey]);
-  const startPeriods = (clock: Clock, signal: AbortSignal) => {
+  const startPeriods = (clock: Clock, log: Log, signal: AbortSignal) => {
     for (const watch of watches) {
       if (watch.watch !== 'every') continue;
       const periodMs = periodOf(watch, world.options);
       if (periodMs <= 0) continue;
       repeatEvery(clock, periodMs, signal, () => {
-        for (const wish of watch.keys ? watch.keys(world) : allKeys()) ask(wish, watch.loop);
+        try {
+          for (const wish of watch.keys ? watch.keys(world) : allKeys()) ask(wish, watch.loop);
+        } catch (error) {
+          log.error({err: error}, 'the keys of a period could not be told');
+        }
       });
     }
   };

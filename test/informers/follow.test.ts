@@ -9,6 +9,8 @@ import {listerWatcher} from '#informers/lister-watcher.js';
 import {resolveSelection} from '#informers/selection.js';
 import {startServer} from '#test/fixtures/server.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {ListOptions, WatchOptions} from '#src/client/client.js';
+import {memoryStore} from '#src/storage/memory/index.js';
 import {FaultyApi} from './faults.js';
 
 const second = 1000;
@@ -111,6 +113,39 @@ test('asks for the newest when the server is behind what was seen', async t => {
   await clock.advance(5 * second);
 
   t.is(api.calls[3], 'list rv= limit=');
+});
+
+test('survives a server that starts anew over the same store, and one that lost its store', async t => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  let world = startServer({clock, store});
+  const collection = () => listerWatcher(world.clientOf(), resolveSelection(kinds.configMaps, world.clientOf().naming));
+  const told: string[] = [];
+  const api = {list: (options: ListOptions) => collection().list(options), watch: (options: WatchOptions) => collection().watch(options)};
+  const subscription = follow<ConfigMap>(api, {clock, random: seededRandom(1)}).subscribe(event => {
+    if (event.type === 'listed') told.push(`listed ${event.items.length}`);
+    else if (event.type !== 'BOOKMARK') told.push(`${event.type} ${event.object.metadata?.name ?? ''}`);
+  });
+  t.teardown(() => subscription.unsubscribe());
+  const create = async (name: string) => {
+    await clock.advance(minute);
+    await world.clientOf().resource(kinds.configMaps).create({metadata: {namespace: 'default', name}});
+    await clock.advance(minute);
+  };
+  const replaceBy = (next: typeof world) => {
+    const {server} = world;
+    world = next;
+    server.endWatches();
+  };
+  await create('a');
+
+  replaceBy(startServer({clock, store}));
+  await create('b');
+  t.deepEqual(told, ['listed 0', 'ADDED a', 'ADDED b']);
+  replaceBy(startServer({clock}));
+  await create('c');
+
+  t.deepEqual(told, ['listed 0', 'ADDED a', 'ADDED b', 'listed 0', 'ADDED c']);
 });
 
 test('counts a watch that ends at once as a failure, so that it does not spin', async t => {

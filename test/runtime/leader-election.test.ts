@@ -7,7 +7,6 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Client} from '#src/client/client.js';
 import {Elector, type ElectorOptions} from '#src/runtime/leader-election/elector.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
-import {electionErrors} from '#src/runtime/leader-election/timing.js';
 import {startServer} from '#test/fixtures/server.js';
 import {FaultyClient} from './faulty-client.js';
 
@@ -346,16 +345,14 @@ test('what runs under the lead and fails ends the lead', async t => {
   );
 });
 
-test('settings that cannot work are refused, each in one sentence', t => {
-  const lock = {resourceLock: 'leases', namespace: 'plat-system', name: 'x'};
-  const first = (part: Partial<typeof timing>, lockPart = {}) => electionErrors({...timing, ...part}, {...lock, ...lockPart})[0];
+test('settings that cannot work are refused, in one sentence', t => {
+  const {replica} = contention(t);
+  const first = (part: Partial<typeof timing>) => t.throws(() => replica('a', part)).message;
 
-  t.is(first({}), undefined);
+  t.notThrows(() => replica('a', {retryPeriodMs: 8333}));
   t.is(first({leaseDurationMs: 10 * second}), '--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline');
   t.is(first({retryPeriodMs: 8334}), '--leader-elect-renew-deadline must be greater than 1.2 times --leader-elect-retry-period');
-  t.is(first({retryPeriodMs: 8333}), undefined);
-  t.is(first({retryPeriodMs: 0}), '--leader-elect-retry-period must be greater than zero');
-  t.is(first({}, {resourceLock: 'endpoints'}), '--leader-elect-resource-lock must be "leases", not "endpoints"');
-  t.is(first({}, {name: ''}), '--leader-elect-resource-name must not be empty');
-  t.is(first({}, {namespace: ''}), '--leader-elect-resource-namespace must not be empty');
+  t.is(first({retryPeriodMs: 0}), 'the times of an election must be greater than 0');
+  t.is(first({leaseDurationMs: 999, renewDeadlineMs: 100, retryPeriodMs: 10}), '--leader-elect-lease-duration must be at least one second');
+  t.throws(() => replica(''), {message: 'the identity of an elector must not be empty'});
 });

@@ -4,7 +4,7 @@ import type {Counter, Gauge, Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {LeaseLock} from './lease-lock.js';
 import {isSameRecord, type LeaderRecord} from './record.js';
-import {callTimeoutMs, electionErrors, retryJitter, type LeaseTiming} from './timing.js';
+import {callTimeoutMs, electionObjection, retryJitter, type LeaseTiming} from './timing.js';
 
 export interface ElectorOptions extends LeaseTiming {
   readonly lock: LeaseLock;
@@ -37,9 +37,8 @@ export class Elector {
   #reported: string | undefined;
 
   constructor(options: ElectorOptions) {
-    const [error] = electionErrors(options, {resourceLock: 'leases', namespace: options.lock.namespace, name: options.lock.name});
-    if (error) throw new Error(error);
-    if (!options.identity) throw new Error('the identity of an elector must not be empty');
+    const objection = electionObjection(options, options.lock, options.identity);
+    if (objection !== undefined) throw new Error(objection);
     this.#options = options;
     const labels = ['name'];
     this.#status = options.meter.gauge({name: 'leader_election_master_status', help: 'Whether this replica leads: 1, or stands by: 0.', labels});
