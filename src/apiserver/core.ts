@@ -9,7 +9,7 @@ import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {impersonated} from './authentication/impersonation.js';
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
-import {header, type Handler, type RequestContext} from './request/context.js';
+import {Context, header, type Handler} from './request/context.js';
 import {deadlineOf, within} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
@@ -66,16 +66,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   const user = await whoIs(settings, request, info);
   using entered = user.groups.includes('system:masters') || request.inProcess ? free : settings.inFlight.enter(info);
   if (!entered) throw tooManyRequests('Too many requests, please try again later.', 1);
-  const context: RequestContext = {
-    request,
-    info,
-    auditId,
-    user,
-    warnings,
-    get signal() {
-      return request.signal;
-    },
-  };
+  const context = new Context(request, info, auditId, user, warnings);
   await authorize(settings.authorizer, attributesOf(user, info));
   return await settings.route(info)(context);
 };

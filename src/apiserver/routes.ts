@@ -59,7 +59,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   if (!run) return refuse;
   if (definition.review && verb !== 'create') return refuse;
   if (subresource && (verb === 'delete' || verb === 'watch' || (verb === 'get' && !definition.subresources?.[subresource]))) return refuse;
-  return context => run(services, served, {...context, target});
+  return context => run(services, served, context as ResourceContext);
 };
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;

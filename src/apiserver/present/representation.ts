@@ -23,7 +23,25 @@ export interface Representation {
 const inVersion = ({kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
   version ? {...version.fromHub(object), apiVersion, kind: kind.kind} : object;
 
+/** Representations made before, by what was agreed on; agreements are remembered values themselves. */
+const made = new WeakMap<ServedResource, Map<Accepted, Map<IncludeObject, Representation>>>();
+
+/** How a resource is shown under an agreement. */
 export const representation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
+  let byAccepted = made.get(served);
+  if (!byAccepted) made.set(served, (byAccepted = new Map()));
+  let byInclude = byAccepted.get(accepted);
+  if (!byInclude) {
+    // Agreements come from headers: there must not be more of them than are remembered there.
+    if (byAccepted.size > 500) byAccepted.clear();
+    byAccepted.set(accepted, (byInclude = new Map()));
+  }
+  let found = byInclude.get(includeObject);
+  if (!found) byInclude.set(includeObject, (found = makeRepresentation(served, accepted, includeObject)));
+  return found;
+};
+
+const makeRepresentation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
   const {resource, kind} = served;
   const {naming, clock} = resource.settings;
   const apiVersion = naming.apiVersion(kind.group, kind.version);

@@ -18,6 +18,32 @@ export interface ResourceContext extends RequestContext {
   readonly target: ResourceTarget;
 }
 
+/** The context of a request, made without touching what most requests never need. */
+export class Context implements RequestContext {
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly auditId: string;
+  readonly user: UserInfo;
+  readonly warnings: Set<string>;
+
+  constructor(request: ApiRequest, info: RequestInfo, auditId: string, user: UserInfo, warnings: Set<string>) {
+    this.request = request;
+    this.info = info;
+    this.auditId = auditId;
+    this.user = user;
+    this.warnings = warnings;
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal;
+  }
+
+  /** Only for requests that name a resource. */
+  get target(): ResourceTarget {
+    return this.info.resource!;
+  }
+}
+
 /** What answers a request. Throws a `StatusError` (or anything, which becomes an internal error) to refuse. */
 export type Handler = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
 
