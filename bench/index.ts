@@ -1,10 +1,12 @@
 import {pkiRows} from './pki.js';
 import type {Row} from './row.js';
+import {servingRows} from './serving.js';
 import {storeRows} from './store.js';
 
 /** What is measured, by subject. Arguments choose some of them. */
 const subjects: Record<string, () => Promise<Row[]>> = {
   pki: pkiRows,
+  serving: servingRows,
   store: storeRows,
 };
 
