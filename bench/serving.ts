@@ -13,15 +13,7 @@ import {generatePrivateKey} from '#src/pki/keys.js';
 import {httpFace} from '#src/serving/http-face.js';
 import {listen} from '#src/serving/listener.js';
 import type {Load} from './load.js';
-
-interface Row {
-  readonly name: string;
-  readonly figure: number;
-  readonly unit: string;
-  readonly baseline?: number;
-  readonly ratio?: number;
-  readonly note?: string;
-}
+import {type Row, row} from './row.js';
 
 const clients = 64;
 const body = Buffer.from(JSON.stringify({kind: 'Thing', filler: 'x'.repeat(1460)}));
@@ -93,14 +85,8 @@ export const servingRows = async (): Promise<Row[]> => {
     const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
     const figure = await measured(listener.port, version, tls);
     await listener.close();
-    rows.push({
-      name: `serving: GET over ${version}`,
-      figure: figure.perSecond,
-      unit: '/s',
-      baseline: baseline.perSecond,
-      ratio: figure.perSecond / baseline.perSecond,
-      note: `${clients} clients, ${body.length} bytes, beside a bare TLS server; ${figure.cpuUs} µs of CPU an answer, the bare server ${baseline.cpuUs}`,
-    });
+    const note = `${clients} clients, ${body.length} bytes; ${figure.cpuUs} µs of CPU an answer, beside ${baseline.cpuUs} of a bare TLS server`;
+    rows.push(row(`GET through the face, ${version}`, figure.perSecond, '/s', {baseline: baseline.perSecond, note}));
   }
   return rows;
 };
