@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import {nextTurn} from '#src/base/turn.js';
 import type {WorkQueue} from './work-queue.js';
 
 /** Hands that work on a queue. */
@@ -9,17 +10,22 @@ export interface Workers {
   drain(): Promise<void>;
 }
 
+/** After so many items a hand gives everybody else a turn: work that never waits for anything would else shut out sockets and timers. */
+const itemsATurn = 32;
+
 /**
  * Works on `queue` with `concurrency` items at once. `process` answers for its own failures: one that rejects all the same is
  * reported to `onBug`, and the work goes on.
  */
 export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item: T) => Promise<void>, onBug: (error: unknown, item: T) => void): Workers => {
   const pool = new PQueue({concurrency});
+  let items = 0;
   const turn = async () => {
     const item = queue.take();
     if (item === undefined) return;
     try {
       await process(item);
+      if (++items % itemsATurn === 0) await nextTurn();
     } catch (error) {
       onBug(error, item);
     } finally {

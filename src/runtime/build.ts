@@ -4,6 +4,7 @@ import {work} from '#src/queue/workers.js';
 import {attempts} from './attempts.js';
 import {clientOf, contextOf, Sources, type Life} from './context.js';
 import type {Controller, KeyedContext, KeyedController, LongRunningController, Loops, Reconcile} from './controller.js';
+import {abortOf} from './shutdown.js';
 import {connect, spelled, type Ask} from './triggers.js';
 import type {Wish} from './watches.js';
 import type {BuiltController, World} from './world.js';
@@ -72,7 +73,7 @@ const buildKeyed = async (controller: KeyedController, world: World, life: Life)
         return work(queue, concurrency, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
-      await aborted(signal);
+      await abortOf(signal);
       for (const listener of listeners) listener[Symbol.dispose]();
       for (const {queue} of loops) queue.shutDown();
       await Promise.all(running.map(workers => workers.stop()));
@@ -92,12 +93,6 @@ const buildRunning = async (controller: LongRunningController, world: World, lif
   sources.close();
   return {name, check: () => check(), whenSynced: signal => sources.whenSynced(signal), run};
 };
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), {once: true});
-  });
 
 /** Builds a controller: its handlers are registered, its informers asked for, nothing runs yet. */
 export const build = (controller: Controller, world: World, life: Life): Promise<BuiltController> =>

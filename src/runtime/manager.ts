@@ -9,7 +9,7 @@ import {checkNames, requirementsOf} from './choice.js';
 import type {Life} from './context.js';
 import type {Controller} from './controller.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
-import {allEnded} from './shutdown.js';
+import {abortOf, allEnded, unlessAborted} from './shutdown.js';
 import type {BuiltController, World} from './world.js';
 
 export interface ManagerOptions extends Omit<World, 'informers'> {
@@ -104,7 +104,7 @@ export class Manager {
       const synced = controllers.map(controller => controller.whenSynced(stopping.signal));
       for (const controller of controllers) running.set(controller.name, this.#runOne(controller, stopping.signal));
       Promise.all(synced).then(this.#becomeReady, () => {});
-      await new Promise<void>(resolve => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), {once: true})));
+      await abortOf(signal);
       return await this.#stop(running, stopping, calls, signal.reason instanceof LeadLost);
     } catch (error) {
       if (signal.aborted) return 'stopped';
@@ -147,8 +147,9 @@ export class Manager {
         continue;
       }
       try {
-        built.push(await build(controller, world, life));
+        built.push(await unlessAborted(build(controller, world, life), signal));
       } catch (error) {
+        signal.throwIfAborted();
         throw new Error(`controller ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
       }
       this.#options.log.v(1).info({controller: name}, 'controller is built');

@@ -1,6 +1,22 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 
+/** Resolves when the signal aborts. */
+export const abortOf = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), {once: true});
+  });
+
+/** The answer to `work`, or a rejection with the signal's reason if that comes first: then nobody waits for `work` any more. */
+export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, {once: true});
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+
 /** Waits for all of them, at most `timeoutMs` (0: without limit), naming those still at work every third of it. Whether all ended in time. */
 export const allEnded = async (running: ReadonlyMap<string, Promise<unknown>>, {clock, log, timeoutMs}: {clock: Clock; log: Log; timeoutMs: number}): Promise<boolean> => {
   const left = new Set(running.keys());

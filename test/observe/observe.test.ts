@@ -38,7 +38,7 @@ test('an error is one line with its causes, and no stack', t => {
 test('secrets do not reach a line, wherever a field hides them', t => {
   const {log, lines} = logging();
 
-  log.info({token: 'abc', user: {password: 'abc'}, request: {headers: {authorization: 'Bearer abc'}}}, 'called');
+  log.child({token: 'abc'}).info({user: {password: 'abc'}, request: {headers: {authorization: 'Bearer abc'}}}, 'called');
 
   t.false(lines[0]!.includes('abc'));
   t.is(lines[0]!.match(/\[redacted\]/g)?.length, 3);

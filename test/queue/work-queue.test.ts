@@ -264,6 +264,24 @@ test('a drain finishes everything that was ready', async t => {
   t.deepEqual(finished, ['a', 'b', 'c']);
 });
 
+test('work that never waits leaves turns to everybody else', async t => {
+  const {queue} = aQueue();
+  for (let item = 0; item < 1000; item++) queue.add(`item-${item}`);
+  let done = 0;
+  let turns = 0;
+  setImmediate(function count() {
+    if (done === 1000) return;
+    turns++;
+    setImmediate(count);
+  });
+
+  const workers = work(queue, 4, async () => void done++, error => t.fail(String(error)));
+  await workers.drain();
+
+  t.is(done, 1000);
+  t.true(turns >= 5, `${turns} turns`);
+});
+
 test('a worker that throws is reported and goes on', async t => {
   const {clock, queue} = aQueue();
   const bugs: string[] = [];

@@ -220,6 +220,26 @@ test('a stop before the start has come to an end is a stop', async t => {
   t.is(end.ending, 'stopped');
 });
 
+test('a stop does not wait for a controller that never gets built', async t => {
+  const {clock, start, stop, end} = managed(t, [named('one-controller', {create: () => new Promise(() => {})})]);
+  await start();
+
+  stop();
+  await clock.drain();
+
+  t.is(end.ending, 'stopped');
+});
+
+test('a stop that comes before everything else starts nothing', async t => {
+  const {start, stop, end, identities} = managed(t, [named('one-controller')]);
+
+  stop();
+  await start();
+
+  t.is(end.ending, 'stopped');
+  t.deepEqual(identities, []);
+});
+
 const lockOf = (client: ConstructorParameters<typeof LeaseLock>[0]['client']) => new LeaseLock({client, namespace: 'plat-system', name: 'plat-controller-manager'});
 
 test('under an election only the leader builds controllers; a standby serves its health and nothing else', async t => {
