@@ -8,14 +8,20 @@ import type {Random} from '#src/base/random.js';
 import {versionRoute} from '#src/apiserver/handlers/version.js';
 import {metricsRoute} from '#src/apiserver/handlers/metrics.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
+import type {Discovery} from '#src/apiserver/discovery/handler.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
 import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
+import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Store} from '#src/storage/store.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
+import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
+import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
@@ -82,7 +88,8 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
     serverAddress: parts.serverAddress,
-    routes: () => [
+    routes: ({registry, discovery}) => [
+      ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
       versionRoute(parts.version),
       metricsRoute(parts.metrics),
       ...healthRoutes('healthz', health.healthz),
@@ -92,7 +99,13 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
-  const hooks = (): StartHook[] => [{name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(clientAs(serverUser))}];
+  const hooks = (): StartHook[] => {
+    const client = clientAs(serverUser);
+    return [
+      {name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(client)},
+      ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
+    ];
+  };
   return {
     server,
     exchange: server.exchange,
@@ -108,6 +121,18 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
       await store.close();
     },
   };
+};
+
+/** Makes a value when it is first asked for. */
+const lazily = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+};
+
+/** The code that writes the documents is loaded with the first of them. */
+const openApi = async ({settings}: Registry, discovery: Discovery, naming: Naming, version: VersionInfo): Promise<OpenApiDocuments> => {
+  const {OpenApiDocuments} = await import('#src/schema/openapi/documents.js');
+  return new OpenApiDocuments({schemas: settings.schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
 };
 
 /** Waits for what is under way to end, at most so long. */

@@ -16,6 +16,7 @@ export interface DiscoveredResource extends DiscoveredAddress {
   readonly categories: readonly string[];
   readonly storageVersionHash: string | undefined;
   readonly subresources: readonly DiscoveredAddress[];
+  readonly deleteAnswers: 'object' | 'status';
 }
 
 /** One version of a group with what it serves, sorted by name. */
@@ -51,6 +52,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     categories: definition.categories ?? [],
     storageVersionHash: definition.review ? undefined : storageHash(settings.naming, definition.kind),
     subresources: [...endpoints, ...actions].sort(byName),
+    deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
   };
 };
 
