@@ -1,0 +1,61 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {Namespace} from '#src/api/types.js';
+import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
+import {chosenPlugins, createPlugins, pluginOrder} from '#src/apiserver/admission/plugins.js';
+import {defaultAdmissionPlugins, furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
+import {refusal, startWorld, words} from '#test/resources/world.js';
+
+const start = async () => {
+  let find: (name: string) => Promise<Namespace | undefined> = () => Promise.resolve(undefined);
+  const world = await startWorld({admission: () => [namespaceLifecycle(words, name => find(name))]});
+  const client = world.clientOf();
+  find = async name => (await client.resource(kinds.namespaces).list()).items.find(({metadata}) => metadata?.name === name);
+  return world;
+};
+
+test('nothing is written where there is no namespace', async t => {
+  const {of} = await start();
+  const refused = await refusal(of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'nowhere'}}));
+
+  t.like(refused, {code: 404, message: 'namespaces "nowhere" not found', details: {name: 'nowhere', kind: 'namespaces'}});
+});
+
+test('nothing new comes into a namespace that is going, but what is there can change and go', async t => {
+  const {of} = await start();
+  await of(kinds.namespaces).create({metadata: {name: 'going'}});
+  const made = await of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'going'}});
+  await of(kinds.namespaces).delete('going');
+  const refused = await refusal(of(kinds.configMaps).create({metadata: {name: 'd', namespace: 'going'}}));
+
+  t.is(refused.code, 403);
+  t.is(refused.message, 'configmaps "d" is forbidden: unable to create new content in namespace going because it is being terminated');
+  t.deepEqual(refused.details?.causes, [{reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace'}]);
+  await t.notThrowsAsync(of(kinds.configMaps).update({...made, data: {a: 'b'}}));
+  await t.notThrowsAsync(of(kinds.configMaps).delete('c', {namespace: 'going'}));
+});
+
+test("the platform's own namespaces stay", async t => {
+  const {of} = await start();
+  for (const name of [words.systemNamespace, words.publicNamespace]) await of(kinds.namespaces).create({metadata: {name}});
+
+  for (const name of ['default', words.systemNamespace, words.publicNamespace]) {
+    t.is((await refusal(of(kinds.namespaces).delete(name))).message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
+  }
+});
+
+test('the order knows every plugin once', t => {
+  t.deepEqual([...pluginOrder].sort(), [...defaultAdmissionPlugins, ...furtherAdmissionPlugins].sort());
+});
+
+test('plugins run in their order, whatever the order of the options', t => {
+  const context = {naming: words, authorizer: {authorize: () => ({decision: 'allow'}) as const}, findNamespace: () => undefined, gate: () => false};
+  const {plugins, withoutSubject} = createPlugins({enable: ['AlwaysDeny', 'NodeRestriction', 'AlwaysAdmit'], disable: ['CertificateSigning']}, context);
+
+  t.deepEqual(
+    plugins.map(({name}) => name),
+    ['AlwaysAdmit', 'NamespaceLifecycle', 'CertificateApproval', 'ClusterTrustBundleAttest', 'CertificateSubjectRestriction', 'AlwaysDeny'],
+  );
+  t.deepEqual(withoutSubject, ['NodeRestriction']);
+  t.deepEqual([...chosenPlugins({enable: [], disable: [], exactly: ['NamespaceLifecycle']})], ['NamespaceLifecycle']);
+});
