@@ -18,6 +18,9 @@ const zeroOf = (type: ParsedType): unknown => {
   return {string: '', integer: 0, number: 0, boolean: false, any: undefined, object: undefined, map: undefined, array: undefined}[type.type];
 };
 
+/** The table's own entry of that name. */
+const own = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined => (table && Object.hasOwn(table, name) ? table[name] : undefined);
+
 /** Structs held by value in nearly every kind. */
 const heldByValue = new Set(['metadata', 'spec', 'status']);
 
@@ -84,14 +87,14 @@ export class Schemas {
 
   /** The names of all types of a group version. */
   typeNames(group: string, version: string): string[] {
-    const stated = facts[group || 'core']?.[version] ?? {};
+    const stated = own(own(facts, group || 'core'), version) ?? {};
     return [...new Set([...Object.keys(this.#tables.types(group, version)), ...Object.keys(stated)])].sort();
   }
 
   /** What people read about a type; undefined for one nobody described. */
   docs({group, version, name}: TypeRef): TypeDocs | undefined {
     const docs = this.#tables.docs(group, version);
-    return Object.hasOwn(docs, name) ? docs[name] : undefined;
+    return own(docs, name);
   }
 
   #namedType(ref: TypeRef): NamedType | undefined {
@@ -103,12 +106,12 @@ export class Schemas {
   #resolve(ref: TypeRef): NamedType | undefined {
     const {group, version, name} = ref;
     const types = this.#tables.types(group, version);
-    const table = Object.hasOwn(types, name) ? types[name] : undefined;
-    const stated = facts[group || 'core']?.[version]?.[name];
+    const table = own(types, name);
+    const stated = own(own(own(facts, group || 'core'), version), name);
     if (!table && !stated) return undefined;
-    const own = fieldFacts(stated?.['*'], () => true);
+    const ofType = fieldFacts(stated?.['*'], () => true);
     const fields = {...table?.fields, ...Object.fromEntries(Object.keys(stated ?? {}).filter(field => field !== '*').map(field => [field, table?.fields[field] ?? '']))};
-    const required = new Set(own.requiredOrder ?? [...(table?.required ?? [])].sort());
+    const required = new Set(ofType.requiredOrder ?? [...(table?.required ?? [])].sort());
     const understood = Object.entries(fields).flatMap(([field, type]): [string, string, FieldFacts][] => {
       const fact = fieldFacts(stated?.[field], changed => isMapType(changed ?? type));
       if (fact.required === true) required.add(field);
@@ -121,7 +124,7 @@ export class Schemas {
     return {
       ref,
       required,
-      own: {...(own.mapType ? {mapType: own.mapType} : {}), ...(own.union ? {union: own.union} : {})},
+      own: {...(ofType.mapType ? {mapType: ofType.mapType} : {}), ...(ofType.union ? {union: ofType.union} : {})},
       get properties() {
         return (properties ??= resolve());
       },

@@ -121,7 +121,7 @@ const describedGroups = (): DescribedGroup[] => {
   for (const file of readdirSync(join(oracle, 'discovery'))) {
     const list = read('discovery', file) as unknown as {groupVersion?: string; resources?: ResourceLine[]};
     if (!list.resources || !list.groupVersion) continue;
-    const [version = '', wire = ''] = list.groupVersion.split('/').reverse();
+    const [version = '', wire = ''] = list.groupVersion.split('/').toReversed();
     const group = tokenOf(wire);
     const kindOf = (line: ResourceLine): Kind => ({
       group: line.group === undefined ? group : tokenOf(line.group),

@@ -9,6 +9,7 @@ const firstDocument = (text: string, lines: LineCounter): Document.Parsed | unde
     version: '1.1',
     uniqueKeys: false,
     lineCounter: lines,
+    logLevel: 'silent',
     customTags: tags => tags.filter(tag => typeof tag !== 'object' || (!dropped.has(tag.tag) && tag.format !== 'TIME')),
   });
   for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) return document;
@@ -46,15 +47,21 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
   return found;
 };
 
-const aliasesIn = (root: unknown): boolean => {
+/** Refuses keys that are no scalars, and tells whether aliases occur. */
+const inspected = (root: unknown): {hasAliases: boolean} => {
+  let hasAliases = false;
   const open: unknown[] = [root];
   while (open.length > 0) {
     const node = open.pop();
-    if (isAlias(node)) return true;
+    if (isAlias(node)) hasAliases = true;
     if (isSeq(node)) for (const item of node.items) open.push(item);
-    if (isMap(node)) for (const {key, value} of node.items) open.push(key, value);
+    if (!isMap(node)) continue;
+    for (const {key, value} of node.items) {
+      if (isMap(key) || isSeq(key)) throw new DecodeError(`yaml: invalid map key: ${JSON.stringify(key.toJSON())}`);
+      open.push(key, value);
+    }
   }
-  return false;
+  return {hasAliases};
 };
 
 /** What JSON cannot hold: infinities and things that are not numbers. */
@@ -76,11 +83,12 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     if (!document) return {value: null, problems: []};
     const error = document.errors[0];
     if (error) throw new DecodeError(`yaml: line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
+    const {hasAliases} = inspected(document.contents);
     const value: unknown = document.toJS({maxAliasCount: 100});
     const wrong = unencodable(value);
     if (wrong) throw new DecodeError(`json: unsupported value: ${wrong}`);
     // Aliased values are one object in many places; what follows may change one of them.
-    return {value: aliasesIn(document.contents) ? (JSON.parse(JSON.stringify(value)) as unknown) : value, problems: duplicates(document.contents, lines)};
+    return {value: hasAliases ? (JSON.parse(JSON.stringify(value)) as unknown) : value, problems: duplicates(document.contents, lines)};
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth', {cause: error});

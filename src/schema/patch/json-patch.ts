@@ -1,10 +1,10 @@
-import {copied, deepest, isNestedDeeper, isPlainObject, isSame, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {copied, deepest, isNestedDeeper, isSame, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 
-/** One step of a JSON patch (RFC 6902 §4). */
+/** One step of a JSON patch (RFC 6902 §4), as it was sent: what it lacks makes it fail. */
 export interface JsonPatchOperation {
-  readonly op: string;
-  readonly path: string;
+  readonly op?: string;
+  readonly path?: string;
   readonly from?: string;
   readonly value?: unknown;
 }
@@ -40,6 +40,7 @@ class Document {
   }
 
   apply({op, path, from, value = null}: JsonPatchOperation): void {
+    if (path === undefined) throw unprocessable('the operation has no path');
     switch (op) {
       case 'add':
         return this.#add(path, copied(value));
@@ -128,6 +129,3 @@ export const applyJsonPatch = (document: unknown, operations: readonly JsonPatch
   if (isNestedDeeper(changed.root, deepest)) throw unprocessable('the document is nested too deeply');
   return changed.root;
 };
-
-/** Whether a value reads as a list of operations. */
-export const isJsonPatch = (value: unknown): value is JsonPatchOperation[] => Array.isArray(value) && value.every(isPlainObject);

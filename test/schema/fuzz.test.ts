@@ -1,0 +1,138 @@
+import test from 'ava';
+import {StatusError} from '#src/api/status.js';
+import {parseFieldSelector} from '#src/api/selectors/field-selector.js';
+import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
+import {canonicalQuantity, QuantityError} from '#src/api/quantity.js';
+import {seededRandom} from '#src/base/random.js';
+import {decode} from '#src/schema/decode/decode.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
+import {copied, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {parsePatch, patchedObject, type PatchType} from '#src/schema/patch/patch.js';
+import {createStrategicPatch} from '#src/schema/patch/strategic-diff.js';
+import {applyStrategicPatch} from '#src/schema/patch/strategic-merge.js';
+import {Schemas} from '#src/schema/schemas.js';
+
+const seeded = (seed: number) => seededRandom(seed).float;
+
+type Next = () => number;
+
+const pick = <T>(next: Next, list: readonly T[]): T => list[Math.floor(next() * list.length)] as T;
+
+const keys = ['metadata', 'spec', 'status', 'name', 'labels', 'containers', 'env', 'volumes', 'finalizers', 'data', '__proto__', 'constructor', '$patch', '$retainKeys', '$setElementOrder/containers', '$deleteFromPrimitiveList/finalizers', 'x', ''];
+const scalars: readonly unknown[] = [null, true, 0, -1, 1.5, 1e300, 2 ** 53, '', 'a', 'delete', 'replace', 'merge', '2026-01-01T00:00:00Z', '1Gi', 'YQ==', '\u0000', '\ud800', '__proto__'];
+
+const value = (next: Next, depth: number): unknown => {
+  const roll = next();
+  if (depth === 0 || roll < 0.35) return pick(next, scalars);
+  const size = Math.floor(next() * 4);
+  if (roll < 0.6) return Array.from({length: size}, () => value(next, depth - 1));
+  return JSON.parse(`{${Array.from({length: size}, () => `${JSON.stringify(pick(next, keys))}:${JSON.stringify(value(next, depth - 1))}`).join(',')}}`) as unknown;
+};
+
+const mangled = (next: Next, text: string): string => {
+  const at = Math.floor(next() * text.length);
+  const roll = next();
+  if (roll < 0.3) return text.slice(0, at);
+  if (roll < 0.6) return text.slice(0, at) + pick(next, ['"', '{', '}', '[', ']', ',', ':', '\\', '\n', ' ', '&a ', '*a', '!!binary ', '- ', '? ', '| ', '%', '\t']) + text.slice(at);
+  if (roll < 0.8) return text.slice(0, at) + text.slice(at + 1 + Math.floor(next() * 5));
+  return text;
+};
+
+const schemas = new Schemas();
+const types: readonly SchemaNode[] = (
+  [
+    ['', 'Pod'],
+    ['', 'ConfigMap'],
+    ['certificates', 'CertificateSigningRequest'],
+    ['coordination', 'Lease'],
+    ['apps', 'Deployment'],
+    ['apiextensions', 'CustomResourceDefinition'],
+  ] as const
+).map(([group, name]) => schemas.of(group, 'v1', name) ?? {type: 'any'});
+
+const isExpected = (error: unknown): boolean => error instanceof DecodeError || error instanceof StatusError || error instanceof QuantityError;
+
+const onlyExpected = (run: () => unknown, input: () => string): string | undefined => {
+  try {
+    run();
+  } catch (error) {
+    if (!isExpected(error)) return `${input()} threw ${error instanceof Error ? error.stack : String(error)}`;
+  }
+  return undefined;
+};
+
+test('no body makes decoding throw anything but its own errors', t => {
+  const next = seeded(1);
+  for (let round = 0; round < 6000; round++) {
+    const text = mangled(next, JSON.stringify(value(next, 5)) ?? '');
+    const notation = next() < 0.7 ? 'json' : 'yaml';
+    const wrong = onlyExpected(() => decode(text, notation, pick(next, types), pick(next, ['Ignore', 'Warn', 'Strict'])), () => `${notation} ${text}`);
+    if (wrong) t.fail(wrong);
+  }
+  t.is(({} as PlainObject)['x'], undefined);
+});
+
+test('the words for bad JSON come to an end for every text that JSON.parse refuses', t => {
+  const next = seeded(2);
+  for (let round = 0; round < 6000; round++) {
+    const text = mangled(next, mangled(next, JSON.stringify(value(next, 4)) ?? ''));
+    try {
+      JSON.parse(text);
+    } catch {
+      t.not(jsonSyntaxProblem(text), 'invalid JSON', text);
+    }
+  }
+});
+
+test('no patch makes patching throw anything but status errors, or changes what it is given', t => {
+  const next = seeded(3);
+  const paths = ['', '/a', '/metadata/labels', '/spec/containers/0', '/spec/containers/-', '/x/y', '/__proto__/x', '/constructor/prototype', 'a', '//', '/~0~1'];
+  const operation = () => ({op: pick(next, ['add', 'remove', 'replace', 'move', 'copy', 'test', 'x']), path: pick(next, paths), from: pick(next, paths), value: value(next, 3)});
+  for (let round = 0; round < 6000; round++) {
+    const type = pick<PatchType>(next, ['json', 'merge', 'strategic']);
+    const body = JSON.stringify(type === 'json' && next() < 0.9 ? Array.from({length: Math.floor(next() * 5)}, operation) : value(next, 5)) ?? '';
+    const text = next() < 0.1 ? mangled(next, body) : body;
+    const live = {metadata: {name: 'a', finalizers: ['x']}, spec: {containers: [{name: 'a', env: [{name: 'x', value: 'y'}]}]}, data: {a: 'b'}};
+    const before = copied(live);
+    const wrong = onlyExpected(() => patchedObject(parsePatch(type, text, 'Warn'), live, pick(next, types), 'Warn'), () => `${type} ${text}`);
+    if (wrong) t.fail(wrong);
+    t.deepEqual(live, before);
+  }
+  t.is(({} as PlainObject)['x'], undefined);
+});
+
+const objectOf = (next: Next): PlainObject => {
+  const names = (from: readonly string[]) => from.filter(() => next() < 0.6).sort(() => next() - 0.5);
+  return {
+    metadata: {name: 'p', labels: Object.fromEntries(names(['a', 'b', 'c']).map(key => [key, pick(next, ['1', '2'])])), finalizers: names(['x', 'y', 'z'])},
+    spec: {
+      containers: names(['a', 'b', 'c', 'd']).map(name => ({name, image: pick(next, ['i', 'j']), env: names(['E', 'F']).map(name => ({name, value: pick(next, ['1', '2'])})), args: names(['p', 'q'])})),
+      volumes: names(['v', 'w']).map(name => (next() < 0.5 ? {name, emptyDir: {}} : {name, hostPath: {path: '/'}})),
+    },
+  };
+};
+
+test('a created strategic patch always leads from one object to the other', t => {
+  const next = seeded(4);
+  const pod = types[0] ?? {type: 'any'};
+  for (let round = 0; round < 3000; round++) {
+    const [from, to] = [objectOf(next), objectOf(next)];
+    const patch = createStrategicPatch(from, to, pod);
+    t.deepEqual(applyStrategicPatch(from, patch, pod), to, JSON.stringify({from, to, patch}));
+  }
+});
+
+test('no text makes selectors or quantities throw anything but their own errors', t => {
+  const next = seeded(5);
+  const parts = ['a', 'in', 'notin', '(', ')', ',', '=', '==', '!=', '!', '>', '<', ' ', '1', '\\', '\u0000', 'Ki', 'e', '-', '.', 'é'];
+  for (let round = 0; round < 6000; round++) {
+    const text = Array.from({length: Math.floor(next() * 8)}, () => pick(next, parts)).join('');
+    for (const read of [parseLabelSelector, parseFieldSelector, canonicalQuantity]) {
+      const wrong = onlyExpected(() => read(text), () => text);
+      if (wrong) t.fail(wrong);
+    }
+  }
+  t.pass();
+});
