@@ -3,6 +3,7 @@ export type NamingName = 'plat' | 'kubernetes';
 
 /** API groups that carry the maker's suffix; the others (`''`, `apps`, `batch`, ...) are spelled alike in both vocabularies. */
 const suffixedGroups = [
+  'admission',
   'admissionregistration',
   'apiextensions',
   'apiregistration',
@@ -17,6 +18,7 @@ const suffixedGroups = [
   'metrics',
   'custom.metrics',
   'external.metrics',
+  'imagepolicy',
   'networking',
   'node',
   'rbac.authorization',

@@ -1,0 +1,81 @@
+import type {Naming} from '#src/api/naming.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {messageOf} from './messages.js';
+import {ObjectReader, parseEmbedded} from './object-reader.js';
+import {Message} from './plan.js';
+import {WireReader} from './wire-reader.js';
+
+/** An object in its wrapping. */
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly raw: Buffer;
+  readonly contentEncoding: string;
+  /** Empty stands for the binary form itself. */
+  readonly contentType: string;
+}
+
+/** What an object is taken for where it does not say so itself. */
+export interface KindDefaults {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+const typeMeta = new Message('TypeMeta', '1 apiVersion string; 2 kind string', () => {
+  throw new Error('a type has no messages');
+});
+const unknown = new Message('Unknown', '1 +TypeMeta; 3 contentEncoding string!; 4 contentType string!', () => typeMeta);
+
+/** Whether bytes begin as objects in the binary form do. */
+export const isEnvelope = (bytes: Buffer, {envelopeMagic}: Naming): boolean =>
+  bytes.length >= envelopeMagic.length && envelopeMagic.every((byte, index) => bytes[index] === byte);
+
+const rawTag = 2 << 3 | 2;
+
+/** Takes an object out of its wrapping and leaves it encoded. Throws `DecodeError`. */
+export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
+  const {envelopeMagic} = naming;
+  if (bytes.length === 0) throw new DecodeError('empty data');
+  if (!isEnvelope(bytes, naming)) {
+    throw new DecodeError(`provided data does not appear to be a protobuf message, expected prefix [${envelopeMagic.join(' ')}]`);
+  }
+  if (bytes.length === envelopeMagic.length) throw new DecodeError('empty body');
+  const wire = new WireReader(bytes, envelopeMagic.length);
+  const object: PlainObject = {};
+  let raw = bytes.subarray(0, 0);
+  while (wire.at < bytes.length) {
+    const {at} = wire;
+    const tag = wire.varint(bytes.length);
+    if (tag === rawTag) {
+      raw = wire.slice(wire.length(bytes.length));
+      continue;
+    }
+    // The other fields one by one, so that the object itself is not looked into.
+    wire.skip(tag & 7, bytes.length);
+    const end = wire.at;
+    wire.at = at;
+    new ObjectReader(wire, parseEmbedded, 0).message(unknown, end, object);
+  }
+  const {apiVersion = '', kind = '', contentEncoding = '', contentType = ''} = object as Record<string, string | undefined>;
+  return {apiVersion, kind, raw, contentEncoding, contentType};
+};
+
+const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults): PlainObject => {
+  const envelope = decodeEnvelope(bytes, naming);
+  const apiVersion = envelope.apiVersion || (defaults?.apiVersion ?? '');
+  const kind = envelope.kind || (defaults?.kind ?? '');
+  if (kind === '') throw new DecodeError(`Object 'Kind' is missing in the envelope`);
+  if (apiVersion === '') throw new DecodeError(`Object 'apiVersion' is missing in the envelope`);
+  const message = messageOf(apiVersion, kind, naming);
+  if (!message) throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
+  const wire = new WireReader(envelope.raw);
+  return new ObjectReader(wire, embedded, depth).message(message, envelope.raw.length, {kind, apiVersion});
+};
+
+/**
+ * Reads an object in its wrapping as the object its JSON would be, save that what is null there is absent. `defaults` name the kind of an
+ * object that does not do so itself. Throws `DecodeError`; unknown fields are skipped.
+ */
+export const decodeObject = (bytes: Buffer, naming: Naming, defaults?: KindDefaults): PlainObject => decodeAt(bytes, naming, 0, defaults);

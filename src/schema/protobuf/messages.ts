@@ -1,0 +1,51 @@
+import type {Naming} from '#src/api/naming.js';
+import {Message} from './plan.js';
+import {tables} from './tables/index.js';
+
+const known = new Map<string, Message>();
+
+/** Kinds that every group version has, whichever it is. */
+const everywhere = new Set(['WatchEvent', 'ListOptions', 'GetOptions', 'DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions']);
+/** Kinds of the meta group that go by the core group's version. */
+const unversioned = new Set(['Status', 'APIVersions', 'APIGroup', 'APIGroupList', 'APIResourceList']);
+
+const text = (group: string, version: string, name: string): string | undefined => {
+  const table = Object.hasOwn(tables, group) ? tables[group] : undefined;
+  const messages = table && Object.hasOwn(table, version) ? table[version] : undefined;
+  return messages && Object.hasOwn(messages, name) ? messages[name] : undefined;
+};
+
+/** A type as tables spell it, seen from a group version. */
+const resolved = (type: string, group: string, version: string): Message => {
+  const [, otherGroup, otherVersion, name = ''] = /^(\S+)\/(\w+)\.(\w+)$/.exec(type) ?? [];
+  const found = otherGroup && otherVersion ? message(otherGroup, otherVersion, name) : (message(group, version, type) ?? message('meta', 'v1', type));
+  if (!found) throw new Error(`no table describes the message ${type}`);
+  return found;
+};
+
+/** The message of a name; `core` is the group without a name. */
+export const message = (group: string, version: string, name: string): Message | undefined => {
+  const id = `${group}/${version}.${name}`;
+  const found = known.get(id);
+  if (found) return found;
+  const table = text(group, version, name);
+  if (table === undefined) return undefined;
+  const made = new Message(name, table, type => resolved(type, group, version));
+  known.set(id, made);
+  return made;
+};
+
+const kindMessage = (group: string | undefined, version: string, kind: string): Message | undefined => {
+  if (everywhere.has(kind) || (group === '' && version === 'v1' && unversioned.has(kind))) return message('meta', 'v1', kind);
+  if (group === undefined) return undefined;
+  // Its v1beta1 has most kinds from v1.
+  return message(group || 'core', version, kind) ?? (group === 'meta' ? message('meta', 'v1', kind) : undefined);
+};
+
+/** The message of a kind as objects name it; undefined for one that has no binary form. */
+export const messageOf = (apiVersion: string, kind: string, naming: Naming): Message | undefined => {
+  const slash = apiVersion.indexOf('/');
+  const group = naming.groupToken(slash < 0 ? '' : apiVersion.slice(0, slash));
+  const found = kindMessage(group, apiVersion.slice(slash + 1), kind);
+  return found?.isKind ? found : undefined;
+};

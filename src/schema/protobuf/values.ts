@@ -1,0 +1,88 @@
+import {canonicalQuantity} from '#src/api/quantity.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+
+/** 0001-01-01T00:00:00Z, which stands for no time at all. */
+export const zeroTime = -62_135_596_800;
+const lastTime = 253_402_300_799;
+
+/** Objects made together carry the same few times. */
+let lastSeconds = Number.NaN;
+let lastText = '';
+
+/** RFC 3339 up to the seconds, without a zone. */
+const date = (seconds: number): string => {
+  if (seconds === lastSeconds) return lastText;
+  if (seconds < zeroTime || seconds > lastTime) throw new DecodeError('Time.MarshalJSON: year outside of range [0,9999]');
+  lastText = new Date(seconds * 1000).toISOString().slice(0, 19);
+  lastSeconds = seconds;
+  return lastText;
+};
+
+/** A time with whole seconds; undefined for the zero time. */
+export const timeText = (seconds: number): string | undefined => (seconds === zeroTime ? undefined : `${date(seconds)}Z`);
+
+/** A time with six decimals, which is all JSON keeps; undefined for the zero time. */
+export const microTimeText = (seconds: number, nanos: number): string | undefined => {
+  const whole = Math.floor(nanos / 1e9);
+  const micros = Math.floor((nanos - whole * 1e9) / 1000);
+  if (seconds + whole === zeroTime && micros === 0) return undefined;
+  return `${date(seconds + whole)}.${String(micros).padStart(6, '0')}Z`;
+};
+
+const mostQuantities = 1000;
+const quantities = new Map<string, string>();
+
+/** An amount in its canonical form. Throws `DecodeError`. */
+export const quantityText = (text: string): string => {
+  const known = quantities.get(text);
+  if (known !== undefined) return known;
+  try {
+    const canonical = canonicalQuantity(text);
+    if (quantities.size >= mostQuantities) quantities.clear();
+    quantities.set(text, canonical);
+    return canonical;
+  } catch (error) {
+    throw new DecodeError((error as Error).message, {cause: error});
+  }
+};
+
+const hour = 3_600_000_000_000n;
+const minute = 60_000_000_000n;
+const units: readonly (readonly [string, bigint])[] = [
+  ['s', 1_000_000_000n],
+  ['ms', 1_000_000n],
+  ['µs', 1000n],
+  ['ns', 1n],
+];
+
+const decimal = (value: bigint, unit: bigint): string => {
+  const fraction = String(value % unit).padStart(String(unit).length - 1, '0').replace(/0+$/, '');
+  return fraction === '' || unit === 1n ? String(value / unit) : `${value / unit}.${fraction}`;
+};
+
+/** Nanoseconds as durations are written, for example `1h0m0.5s`. */
+export const durationText = (nanos: bigint): string => {
+  if (nanos < 0n) return `-${durationText(-nanos)}`;
+  if (nanos === 0n) return '0s';
+  const [unit, size] = units.find(([, size]) => nanos >= size) ?? ['ns', 1n];
+  if (unit !== 's') return `${decimal(nanos, size)}${unit}`;
+  const hours = nanos / hour;
+  const minutes = (nanos % hour) / minute;
+  const seconds = `${decimal(nanos % minute, size)}s`;
+  return hours > 0n ? `${hours}h${minutes}m${seconds}` : minutes > 0n ? `${minutes}m${seconds}` : seconds;
+};
+
+const unitNanos = new Map<string, bigint>([['h', hour], ['m', minute], ...units, ['us', 1000n], ['μs', 1000n]]);
+
+/** Nanoseconds of a duration; undefined for a text that is none. */
+export const durationNanos = (text: string): bigint | undefined => {
+  if (text === '0') return 0n;
+  const [, sign, parts] = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:h|ms|m|s|us|µs|μs|ns))+)$/.exec(text) ?? [];
+  if (parts === undefined) return undefined;
+  let total = 0n;
+  for (const [, whole, fraction = '', unit = ''] of parts.matchAll(/(\d*)\.?(\d*)(h|ms|m|s|us|µs|μs|ns)/g)) {
+    const size = unitNanos.get(unit) ?? 1n;
+    total += BigInt(whole || 0) * size + (fraction === '' ? 0n : (BigInt(fraction) * size) / 10n ** BigInt(fraction.length));
+  }
+  return sign === '-' ? -total : total;
+};
