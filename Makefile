@@ -35,9 +35,10 @@ lint: node_modules
 test: build lint
 	node tools/test.mjs
 
-## docs: write docs/flags.md from the flag tables
+## docs: write docs/flags.md and docs/controllers.md from their tables
 docs: build
 	node tools/flags-doc.mjs
+	node tools/controllers-doc.mjs
 
 ## bench: measure plat beside the raw limits of this machine
 bench: build

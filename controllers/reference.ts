@@ -1,0 +1,35 @@
+import {controllerNames} from '#src/options/controller-names.js';
+import {controllers} from './index.js';
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+
+const code = (words: readonly string[]): string => words.map(word => `\`${word}\``).join(', ') || '-';
+
+/** The page about controllers: one row for each that exists, whether it is part of this build or not. */
+export const controllersReference = (): string => {
+  const built = new Map(controllers.map(controller => [controller.name, controller]));
+  const rows = controllerNames.map(({name, aliases = [], offByDefault, gates = [], cloud}) => {
+    const controller = built.get(name);
+    const conditions = [...(gates.length > 0 ? [`needs ${code(gates)}`] : []), ...(cloud ? ['needs a cloud provider'] : [])];
+    return row([
+      `\`${name}\``,
+      code(aliases),
+      [offByDefault ? 'off' : 'on', ...conditions].join(', '),
+      controller?.doc ?? 'Not built yet.',
+      code((controller?.flags ?? []).map(flag => `--${flag}`)),
+      controller ? code([controller.serviceAccount]) : '-',
+    ]);
+  });
+  return [
+    '# Controllers',
+    '',
+    'Made by `make docs` from `controllers/index.ts` and `src/options/controller-names.ts`; do not edit. `--controllers` takes the names and the aliases: `*` stands for all that are on by default,',
+    '`name` turns one on, `-name` turns one off, and the first item that names a controller decides. One that is not built yet is passed over under `*` and refused when it is asked for by name.',
+    'Each acts as the service account in the last column, in the system namespace, under the role `system:controller:<account>`.',
+    '',
+    row(['Controller', 'Aliases', 'Default', 'What it does', 'Flags', 'Acts as']),
+    row(Array.from({length: 6}, () => '---')),
+    ...rows,
+    '',
+  ].join('\n');
+};

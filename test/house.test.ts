@@ -1,0 +1,66 @@
+import {existsSync, readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {controllers} from '#controllers/index.js';
+import {controllersReference} from '#controllers/reference.js';
+import {naming} from '#src/api/naming.js';
+import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {controllerNames} from '#src/options/controller-names.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import type {FlagRows} from '#src/options/flag.js';
+import type {Controller} from '#src/runtime/controller.js';
+import {root} from './sources.js';
+
+/** A controller's folder: its name less the ending that all have. */
+const folderOf = (name: string): string => name.replace(/-controller$/, '');
+
+const known = new Map(controllerNames.map(row => [row.name, row]));
+const flags: FlagRows = controllerManagerFlags.rows;
+const policy = bootstrapPolicy(naming('plat'), () => true);
+
+const folders = readdirSync(join(root, 'controllers'), {withFileTypes: true})
+  .filter(entry => entry.isDirectory() && entry.name !== 'shared')
+  .map(entry => entry.name);
+
+test('every folder of a controller is in the list, and the list is in order', t => {
+  const listed = controllers.map(({name}) => folderOf(name));
+
+  t.deepEqual(listed, [...folders].sort());
+});
+
+for (const controller of controllers) {
+  const {name, doc, serviceAccount} = controller;
+  const folder = folderOf(name);
+
+  test(`${name} is declared in the folder of its name, which is one of the documents' names`, async t => {
+    const declared = (await import(`#controllers/${folder}/controller.js`)) as {default: Controller};
+    t.is(declared.default, controller);
+    t.true(known.has(name));
+  });
+
+  test(`${name} says what it does in a sentence`, t => {
+    t.regex(doc, /^[A-Z][^.]+\.$/);
+  });
+
+  test(`${name} names flags that exist and that have an effect`, t => {
+    for (const flag of controller.flags ?? []) {
+      t.truthy(flags[flag], `--${flag} is not a flag`);
+      t.not(flags[flag]?.subject, 'pending', `--${flag} is said to have no effect yet`);
+    }
+  });
+
+  test(`${name} acts under a role that is bound to its account`, t => {
+    const role = `system:controller:${serviceAccount}`;
+    const binding = policy.clusterRoleBindings.find(({roleRef}) => roleRef.name === role);
+    t.true(policy.clusterRoles.some(({metadata}) => metadata?.name === role), `no cluster role ${role}`);
+    t.deepEqual(binding?.subjects?.map(subject => [subject.kind, subject.namespace, subject.name]), [['ServiceAccount', 'plat-system', serviceAccount]]);
+  });
+
+  test(`${name} has a test of its own`, t => {
+    t.true(existsSync(join(root, 'test/controllers', `${folder}.test.ts`)), `test/controllers/${folder}.test.ts is missing`);
+  });
+}
+
+test('the page about controllers says what the list says', t => {
+  t.is(readFileSync(join(root, 'docs/controllers.md'), 'utf8'), controllersReference(), 'run `make docs`');
+});
