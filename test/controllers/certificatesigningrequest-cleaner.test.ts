@@ -1,0 +1,117 @@
+import test from 'ava';
+import {reasonToDelete} from '#controllers/certificatesigningrequest-cleaner/policy.js';
+import {wireTime} from '#src/api/time.js';
+import type {CertificateSigningRequest} from '#src/api/types.js';
+import {createAuthority} from '#src/pki/authority.js';
+import {certificatePem} from '#src/pki/certificate.js';
+import {generatePrivateKey} from '#src/pki/keys.js';
+import {aPlane} from './plane.js';
+import {nodeClientUsages, requestsOf} from './requests.js';
+
+const now = Date.parse('2026-01-10T00:00:00Z');
+const hour = 3_600_000;
+const ago = (ms: number): string => wireTime(now - ms);
+
+interface Stored {
+  readonly created?: number;
+  readonly conditions?: readonly (readonly [type: string, ageMs?: number])[];
+  readonly certificate?: string;
+}
+
+const aRequest = ({created = 0, conditions = [], certificate}: Stored): CertificateSigningRequest => ({
+  metadata: {name: 'req', creationTimestamp: ago(created)},
+  spec: {request: '', signerName: 'example.com/signer'},
+  status: {
+    conditions: conditions.map(([type, age]) => ({type, status: 'True', ...(age === undefined ? {} : {lastUpdateTime: ago(age)})})),
+    ...(certificate ? {certificate: Buffer.from(certificate).toString('base64')} : {}),
+  },
+});
+
+const aCertificate = async (notAfter: number): Promise<string> => {
+  const {certificate} = createAuthority(await generatePrivateKey(), {commonName: 'one', now: notAfter - hour, lifetimeMs: hour});
+  return certificatePem(certificate);
+};
+
+const second = 1000;
+const deadlines: readonly (readonly [what: string, rest: number, stored: (ageMs: number) => Stored, reason: string])[] = [
+  ['an issued request', hour, age => ({conditions: [['Approved', age]], certificate: 'one'}), 'issued'],
+  ['a denied request', hour, age => ({conditions: [['Denied', age]]}), 'denied'],
+  ['a failed request', hour, age => ({conditions: [['Failed', age]]}), 'failed'],
+  ['an approved request that failed', hour, age => ({conditions: [['Approved', age], ['Failed', age]]}), 'failed'],
+  ['a request nobody looked at', 24 * hour, age => ({created: age}), 'unhandled'],
+  ['a request nobody looked at but somebody signed', 24 * hour, age => ({created: age, certificate: 'one'}), 'unhandled'],
+  ['an approved request that was never issued', 24 * hour, age => ({conditions: [['Approved', age]]}), 'approved but never issued'],
+];
+
+for (const [what, rest, stored, reason] of deadlines) {
+  test(`${what} is kept for ${rest / hour} h and not a second longer`, t => {
+    t.is(reasonToDelete(aRequest(stored(rest)), now), undefined);
+    t.is(reasonToDelete(aRequest(stored(rest + second)), now), reason);
+  });
+}
+
+test('a condition without a time never grows old', t => {
+  t.is(reasonToDelete(aRequest({created: 1000 * hour, conditions: [['Denied']]}), now), undefined);
+});
+
+test('a request with conditions of other types only is kept for ever', t => {
+  t.is(reasonToDelete(aRequest({created: 1000 * hour, conditions: [['Other', 1000 * hour]]}), now), undefined);
+});
+
+test('an approved request goes at once when its certificate has expired, not before', async t => {
+  const conditions = [['Approved', 0]] as const;
+
+  t.is(reasonToDelete(aRequest({conditions, certificate: await aCertificate(now - second)}), now), 'expired');
+  t.is(reasonToDelete(aRequest({conditions, certificate: await aCertificate(now)}), now), undefined);
+});
+
+test('only the first certificate counts, and only of an approved request', async t => {
+  const [old, young] = [await aCertificate(now - second), await aCertificate(now + hour)];
+
+  t.is(reasonToDelete(aRequest({conditions: [['Approved', 0]], certificate: young + old}), now), undefined);
+  t.is(reasonToDelete(aRequest({certificate: old}), now), undefined);
+});
+
+for (const [what, certificate] of [
+  ['no PEM', 'rubbish'],
+  ['PEM of rubbish', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'],
+] as const) {
+  test(`a certificate that is ${what} counts as one that has not expired`, t => {
+    t.is(reasonToDelete(aRequest({conditions: [['Approved', 0]], certificate}), now), undefined);
+  });
+}
+
+test('passes run at the start and each hour, so that a request goes at the first pass after its rest', async t => {
+  await using plane = await aPlane();
+  const {clock} = plane;
+  const requests = requestsOf(plane);
+  await clock.advance(hour / 2);
+  await requests.create({signer: 'example.com/signer', name: 'denied'});
+  await requests.judge('Denied', 'denied');
+  await requests.create({signer: 'example.com/signer', name: 'pending'});
+
+  await clock.advance(1.5 * hour - 1);
+  t.deepEqual(await requests.names(), ['denied', 'pending']);
+  await clock.advance(1);
+  t.deepEqual(await requests.names(), ['pending']);
+  await clock.advance(23 * hour - 1);
+  t.deepEqual(await requests.names(), ['pending']);
+  await clock.advance(1);
+  t.deepEqual(await requests.names(), []);
+});
+
+test('a month of passes leaves nothing behind but what lives on', async t => {
+  await using plane = await aPlane();
+  const {clock} = plane;
+  const requests = requestsOf(plane);
+  for (let day = 0; day < 30; day++) {
+    await requests.create({signer: plane.naming.signers.apiserverClient, usages: nodeClientUsages, name: `issued-${day}`});
+    await requests.judge('Approved', `issued-${day}`);
+    await requests.create({signer: 'example.com/signer', name: `pending-${day}`});
+    await clock.advance(24 * hour);
+  }
+
+  t.deepEqual(await requests.names(), ['pending-29']);
+  await clock.advance(hour);
+  t.deepEqual(await requests.names(), []);
+});

@@ -1,0 +1,48 @@
+import {keyText, type Frozen} from '#src/api/key.js';
+import type {CertificateSigningRequest, KubeObject} from '#src/api/types.js';
+import {systemFiles} from '#src/base/files.js';
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Lister} from '#informers/lister.js';
+import type {Plane} from '#src/plane/plane.js';
+import type {Attempt, KeyedContext} from '#src/runtime/controller.js';
+import {writerOf} from '#src/runtime/writer.js';
+
+/** A cache that stays as it is, whatever the server has come to hold. */
+const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Lister<T> => ({
+  get: key => objects.find(({metadata}) => metadata?.name === (typeof key === 'string' ? key : keyText(key))),
+  list: () => objects,
+  by: () => [],
+  size: objects.length,
+});
+
+/** What a reconcile gets when its cache holds these requests; it writes to the plane's server as its administrator. */
+export const contextOver = <O>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly CertificateSigningRequest[], options: O): KeyedContext<O> => {
+  const client = plane.client();
+  return {
+    name: 'tried',
+    lister: <T extends KubeObject>() => frozenCache(cached) as unknown as Lister<T>,
+    writer: kind => writerOf(client, kind),
+    client,
+    informers: undefined as never,
+    clock: plane.clock,
+    random: seededRandom(1),
+    files: systemFiles,
+    log: noLog,
+    meter: noMeter,
+    events: {normal() {}, warning() {}},
+    naming: plane.naming,
+    options,
+    gates: {enabled: () => false},
+    serverAuthority: '',
+    signal: new AbortController().signal,
+    healthCheck() {},
+    enqueue() {},
+  };
+};
+
+/** A first look. */
+export const attempt: Attempt = {log: noLog, retries: 0, signal: new AbortController().signal, pause: () => Promise.resolve()};
+
