@@ -58,6 +58,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   };
   if (!run) return refuse;
   if (definition.review && verb !== 'create') return refuse;
+  if (definition.lacks?.some(lacked => lacked === verb)) return refuse;
   if (subresource && (verb === 'delete' || verb === 'watch' || (verb === 'get' && !definition.subresources?.[subresource]))) return refuse;
   return context => run(services, served, context as ResourceContext);
 };

@@ -6,6 +6,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {versionRoute} from '#src/apiserver/handlers/version.js';
+import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {metricsRoute} from '#src/apiserver/handlers/metrics.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Discovery} from '#src/apiserver/discovery/handler.js';
@@ -112,6 +113,7 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     health,
     clientAs,
     async begin() {
+      compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
       await health.run(hooks());
     },

@@ -105,6 +105,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly actions?: Readonly<Record<string, Action>>;
   /** Set for kinds that are never stored: POST on the collection runs it. */
   readonly review?: Action<T>;
+  /** Verbs of stored kinds that this one does not have. */
+  readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */
   readonly createOnUpdate?: boolean;
   /** Whether PUT may leave out metadata.resourceVersion. Default true. */

@@ -47,7 +47,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   return {
     name: kind.plural,
     kind,
-    verbs: definition.review ? ['create'] : storedVerbs,
+    verbs: definition.review ? ['create'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb)),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     storageVersionHash: definition.review ? undefined : storageHash(settings.naming, definition.kind),

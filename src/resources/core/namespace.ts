@@ -36,6 +36,7 @@ function* validatePhase(namespace: Readonly<Namespace>): Iterable<FieldError> {
 export const namespaces = defineResource<Namespace>({
   kind: kinds.namespaces,
   shortNames: ['ns'],
+  lacks: ['deletecollection'],
   nameProblems: labelName,
   alwaysPresent: {spec: {}, status: {}},
 

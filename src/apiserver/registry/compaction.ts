@@ -1,0 +1,27 @@
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Store} from '#src/storage/store.js';
+
+export interface CompactionSettings {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Zero never compacts. */
+  readonly intervalMs: number;
+}
+
+/** Forgets history at each interval up to the revision seen an interval earlier, so that the last one or two intervals can always be read. */
+export const compactRegularly = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
+  if (intervalMs <= 0) return;
+  let seen = 0;
+  every(clock, intervalMs, signal, async () => {
+    using _ = clock.hold();
+    try {
+      const target = seen;
+      seen = await store.revision();
+      if (target > (await store.compacted())) await store.compact(target);
+    } catch (error) {
+      if (!signal.aborted) log.error({err: error}, 'compacting the store failed; it is tried again');
+    }
+  });
+};
