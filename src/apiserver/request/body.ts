@@ -1,6 +1,6 @@
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {Kind} from '#src/api/kinds.js';
-import type {Naming} from '#src/api/naming.js';
+import {naming, type Naming} from '#src/api/naming.js';
 import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
@@ -25,14 +25,29 @@ export interface BodyReader {
 
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
+/** Namings whose binary form is read; that of the other one too, since compiled clients know no other. */
+const binaryNamings = (['plat', 'kubernetes'] as const).map(naming);
+const binaryNaming = (request: ApiRequest): Naming | undefined => binaryNamings.find(({protobufMediaType}) => protobufMediaType === mediaTypeOf(request));
+
 /** The media type of a request's body without its parameters. */
 export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
 
-const notationOf = (request: ApiRequest): Notation => {
+/** What a body may be written in, as refusals list it. */
+const acceptedMedia = ({protobufMediaType}: Naming): string[] => [...Object.keys(notations).filter(Boolean), protobufMediaType];
+
+/** Reads bytes in whatever form the request says they have. Throws 415 for an unknown one, `DecodeError` for what is not in that form. */
+const parsedBytes = async (request: ApiRequest, bytes: Buffer, own: Naming): Promise<ParsedBody> => {
+  const binary = binaryNaming(request);
+  if (binary) {
+    const {decodeObject} = await import('#src/schema/protobuf/decode.js');
+    return labelled(decodeObject(bytes, binary));
+  }
   const notation = notations[mediaTypeOf(request)];
-  if (!notation) throw unsupportedMediaType(Object.keys(notations).filter(Boolean));
-  return notation;
+  if (!notation) throw unsupportedMediaType(acceptedMedia(own));
+  return parseBody(bytes, notation);
 };
+
+const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
 
 /** The whole body as bytes. Throws 413 for one that is too large. */
 export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
@@ -40,21 +55,14 @@ export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(JSON.stringify(body.value));
 };
 
-const parsed = async (request: ApiRequest): Promise<ParsedBody> => {
-  const {body} = request;
-  if (body?.kind === 'object') {
-    const value = body.value as KubeObject;
-    return {value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []};
-  }
-  const notation = notationOf(request);
-  return parseBody(await readBytes(request), notation);
-};
+const parsed = async (request: ApiRequest, own: Naming): Promise<ParsedBody> =>
+  request.body?.kind === 'object' ? labelled(request.body.value as KubeObject) : parsedBytes(request, await readBytes(request), own);
 
 /** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  const {request, naming, schemas, kind} = reader;
-  const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const body = await parsed(request).catch((error: unknown) => {
+  const {request, naming: own, schemas, kind} = reader;
+  const apiVersion = own.apiVersion(kind.group, kind.version);
+  const body = await parsed(request, own).catch((error: unknown) => {
     throw error instanceof DecodeError ? undecodable(apiVersion, kind.kind, kind.kind, error) : error;
   });
   checkKind(body, kind, apiVersion);
@@ -100,20 +108,13 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 /** Reads the options in the body of a deletion; undefined when there is none. */
 export const readDeleteOptions = async (request: ApiRequest, naming: Naming, schemas: Schemas): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
-  if (request.body.kind === 'bytes') {
-    const bytes = await readBytes(request);
-    if (bytes.length === 0) return undefined;
-    return options(parseBodyOr400(bytes, notationOf(request)), naming, schemas);
-  }
-  return options(await parsed(request), naming, schemas);
-};
-
-const parseBodyOr400 = (bytes: Buffer, notation: Notation): ParsedBody => {
-  try {
-    return parseBody(bytes, notation);
-  } catch (error) {
+  if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  const body = await parsedBytes(request, bytes, naming).catch((error: unknown) => {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
-  }
+  });
+  return options(body, naming, schemas);
 };
 
 const options = (body: ParsedBody, naming: Naming, schemas: Schemas): DeleteOptions => {
