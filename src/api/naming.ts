@@ -155,7 +155,8 @@ const derive = (w: Words) => {
     },
     annotations: {
       autoupdate: `rbac.authorization.${w.domain}/autoupdate`,
-      initialEventsEnd: `${w.apiSuffix}/initial-events-end`,
+      /** In both spellings where they differ: generic clients look for theirs. */
+      initialEventsEnd: [...new Set([w.apiSuffix, words.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
       description: key('description'),
       lastApplied: w.lastAppliedKey,
     },

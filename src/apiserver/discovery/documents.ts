@@ -82,10 +82,10 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
     : {}),
 });
 
-/** All groups in one document (KEP-3352). `core` tells whether the list is `/api`'s or `/apis`'. */
+/** All groups in one document (KEP-3352), under the apiVersion it was asked for by. `core` tells whether the list is `/api`'s or `/apis`'. */
 export const aggregated = (naming: Naming, groups: readonly DiscoveredGroup[], shapeVersion: string, core: boolean): unknown => ({
   kind: 'APIGroupDiscoveryList',
-  apiVersion: naming.apiVersion('apidiscovery', shapeVersion),
+  apiVersion: shapeVersion,
   metadata: {},
   items: groups
     .filter(({group}) => (group === '') === core)

@@ -45,7 +45,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const {resource, kind} = served;
   const {naming, clock} = resource.settings;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const metaVersion = naming.apiVersion('meta', accepted.shapeVersion || 'v1');
+  const metaVersion = accepted.shapeVersion || naming.apiVersion('meta', 'v1');
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: `${kind.kind}List`, apiVersion};
   const base = {accepted, listKind, raw: false};

@@ -7,7 +7,7 @@ export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjec
 export interface Accepted {
   readonly media: 'json' | 'yaml';
   readonly shape: Shape;
-  /** Version of the shape's group (`v1` for tables, `v2` for discovery). */
+  /** The shape's apiVersion as the caller spelled it: clients know the answer by it, whatever the server's own naming. */
   readonly shapeVersion: string;
   /** The media type with its parameters, as the response repeats them. */
   readonly contentType: string;
@@ -54,8 +54,8 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
   const group = params.get('g') ?? '';
   const version = params.get('v') ?? '';
   if (!allowed.has(as as Shape)) return undefined;
-  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && (version === 'v2' || version === 'v2beta1') ? {shape: as, version} : undefined;
-  return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version} : undefined;
+  if (as === 'APIGroupDiscoveryList') return knownGroup(group, 'apidiscovery') && (version === 'v2' || version === 'v2beta1') ? {shape: as, version: `${group}/${version}`} : undefined;
+  return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version: `${group}/${version}`} : undefined;
 };
 
 const cache = new Map<string, Accepted | null>();
@@ -75,7 +75,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
       if (!media || (media === 'yaml' && !yaml)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape) return undefined;
-      const params = shape.shape === 'APIGroupDiscoveryList' ? `;g=${clause.params.get('g')};v=${shape.version};as=${shape.shape}` : '';
+      const params = shape.shape === 'APIGroupDiscoveryList' ? `;g=${clause.params.get('g')};v=${clause.params.get('v')};as=${shape.shape}` : '';
       return {media, shape: shape.shape, shapeVersion: shape.version, contentType: `application/${media}${params}`};
     })
     .find(accepted => accepted !== undefined);

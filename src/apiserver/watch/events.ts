@@ -77,7 +77,7 @@ export const bookmark = ({settings, kind, apiVersion}: Resource, representation:
     apiVersion,
     metadata: {
       resourceVersion: String(revision),
-      ...(initialEnd ? {annotations: {[settings.naming.annotations.initialEventsEnd]: 'true'}} : {}),
+      ...(initialEnd ? {annotations: Object.fromEntries(settings.naming.annotations.initialEventsEnd.map(key => [key, 'true']))} : {}),
     },
   };
   if (representation.accepted.shape === 'object') return new LazyEvent('BOOKMARK', () => ({...object, apiVersion: representation.listKind.apiVersion}));
