@@ -59,6 +59,8 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   if (!run) return refuse;
   if (definition.review && verb !== 'create') return refuse;
   if (definition.lacks?.some(lacked => lacked === verb)) return refuse;
+  const offered: readonly string[] | undefined = subresource ? definition.subresources?.[subresource]?.verbs : undefined;
+  if (offered && !offered.includes(verb)) return refuse;
   if (subresource && (verb === 'delete' || verb === 'watch' || (verb === 'get' && !definition.subresources?.[subresource]))) return refuse;
   return context => run(services, served, context as ResourceContext);
 };

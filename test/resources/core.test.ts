@@ -104,6 +104,24 @@ for (const [title, secret, expected] of secretCases) {
   });
 }
 
+test('namespaces are not deleted as a whole, and finalize is only ever written', async t => {
+  const {clientOf} = await startWorld();
+  const request = (method: string, path: string) => clientOf().request(method, `/api/v1/namespaces${path}`);
+
+  t.is((await refusal(request('DELETE', ''))).code, 405);
+  t.is((await refusal(request('GET', '/default/finalize'))).code, 405);
+  await t.notThrowsAsync(request('GET', '/default/status'));
+});
+
+test('a TLS secret that makes no pair is stored with a warning', async t => {
+  const {server} = await startWorld();
+  const {definition} = server.registry.of(kinds.secrets);
+  const warnings = (secret: Secret) => [...definition.main.warn!(secret, undefined, server.registry.of(kinds.secrets).hooks({name: 'jane', groups: []}))];
+
+  t.deepEqual(warnings({type: 'plat.io/tls', data: {'tls.crt': '', 'tls.key': ''}}), ['tls: failed to find any PEM data in certificate input']);
+  t.deepEqual(warnings({type: 'Opaque'}), []);
+});
+
 test('the type of a secret cannot change', async t => {
   const {of} = await startWorld();
   const made = await of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}});

@@ -2,6 +2,8 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret} from '#src/api/types.js';
+import {PkiError} from '#src/pki/error.js';
+import {parseKeyPair} from '#src/pki/key-pair.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
@@ -64,6 +66,17 @@ function* validate(secret: Readonly<Secret>, old: Readonly<Secret> | undefined, 
   if (secret.type?.startsWith(known)) yield* rules.get(secret.type.slice(known.length))?.(secret, naming) ?? [];
 }
 
+/** A server that reads a certificate with another's key does not start: better told now. */
+function* warnAboutPair({type, data = {}}: Readonly<Secret>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  if (type !== naming.key('tls')) return;
+  const bytes = (name: string): Buffer => Buffer.from(data[name] ?? '', 'base64');
+  try {
+    parseKeyPair(bytes('tls.crt'), bytes('tls.key'));
+  } catch (error) {
+    if (error instanceof PkiError) yield error.message;
+  }
+}
+
 const writable = ['metadata', 'data', 'immutable', 'type'];
 
 /** Data that only some may read: bytes by name, 1 MiB in all. Its type is settled at creation. */
@@ -78,7 +91,7 @@ export const secrets = defineResource<Secret>({
     secret.data = Object.fromEntries([...Object.entries(secret.data ?? {}), ...texts]);
     delete secret.stringData;
   },
-  main: {writes: {create: writable, update: writable}, validate},
+  main: {writes: {create: writable, update: writable}, validate, warn: warnAboutPair},
   selectableFields: {type: secret => secret.type ?? ''},
   columns: [
     nameColumn,
