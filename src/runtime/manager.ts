@@ -2,6 +2,7 @@ import {setMaxListeners} from 'node:events';
 import {InformerFactory} from '#informers/factory.js';
 import {sleep} from '#src/base/clock.js';
 import {jittered} from '#src/base/random.js';
+import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import type {HealthChecks} from '#src/observe/health.js';
 import {build} from './build.js';
@@ -120,7 +121,8 @@ export class Manager {
     const {client, clock} = this.#options;
     const late = new AbortController();
     using _ = clock.schedule(serverPatienceMs, () => late.abort(new Error('it did not answer')));
-    const either = AbortSignal.any([signal, late.signal]);
+    using linked = firstOf(signal, late.signal);
+    const either = linked.signal;
     let failure: unknown;
     while (!either.aborted) {
       try {

@@ -2,6 +2,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Counter, Gauge, Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
+import {firstOf} from '#src/base/signals.js';
 import type {LeaseLock} from './lease-lock.js';
 import {isSameRecord, type LeaderRecord} from './record.js';
 import {callTimeoutMs, electionObjection, retryJitter, type LeaseTiming} from './timing.js';
@@ -76,7 +77,8 @@ export class Elector {
     this.#status.set(1, this.#labels);
     const led = lead(leading.signal).finally(() => leading.abort());
     led.catch(() => {}); // Awaited below, once renewing has ended.
-    const ending = await this.#renew(AbortSignal.any([signal, leading.signal]));
+    using either = firstOf(signal, leading.signal);
+    const ending = await this.#renew(either.signal);
     this.#status.set(0, this.#labels);
     lock.announce(`${identity} stopped leading`);
     leading.abort(ending === 'lost' ? new LeadLost() : signal.reason);
@@ -116,17 +118,13 @@ export class Elector {
   async #renewOnce(signal: AbortSignal): Promise<boolean> {
     const {clock, renewDeadlineMs, retryPeriodMs} = this.#options;
     const window = new AbortController();
-    const end = clock.schedule(renewDeadlineMs, () => window.abort());
-    const either = AbortSignal.any([signal, window.signal]);
-    try {
-      while (!either.aborted) {
-        if (await this.#attempt(either)) return true;
-        await sleep(clock, retryPeriodMs, either).catch(() => {});
-      }
-      return false;
-    } finally {
-      end[Symbol.dispose]();
+    using _ = clock.schedule(renewDeadlineMs, () => window.abort());
+    using either = firstOf(signal, window.signal);
+    while (!either.signal.aborted) {
+      if (await this.#attempt(either.signal)) return true;
+      await sleep(clock, retryPeriodMs, either.signal).catch(() => {});
     }
+    return false;
   }
 
   /** Tries once to get or keep the lock. Whatever goes wrong counts as not having it. */
@@ -207,22 +205,18 @@ export class Elector {
   async #timely<R>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const {clock} = this.#options;
     const late = new AbortController();
-    const either = AbortSignal.any([signal, late.signal]);
-    const timer = clock.schedule(callTimeoutMs(this.#options), () => late.abort(new Error('the call about the lease took too long')));
-    const ended = new Promise<never>((_, reject) => either.addEventListener('abort', () => reject(either.reason as Error), {once: true}));
-    try {
-      either.throwIfAborted();
-      return await Promise.race([call(either), ended]);
-    } finally {
-      timer[Symbol.dispose]();
-    }
+    using _ = clock.schedule(callTimeoutMs(this.#options), () => late.abort(new Error('the call about the lease took too long')));
+    using either = firstOf(signal, late.signal);
+    either.signal.throwIfAborted();
+    const ended = new Promise<never>((_resolve, reject) => either.signal.addEventListener('abort', () => reject(either.signal.reason as Error), {once: true}));
+    return await Promise.race([call(either.signal), ended]);
   }
 
   /** Lets others in at once: an empty holder needs no waiting for. Only what is still held is given up. */
   async #release(): Promise<void> {
     const {lock, identity, log, clock, renewDeadlineMs} = this.#options;
     const window = new AbortController();
-    const end = clock.schedule(renewDeadlineMs, () => window.abort());
+    using _ = clock.schedule(renewDeadlineMs, () => window.abort());
     try {
       const found = await this.#timely(window.signal, call => lock.get(call));
       if (found?.holder !== identity) return;
@@ -232,8 +226,6 @@ export class Elector {
       this.#observe(record);
     } catch (error) {
       log.error({lease: lock.name, err: error}, 'failed to release lease');
-    } finally {
-      end[Symbol.dispose]();
     }
   }
 
