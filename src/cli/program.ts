@@ -12,6 +12,8 @@ import {parseFlags, type Parsed} from '#src/options/parse.js';
 export interface Invocation<R> {
   readonly parsed: Parsed<R>;
   readonly log: Log;
+  /** How much the log tells; may be changed while the program runs. */
+  readonly verbosity: Verbosity;
   readonly version: VersionInfo;
   /** Aborts at SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
@@ -19,7 +21,17 @@ export interface Invocation<R> {
 }
 
 /** The one line a person is told of a failure: its message and the causes that add something. */
-export const oneLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replaceAll(/\s*\n\s*/g, ' ');
+export const oneLine = (error: unknown): string => {
+  const messages: string[] = [];
+  for (let at = error; at !== undefined && messages.length < deepest; at = at instanceof Error ? at.cause : undefined) {
+    const message = at instanceof Error ? at.message : String(at);
+    if (!messages.some(said => said.includes(message))) messages.push(message);
+  }
+  return messages.join(': ').replaceAll(/\s*\n\s*/g, ' ');
+};
+
+/** How many causes of causes are told. */
+const deepest = 5;
 
 export const versionOf = ({versions, version}: Parsed<unknown>): VersionInfo =>
   versionInfo({
@@ -58,9 +70,10 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = []} = parsed.options as CommonOptions;
-    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity: new Verbosity(v, vmodule.join(','))});
+    const verbosity = new Verbosity(v, vmodule.join(','));
+    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity});
     for (const warning of parsed.warnings) log.warn(warning);
-    const code = await run({parsed, log, version, stopping: stopSignal(), print});
+    const code = await run({parsed, log, verbosity, version, stopping: stopSignal(), print});
     process.exit(code ?? 0);
   } catch (error) {
     process.stderr.write(`${table.program}: ${oneLine(error)}\n`);

@@ -1,0 +1,106 @@
+import {readFile} from 'node:fs/promises';
+import type {Naming} from '#src/api/naming.js';
+import {StatusError} from '#src/api/status.js';
+import type {VersionInfo} from '#src/api/version.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Client} from '#src/client/client.js';
+import {chosenNaming, connectedClient} from '#src/client/connected.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {connect, type HttpConnection} from '#src/transport/http-connection.js';
+import {loadSettings} from '#src/transport/load-settings.js';
+import type {ConnectionSettings} from '#src/transport/settings.js';
+import {userAgent} from '#src/transport/user-agent.js';
+
+export interface ConnectionParts {
+  readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst'>;
+  readonly version: VersionInfo;
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+}
+
+/** How a client may ask: by how much more than the flags say, and how long a call may take. */
+export interface Allowance {
+  readonly qpsFactor?: number;
+  readonly burstFactor?: number;
+  readonly timeoutMs?: number;
+}
+
+/** The API server a manager works against. */
+export interface ServerConnection extends AsyncDisposable {
+  readonly server: string;
+  readonly naming: Naming;
+  /** The PEM bundle the settings trust; empty where they name none. */
+  readonly authority: string;
+  /** A client with limits of its own. `part` says in its user agent for whom it asks. */
+  client(part: string, allowance?: Allowance): Client;
+  /** A client by another file's credentials, for a flag that names such a file. */
+  delegate(file: string, flag: string): Promise<Client>;
+}
+
+/** How long a server may be away at the start while its vocabulary is asked for. */
+const patienceMs = 10_000;
+
+/** What client libraries of the field take for a rate of 0, so that a file meant for them means the same here. */
+const zeroMeans = {qps: 5, burst: 10};
+
+/** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
+export const openConnection = async ({options, version, clock, meter, log, env, signal}: ConnectionParts): Promise<ServerConnection> => {
+  const {platconfig, master, platApiQps, platApiBurst} = options;
+  const agent = (part?: string) => userAgent({program: 'plat-controller-manager', version: version.gitVersion, commit: version.gitCommit}, part);
+  const settings = await loadSettings({file: platconfig, master, env});
+  const connections = [await connect(settings, {clock})];
+  const [connection] = connections as [HttpConnection];
+  const learn = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: patienceMs});
+  const naming = await patiently(learn, {clock, log, signal}).catch(async (error: unknown) => {
+    await connection[Symbol.asyncDispose]();
+    throw error;
+  });
+  const qps = platApiQps || zeroMeans.qps;
+  const burst = platApiBurst || zeroMeans.burst;
+  return {
+    server: settings.server,
+    naming,
+    authority: await authorityOf(settings),
+    client: (part, {qpsFactor = 1, burstFactor = 1, timeoutMs} = {}) =>
+      connectedClient(connection, {
+        clock,
+        meter,
+        naming,
+        userAgent: agent(part),
+        rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
+        ...(timeoutMs === undefined ? {} : {timeoutMs}),
+      }),
+    async delegate(file, flag) {
+      const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock});
+      connections.push(other);
+      return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: patienceMs});
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(connections.map(each => each[Symbol.asyncDispose]()));
+    },
+  };
+};
+
+/** Asks until there is an answer. A refusal is an answer; a server that is not there, or not yet well, is given some time. */
+const patiently = async <T>(ask: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
+  const giveUp = clock.monotonic() + patienceMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if ((error instanceof StatusError && error.code < 500) || clock.monotonic() >= giveUp || signal.aborted) throw error;
+      log.v(1).info({err: error}, 'the API server does not answer yet');
+    }
+    await sleep(clock, 500, signal).catch(() => {});
+  }
+};
+
+const authorityOf = async ({trust: {ca}}: ConnectionSettings): Promise<string> => {
+  if (!ca) return '';
+  return 'data' in ca ? ca.data : readFile(ca.file, 'utf8');
+};

@@ -1,0 +1,23 @@
+import {kinds} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import {parseTime} from '#src/api/time.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+
+/** A lease that nobody has renewed for so long belongs to a manager of the past. Generous, because its clock is not ours. */
+const staleAfterMs = 10 * 60_000;
+
+/** Who holds the lock of the cluster's own manager, where that is not the lock we contend for; undefined where nobody does. */
+export const ownManagerOf = async (client: Client, clock: Clock, ours: {readonly namespace: string; readonly name: string} | undefined): Promise<string | undefined> => {
+  const {systemNamespace: namespace} = client.naming;
+  const name = client.naming.component('controller-manager');
+  if (ours?.name === name && ours.namespace === namespace) return undefined;
+  try {
+    const {spec} = await client.resource(kinds.leases).get(name, {namespace});
+    const isAlive = clock.now() - (parseTime(spec?.renewTime) ?? 0) < staleAfterMs;
+    return isAlive && spec?.holderIdentity ? spec.holderIdentity : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,110 @@
+import {join} from 'node:path';
+import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
+import type {Clock} from '#src/base/clock.js';
+import {type Files, systemFiles} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {HealthChecks} from '#src/observe/health.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
+import type {Verbosity} from '#src/observe/verbosity.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {openServingCertificates} from '#src/plane/serving-files.js';
+import {administration} from '#src/serving/administration/exchange.js';
+import {healthRoutes} from '#src/serving/administration/health.js';
+import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
+import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
+import {profilingRoutes} from '#src/serving/administration/profiling.js';
+import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import {delegatedSecurity} from '#src/serving/delegated-security.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {listen} from '#src/serving/listener.js';
+import {configuration} from './configuration.js';
+import type {ServerConnection} from './connection.js';
+
+export interface PortParts {
+  readonly options: ControllerManagerOptions;
+  readonly connection: ServerConnection;
+  readonly checks: HealthChecks;
+  readonly metrics: MetricsRegistry;
+  readonly verbosity: Verbosity;
+  readonly version: VersionInfo;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  gate(name: string): boolean;
+}
+
+/** The manager's own HTTPS port. */
+export interface AdministrativePort {
+  readonly address: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Opens the port with health, metrics, configuration and profiles, each request judged by the API server that the flags name. */
+export const openPort = async (parts: PortParts): Promise<AdministrativePort> => {
+  const {options, connection, clock, random, log, signal} = parts;
+  const {naming} = connection;
+  const security = await delegatedSecurity({
+    flags: options,
+    authentication: await delegateOf(connection, options.authenticationKubeconfig, '--authentication-kubeconfig'),
+    authorization: await delegateOf(connection, options.authorizationKubeconfig, '--authorization-kubeconfig'),
+    naming,
+    clock,
+    random,
+    files: systemFiles,
+    log,
+    signal,
+    withUid: parts.gate('AllowParsingUserUIDFromCertAuth'),
+  });
+  const failed = (error: unknown) => log.error({err: error}, 'answering a request on the secure port failed');
+  const certificates = await servingCertificates(options, naming, {clock, log, signal});
+  const listener = await listen({
+    clock,
+    bindAddress: options.bindAddress,
+    port: options.securePort,
+    tls: certificates.tlsOptions,
+    handler: httpFace(administration({...security, routes: routesOf(parts), failed}), {clock, random, onFault: failed}),
+    disableHttp2: options.disableHttp2Serving,
+    maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
+    permitAddressSharing: options.permitAddressSharing,
+    permitPortSharing: options.permitPortSharing,
+  });
+  certificates.follow(signal, context => listener.setSecureContext(context));
+  return {address: listener.address, port: listener.port, close: () => listener.close({graceMs: 0})};
+};
+
+const delegateOf = (connection: ServerConnection, file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
+
+const routesOf = ({options, connection: {naming}, checks, metrics, verbosity, clock}: PortParts): AdministrativeRoute[] => [
+  ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
+  metricsRoute(metrics),
+  slisRoute(metrics, naming, [checks]),
+  configzRoute(() => configuration(options, naming)),
+  ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), verbosityRoute(verbosity)] : []),
+];
+
+const servingCertificates = (options: ControllerManagerOptions, naming: Naming, ports: {clock: Clock; log: Log; signal: AbortSignal}) =>
+  openServingCertificates({
+    ...ports,
+    options: options.certDir ? options : {...options, certDir: nowhere},
+    naming,
+    files: options.certDir ? systemFiles : beside(systemFiles),
+    name: 'plat-controller-manager',
+  });
+
+/** A folder that is not there: without a certificate directory a self-signed pair lives in memory. */
+const nowhere = '/dev/null/memory';
+
+/** The machine's files, and a folder that only this process sees. */
+const beside = (files: Files): Files => {
+  const kept = new Map<string, Buffer>();
+  const isOurs = (path: string) => path.startsWith(join(nowhere, '/'));
+  return {
+    read: async path => (isOurs(path) ? kept.get(path) : files.read(path)),
+    write: async (path, content, mode) => (isOurs(path) ? void kept.set(path, Buffer.from(content)) : files.write(path, content, mode)),
+    watch: (folder, stirred) => files.watch(folder, stirred),
+  };
+};

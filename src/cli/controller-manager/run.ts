@@ -1,0 +1,129 @@
+import {hostname} from 'node:os';
+import {systemClock as clock} from '#src/base/clock.js';
+import {systemRandom as random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import {HealthChecks} from '#src/observe/health.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {chooseControllers} from '#src/runtime/choice.js';
+import type {Controller} from '#src/runtime/controller.js';
+import {Recorder} from '#src/runtime/events.js';
+import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
+import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timing.js';
+import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
+import type {Invocation} from '#src/cli/program.js';
+import {openConnection, type ServerConnection} from './connection.js';
+import {ownManagerOf} from './doubled.js';
+import {openPort} from './port.js';
+
+type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
+
+/** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
+export const runControllerManager = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
+  const {options, gates, set} = parsed;
+  refuseServiceAccounts(options);
+  const {controllers} = await import('#controllers/index.js');
+  const {chosen, missing} = chooseControllers(controllers, options.controllers);
+  if (missing.length > 0) log.warn({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
+  log.info({version: version.gitVersion}, 'starting');
+  for (const flag of set) log.v(1).info({flag}, 'flag is set');
+
+  await using undo = new Undo();
+  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  const connection = await openConnection({options, version, clock, meter: metrics, log, env: process.env, signal: stopping});
+  undo.defer(() => connection[Symbol.asyncDispose]());
+  const ending = new AbortController();
+  undo.defer(() => ending.abort());
+  const checks = new HealthChecks(log);
+  const gate = (name: string) => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
+  const shared = {options, connection, clock, random, log, version, gate, signal: ending.signal};
+  const namespaceGiven = set.has('leader-elect-resource-namespace');
+  const manager = new Manager(managerOptions({...shared, checks, metrics, chosen, namespaceGiven}));
+  if (options.securePort !== 0) {
+    const port = await openPort({...shared, checks, metrics, verbosity});
+    undo.defer(() => port.close());
+    log.info({address: port.address, port: port.port}, 'serving');
+  }
+  manager.ready.then(
+    () => print(`ready: ${chosen.length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
+    () => {},
+  );
+  await warnOfDoubles({...shared, chosen, namespaceGiven});
+  const end = await manager.run(stopping);
+  if (end === 'lost') log.error('the lead was lost');
+  return end === 'stopped' ? 0 : 1;
+};
+
+const refuseServiceAccounts = ({useServiceAccountCredentials}: ControllerManagerOptions): void => {
+  if (useServiceAccountCredentials) {
+    throw new Error('--use-service-account-credentials: tokens of service accounts are not part of this build yet; without the flag every controller acts as the user of --platconfig');
+  }
+};
+
+interface Parts {
+  readonly options: ControllerManagerOptions;
+  readonly connection: ServerConnection;
+  readonly checks: HealthChecks;
+  readonly metrics: MetricsRegistry;
+  readonly log: Given['log'];
+  readonly chosen: readonly Controller[];
+  readonly namespaceGiven: boolean;
+  readonly signal: AbortSignal;
+  gate(name: string): boolean;
+}
+
+const managerOptions = (parts: Parts): ManagerOptions => {
+  const {options, connection, checks, metrics, log, chosen, gate} = parts;
+  const election = options.leaderElect ? electionOf(parts) : undefined;
+  return {
+    name: 'plat-controller-manager',
+    options,
+    naming: connection.naming,
+    clock,
+    random,
+    log,
+    meter: metrics,
+    gates: {enabled: gate},
+    checks,
+    controllers: chosen,
+    client: connection.client('shared-informers'),
+    clientFor: ({controller, qpsFactor, burstFactor}) => connection.client(controller, {qpsFactor, burstFactor}),
+    host: hostname(),
+    serverAuthority: connection.authority,
+    startIntervalMs: options.controllerStartInterval,
+    shutdownTimeoutMs: options.controllerShutdownTimeout,
+    minResyncMs: options.minResyncPeriod,
+    ...(election ? {election} : {}),
+  };
+};
+
+/** The lock is in the namespace of the vocabulary that is spoken, unless another was asked for; its name is always ours. */
+const placeOfLock = ({options, connection, namespaceGiven}: Pick<Parts, 'options' | 'connection' | 'namespaceGiven'>) => ({
+  namespace: namespaceGiven ? options.leaderElectResourceNamespace : connection.naming.systemNamespace,
+  name: options.leaderElectResourceName,
+});
+
+/** Tells of each controller that a manager of the cluster's own runs already, under another lock than ours. Nothing is tried to find out more. */
+const warnOfDoubles = async ({log, ...parts}: Pick<Parts, 'options' | 'connection' | 'namespaceGiven' | 'chosen' | 'log'>): Promise<void> => {
+  try {
+    const holder = await ownManagerOf(parts.connection.client('doubled', {timeoutMs: 5000}), clock, parts.options.leaderElect ? placeOfLock(parts) : undefined);
+    if (holder === undefined) return;
+    for (const {name} of parts.chosen) log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
+  } catch (error) {
+    log.v(1).info({err: error}, 'whether the cluster has a manager of its own is unknown');
+  }
+};
+
+const electionOf = ({options, connection, log, namespaceGiven, signal}: Parts): NonNullable<ManagerOptions['election']> => {
+  const timing: LeaseTiming = {
+    leaseDurationMs: options.leaderElectLeaseDuration,
+    renewDeadlineMs: options.leaderElectRenewDeadline,
+    retryPeriodMs: options.leaderElectRetryPeriod,
+  };
+  const lock = new LeaseLock({
+    ...placeOfLock({options, connection, namespaceGiven}),
+    client: connection.client('leader-election', {timeoutMs: callTimeoutMs(timing)}),
+    events: new Recorder({client: connection.client('events'), clock, random, log, component: 'plat-controller-manager', host: hostname(), signal}),
+  });
+  return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing};
+};
