@@ -6,6 +6,7 @@ import {createLog} from '#src/observe/log.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
+import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 
 /** What a program is given to work with. */
@@ -23,7 +24,7 @@ export interface Invocation<R> {
 /** The one line a person is told of a failure: its message and the causes that add something. */
 export const oneLine = (error: unknown): string => {
   const messages: string[] = [];
-  for (let at = error; at !== undefined && messages.length < deepest; at = at instanceof Error ? at.cause : undefined) {
+  for (let at = error; at !== undefined && messages.length < deepest; at = causeOf(at)) {
     const message = at instanceof Error ? at.message : String(at);
     if (!messages.some(said => said.includes(message))) messages.push(message);
   }
@@ -32,6 +33,9 @@ export const oneLine = (error: unknown): string => {
 
 /** How many causes of causes are told. */
 const deepest = 5;
+
+/** What is wrong with a flag is said in full already; its cause is the library's way of saying it. */
+const causeOf = (error: unknown): unknown => (error instanceof Error && !(error instanceof OptionError) ? error.cause : undefined);
 
 export const versionOf = ({versions, version}: Parsed<unknown>): VersionInfo =>
   versionInfo({
@@ -73,6 +77,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     const verbosity = new Verbosity(v, vmodule.join(','));
     const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity});
     for (const warning of parsed.warnings) log.warn(warning);
+    staysAlive();
     const code = await run({parsed, log, verbosity, version, stopping: stopSignal(), print});
     process.exit(code ?? 0);
   } catch (error) {
@@ -81,15 +86,14 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
   }
 };
 
-/** Resolves when the process is asked to stop; keeps it alive until then. */
+/** Keeps the process alive, whatever else does not: the clock's timers do not, and a component that waits for one must not end for that. */
+const staysAlive = (): void => {
+  new MessageChannel().port1.on('message', () => {}); // A port with a listener does.
+};
+
+/** Resolves when the process is asked to stop. */
 export const untilStopped = (stopping: AbortSignal): Promise<void> =>
   new Promise(resolve => {
-    const {port1} = new MessageChannel();
-    port1.on('message', () => {}); // A port with a listener keeps the process alive, whatever else does not.
-    const done = () => {
-      port1.close();
-      resolve();
-    };
-    if (stopping.aborted) done();
-    else stopping.addEventListener('abort', done, {once: true});
+    if (stopping.aborted) resolve();
+    else stopping.addEventListener('abort', () => resolve(), {once: true});
   });

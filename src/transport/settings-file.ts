@@ -50,7 +50,7 @@ export const readSettingsFile = async (
 };
 
 const parse = async (text: string): Promise<RawSettings> => {
-  const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('yaml')).parse(text, {maxAliasCount: 100});
+  const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('./yaml.js')).parseYaml(text, {maxAliasCount: 100});
   if (!isRecord(value)) throw new Error('the file holds no connection settings');
   return value as RawSettings;
 };

@@ -45,7 +45,7 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
     log.info({address: port.address, port: port.port}, 'serving');
   }
   manager.ready.then(
-    () => print(`ready: ${chosen.length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
+    () => print(`ready: ${checks.names.filter(name => name !== 'leaderElection').length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
   await warnOfDoubles({...shared, chosen, namespaceGiven});

@@ -51,8 +51,8 @@ export const http2Streams = {
 } as const;
 
 export const profiling = {
-  profiling: {type: 'bool', help: 'Serve profiles under /debug/pprof/.', default: 'true', subject: 'pending'},
-  'contention-profiling': {type: 'bool', help: 'Profile what blocks the process, when profiling is on.', subject: 'pending'},
+  profiling: {type: 'bool', help: 'Serve profiles under /debug/pprof/.', default: 'true'},
+  'contention-profiling': {type: 'bool', help: 'Profile what blocks the process, when profiling is on.'},
 } as const;
 
 const blank = (items: readonly string[]): string | undefined => (items.some(item => item.trim() === '') ? 'must not hold an empty name' : undefined);

@@ -7,7 +7,7 @@ import {clusterTrustBundleAttest} from '#src/apiserver/admission/cluster-trust-b
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
-import type {Attributes, Authorizer} from '#src/serving/authorization.js';
+import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {refusal, startWorld, words} from '#test/resources/world.js';
 
 const key = await generatePrivateKey();

@@ -3,7 +3,7 @@ import type {ClusterRole, PolicyRule, RbacSubject, Role} from '#src/api/types.js
 import type {UserInfo} from '#src/api/user.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
 import type {PolicyChange, PolicySource} from '#src/apiserver/authorization/policy.js';
-import type {Attributes} from '#src/serving/authorization.js';
+import type {Attributes} from '#src/api/authorization.js';
 
 export const words = naming('plat');
 export const apiGroup = words.group('rbac.authorization');

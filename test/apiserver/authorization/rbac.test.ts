@@ -1,7 +1,7 @@
 import test from 'ava';
 import {serviceAccountUser} from '#src/api/user.js';
 import {alwaysAllow, alwaysDeny, privileged, union, unionRules} from '#src/apiserver/authorization/modes.js';
-import type {Authorizer} from '#src/serving/authorization.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import {account, asking, aUser, binding, clusterBinding, clusterRole, group, paths, rbacOf, role, rule, user} from './policy.js';
 
 const jane = aUser('jane', 'devs', 'system:authenticated');

@@ -1,0 +1,139 @@
+import {readFileSync} from 'node:fs';
+import https from 'node:https';
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {wireMicroTime} from '#src/api/time.js';
+import {systemClock} from '#src/base/clock.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {aServer, Program, run, type ServerProcess} from './programs.js';
+
+const shortLease = ['--leader-elect-lease-duration=2s', '--leader-elect-renew-deadline=1s', '--leader-elect-retry-period=400ms'];
+
+const aManager = (server: ServerProcess, ...args: string[]) => new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
+
+const holderOf = async ({client}: ServerProcess) => {
+  const {spec} = await client.resource(kinds.leases).get('plat-controller-manager', {namespace: client.naming.systemNamespace});
+  return {holder: spec?.holderIdentity, transitions: spec?.leaseTransitions};
+};
+
+test('two managers elect one leader, and killing it moves the lead within the lease duration', async t => {
+  await using server = await aServer('kubernetes');
+  const managers = [1, 2].map(() => aManager(server, '--secure-port=0', ...shortLease));
+  const leader = await Promise.any(managers.map(manager => manager.said(/ready: /).then(() => manager)));
+  const standby = managers.find(manager => manager !== leader)!;
+  await standby.said(/attempting to acquire leader lease/);
+  const before = await holderOf(server);
+
+  const killed = performance.now();
+  await leader.stop('SIGKILL');
+  await standby.said(/ready: \d+ controllers at work against https:\S+ \(kubernetes naming\)/);
+  const waited = performance.now() - killed;
+  const after = await holderOf(server);
+
+  t.is(before.transitions, 0);
+  t.is(after.transitions, 1);
+  t.not(after.holder, before.holder);
+  // The lease, one wait between two looks with its jitter, and the start of the controllers.
+  t.true(waited < 2000 + 400 * 2.2 + 2000, `${waited} ms`);
+  t.is((await standby.stop()).code, 0);
+});
+
+test('a leader that cannot renew any more ends with exit code 1', async t => {
+  await using server = await aServer('plat');
+  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', ...shortLease);
+  await manager.said(/ready: 1 controllers/);
+
+  await server.program.stop('SIGKILL');
+  const {code, stderr} = await manager.ended();
+
+  t.is(code, 1);
+  t.regex(stderr, /"the lead was lost"/);
+});
+
+interface Asked {
+  readonly status: number;
+  readonly body: string;
+}
+
+const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}): Promise<Asked> =>
+  new Promise((resolve, reject) => {
+    const identity = pair ? {cert: pair.certificate, key: pair.key} : {};
+    const request = https.get({host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...identity}, response => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve({status: response.statusCode ?? 0, body}));
+    });
+    request.on('error', reject);
+  });
+
+test('the secure port tells health to everyone and everything else to those whom the API server lets', async t => {
+  await using server = await aServer('plat');
+  const {authority, files} = server.material;
+  const pairOf = async (commonName: string, organizations: string[]) =>
+    keyPairPem(await issueClientCertificate(authority, {now: systemClock.now(), commonName, organizations, lifetimeMs: 3_600_000}));
+  const [monitor, stranger] = await Promise.all([pairOf('prometheus', ['system:monitoring']), pairOf('stranger', [])]);
+  const admin = {certificate: readFileSync(files.admin, 'utf8'), key: readFileSync(files.adminKey, 'utf8')};
+  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, `--client-ca-file=${files.ca}`, `--authorization-kubeconfig=${server.settings}`);
+  const [, port = ''] = await manager.said(/"serving" address="127.0.0.1" port=(\d+)/);
+  await manager.said(/ready: /);
+
+  const health = await ask(port, '/healthz?verbose');
+  t.is(health.status, 200);
+  t.regex(health.body, /\[\+\]leaderElection ok\n[^]*\[\+\]namespace-controller ok\n/);
+  t.is((await ask(port, '/metrics')).status, 403);
+  t.is((await ask(port, '/metrics', stranger)).status, 403);
+  const metrics = await ask(port, '/metrics', monitor);
+  t.is(metrics.status, 200);
+  t.regex(metrics.body, /leader_election_master_status\{name="plat-controller-manager"\} 1/);
+  t.regex(metrics.body, /rest_client_requests_total\{/);
+  t.is((await ask(port, '/configz', monitor)).status, 403);
+  const configz = JSON.parse((await ask(port, '/configz', admin)).body) as Record<string, Record<string, Record<string, unknown>>>;
+  t.deepEqual(Object.keys(configz), ['platcontrollermanager.config.plat.io']);
+  t.is(configz['platcontrollermanager.config.plat.io']?.['Generic']?.['MinResyncPeriod'], '12h0m0s');
+  t.is((await ask(port, '/nowhere', admin)).status, 404);
+  t.is((await manager.stop()).code, 0);
+});
+
+test('warns of each controller that the cluster\'s own manager runs already', async t => {
+  await using server = await aServer('kubernetes');
+  const {client} = server;
+  const renewTime = wireMicroTime(systemClock.now());
+  const metadata = {namespace: client.naming.systemNamespace, name: client.naming.component('controller-manager')};
+  await client.resource(kinds.leases).create({metadata, spec: {holderIdentity: 'other_1', leaseDurationSeconds: 15, renewTime, acquireTime: renewTime}});
+
+  const manager = aManager(server, '--secure-port=0', '--controllers=csrcleaner,serviceaccount', '--naming=auto');
+  await manager.said(/ready: 2 controllers/);
+  const {stderr} = await manager.stop();
+
+  const warned = [...stderr.matchAll(/^W.*a manager of its own.* controller="([^"]+)" manager="other_1"$/gm)].map(([, name]) => name);
+  t.deepEqual(warned, ['certificatesigningrequest-cleaner-controller', 'serviceaccount-controller']);
+});
+
+const refusals: readonly (readonly [string[], RegExp])[] = [
+  [['--controllers=nope'], /^plat-controller-manager: .*--controllers.*"nope" is not in the list of known controllers\n$/],
+  [['--controllers=job'], /^plat-controller-manager: .*"job-controller" is not built into this version\n$/],
+  [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
+  [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
+  [['--leader-elect-lease-duration=1s'], /^plat-controller-manager: --leader-elect-lease-duration must be greater than --leader-elect-renew-deadline\n$/],
+  [['--use-service-account-credentials'], /^plat-controller-manager: --use-service-account-credentials: .*\n$/],
+];
+for (const [args, line] of refusals) {
+  test(`refuses ${args.join(' ') || 'to run without connection settings'} in one line`, async t => {
+    await refuses(t, args, line);
+  });
+}
+
+const refuses = async (t: ExecutionContext, args: readonly string[], line: RegExp): Promise<void> => {
+  const {code, stdout, stderr} = await run('plat-controller-manager', args);
+
+  t.is(code, 1);
+  t.is(stdout, '');
+  t.regex(stderr.replace(/^[WI]\d{4} .*\n/gm, ''), line);
+};
+
+const freePort = (): Promise<number> =>
+  new Promise(resolve => {
+    const server = https.createServer().listen(0, '127.0.0.1', () => {
+      const {port} = server.address() as {port: number};
+      server.close(() => resolve(port));
+    });
+  });
