@@ -51,6 +51,8 @@ export interface SchemaNode {
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly union?: Union;
+  /** An empty value of the field means that there is none: `""`, 0, false, `[]` or `{}` is left out. */
+  readonly omitsEmpty?: boolean;
   /** Documents refer to its type without a word beside the reference. */
   readonly isBare?: boolean;
   /** The name error texts give the type, where it has one of its own. */

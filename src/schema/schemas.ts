@@ -118,9 +118,12 @@ export class Schemas {
       if (fact.removed || fact.required === false) required.delete(field);
       return fact.removed ? [] : [[field, fact.type ?? type, fact]];
     });
+    const keepsEmpty = new Set([...(ofType.pointers ?? []), ...(ofType.kept ?? [])]);
     let properties: ReadonlyMap<string, SchemaNode> | undefined;
     const resolve = (): ReadonlyMap<string, SchemaNode> =>
-      new Map(understood.map(([field, type, fact]) => [field, this.#fieldNode(field, parseType(type), required.has(field), fact)]));
+      new Map(
+        understood.map(([field, type, fact]) => [field, this.#fieldNode(field, parseType(type), {...fact, required: required.has(field)}, keepsEmpty.has(field))]),
+      );
     return {
       ref,
       required,
@@ -131,10 +134,12 @@ export class Schemas {
     };
   }
 
-  #fieldNode(field: string, type: ParsedType, required: boolean, fact: FieldFacts): SchemaNode {
-    const value = defaultOf(field, type, required, fact);
+  #fieldNode(field: string, type: ParsedType, fact: FieldFacts, keepsEmpty: boolean): SchemaNode {
+    const value = defaultOf(field, type, fact.required === true, fact);
     const {goName, ...merge} = mergeFacts(fact);
-    return this.#node(type, {...merge, ...(value === undefined ? {} : {default: value})}, goName);
+    const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
+    const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && fact.default === undefined;
+    return this.#node(type, {...merge, ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {})}, goName);
   }
 
   /** `goName` belongs to the innermost element. */

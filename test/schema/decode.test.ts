@@ -58,6 +58,21 @@ test('only known fields remain, in their canonical form', t => {
   );
 });
 
+test('empty means absent, unless the field tells them apart', t => {
+  t.deepEqual(
+    decoded(pod, {
+      metadata: {name: 'p', generateName: '', generation: 0, deletionGracePeriodSeconds: 0},
+      spec: {hostNetwork: false, automountServiceAccountToken: false, runtimeClassName: '', hostname: '', activeDeadlineSeconds: 0, priority: 0, containers: []},
+    }),
+    {
+      metadata: {name: 'p', deletionGracePeriodSeconds: 0},
+      spec: {automountServiceAccountToken: false, runtimeClassName: '', activeDeadlineSeconds: 0, priority: 0, containers: []},
+    },
+  );
+  t.deepEqual(decoded(node('rbac.authorization', 'Role'), {rules: []}), {rules: []});
+  t.deepEqual(decoded(node('networking', 'NetworkPolicy'), {spec: {podSelector: {}, ingress: []}}), {spec: {podSelector: {}}});
+});
+
 test('what has no structure is kept as it is', t => {
   const entry = {manager: 'm', fieldsType: 'FieldsV1', fieldsV1: {'f:metadata': {'f:labels': {'.': {}}}}};
   t.deepEqual(decoded(configMap, {metadata: {managedFields: [entry]}}), {metadata: {managedFields: [entry]}});

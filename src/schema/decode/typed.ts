@@ -74,7 +74,7 @@ export class TypedDecoder {
       this.#path.push(key);
       const decoded = this.#value(given, field);
       this.#path.pop();
-      if (decoded !== undefined && !(isEmptyCollection(decoded, field) && !node.required?.has(key))) put(result, key, decoded);
+      if (decoded !== undefined && !(field.omitsEmpty && isEmpty(decoded))) put(result, key, decoded);
     }
     this.#struct = struct;
     return result;
@@ -150,5 +150,7 @@ export class TypedDecoder {
   }
 }
 
-const isEmptyCollection = (value: unknown, {type}: SchemaNode): boolean =>
-  (type === 'array' && (value as unknown[]).length === 0) || (type === 'map' && Object.keys(value as object).length === 0);
+const isEmpty = (value: unknown): boolean => {
+  if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
+};

@@ -5,7 +5,7 @@ export const authentication: GroupFacts = {
   v1: {
     BoundObjectReference: {uid: 'go(types.UID)'},
     SelfSubjectReviewStatus: {userInfo: 'value'},
-    TokenRequestSpec: {audiences: 'atomic'},
+    TokenRequestSpec: {'*': 'pointers(expirationSeconds)', audiences: 'atomic'},
     TokenRequestStatus: {'*': 'required(token,expirationTimestamp)'},
     TokenReviewSpec: {audiences: 'atomic'},
     TokenReviewStatus: {audiences: 'atomic', user: 'value'},

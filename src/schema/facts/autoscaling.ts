@@ -4,7 +4,8 @@ import type {GroupFacts} from './form.js';
 export const autoscaling: GroupFacts = {
   v1: {
     CrossVersionObjectReference: {'*': 'atomic'},
-    HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas)'},
+    HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas) pointers(minReplicas,targetCPUUtilizationPercentage)'},
+    HorizontalPodAutoscalerStatus: {'*': 'pointers(currentCPUUtilizationPercentage,observedGeneration)'},
     ScaleSpec: {replicas: 'value'},
   },
   v2: {
@@ -12,12 +13,16 @@ export const autoscaling: GroupFacts = {
     ContainerResourceMetricStatus: {'*': 'required(name,current,container)'},
     ExternalMetricStatus: {'*': 'required(metric,current)'},
     HPAScalingPolicy: {'*': 'required(type,value,periodSeconds)'},
-    HPAScalingRules: {policies: 'atomic', tolerance: ':quantity'},
+    HPAScalingRules: {'*': 'pointers(selectPolicy,stabilizationWindowSeconds)', policies: 'atomic', tolerance: ':quantity'},
     HorizontalPodAutoscalerCondition: {'*': 'required(type,status)'},
-    HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas)', metrics: 'atomic'},
-    HorizontalPodAutoscalerStatus: {conditions: 'map(type) patch=merge(type)', currentMetrics: 'atomic'},
-    MetricTarget: {averageValue: ':quantity', value: ':quantity'},
-    MetricValueStatus: {averageValue: ':quantity', value: ':quantity'},
+    HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas) pointers(minReplicas)', metrics: 'atomic'},
+    HorizontalPodAutoscalerStatus: {
+      '*': 'pointers(observedGeneration) kept(currentMetrics)',
+      conditions: 'map(type) patch=merge(type)',
+      currentMetrics: 'atomic',
+    },
+    MetricTarget: {'*': 'pointers(averageUtilization)', averageValue: ':quantity', value: ':quantity'},
+    MetricValueStatus: {'*': 'pointers(averageUtilization)', averageValue: ':quantity', value: ':quantity'},
     ObjectMetricSource: {'*': 'required(describedObject,target,metric)'},
     ObjectMetricStatus: {'*': 'required(metric,current,describedObject)'},
     PodsMetricStatus: {'*': 'required(metric,current)'},

@@ -4,7 +4,7 @@ import type {GroupFacts} from './form.js';
 export const certificates: GroupFacts = {
   v1: {
     CertificateSigningRequestCondition: {'*': 'required(type,status)', status: 'go(v1.ConditionStatus)', type: 'go(v1.RequestConditionType)'},
-    CertificateSigningRequestSpec: {groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
+    CertificateSigningRequestSpec: {'*': 'pointers(expirationSeconds)', groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
     CertificateSigningRequestStatus: {conditions: 'map(type)'},
   },
   v1beta1: {

@@ -3,16 +3,23 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `flowcontrol.apiserver` do not say by themselves. */
 export const flowcontrolApiserver: GroupFacts = {
   v1: {
+    ExemptPriorityLevelConfiguration: {'*': 'pointers(lendablePercent,nominalConcurrencyShares)'},
     FlowSchemaSpec: {matchingPrecedence: 'value', rules: 'atomic'},
     FlowSchemaStatus: {conditions: 'map(type) patch=merge(type)'},
     LimitResponse: {'*': 'union(type;queuing=Queuing)'},
-    LimitedPriorityLevelConfiguration: {limitResponse: 'value'},
+    LimitedPriorityLevelConfiguration: {'*': 'pointers(borrowingLimitPercent,lendablePercent,nominalConcurrencyShares)', limitResponse: 'value'},
     NonResourcePolicyRule: {'*': 'required(verbs,nonResourceURLs)', nonResourceURLs: 'set', verbs: 'set'},
     PolicyRulesWithSubjects: {nonResourceRules: 'atomic', resourceRules: 'atomic', subjects: 'atomic'},
     PriorityLevelConfigurationSpec: {'*': 'union(type;exempt=Exempt,limited=Limited)'},
     PriorityLevelConfigurationStatus: {conditions: 'map(type) patch=merge(type)'},
     QueuingConfiguration: {handSize: 'value', queueLengthLimit: 'value', queues: 'value'},
-    ResourcePolicyRule: {'*': 'required(verbs,apiGroups,resources)', apiGroups: 'set', namespaces: 'set', resources: 'set', verbs: 'set'},
+    ResourcePolicyRule: {
+      '*': 'required(verbs,apiGroups,resources) kept(namespaces)',
+      apiGroups: 'set',
+      namespaces: 'set',
+      resources: 'set',
+      verbs: 'set',
+    },
     ServiceAccountSubject: {'*': 'required(namespace,name)'},
     Subject: {'*': 'union(kind;group=Group,serviceAccount=ServiceAccount,user=User)'},
   },

@@ -11,8 +11,12 @@
  *     bare           documents refer to the type without a word beside the reference
  *     go(NAME)       the name of its own type in error texts
  *
- * `*` stands for the type itself, of which there is also to say `union(discriminator;field=Name)`, and `required(a,b)` for the order of what is
- * required where that is not the alphabet's.
+ * `*` stands for the type itself, of which there is also to say:
+ *
+ *     required(a,b)   the order of what is required, where that is not the alphabet's
+ *     pointers(a,b)   optional scalars for which empty is not absent
+ *     kept(a,b)       optional lists for which empty is not absent
+ *     union(discriminator;field=Name)
  */
 export type TypeFacts = Readonly<Record<string, string>>;
 

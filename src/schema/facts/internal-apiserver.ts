@@ -6,6 +6,6 @@ export const internalApiserver: GroupFacts = {
     ServerStorageVersion: {decodableVersions: 'set', servedVersions: 'set'},
     StorageVersion: {spec: ':any@internal.apiserver/v1alpha1.StorageVersionSpec ={}'},
     StorageVersionCondition: {'*': 'required(type,status,reason,message)', message: 'none'},
-    StorageVersionStatus: {conditions: 'map(type)', storageVersions: 'map(apiServerID)'},
+    StorageVersionStatus: {'*': 'pointers(commonEncodingVersion)', conditions: 'map(type)', storageVersions: 'map(apiServerID)'},
   },
 };

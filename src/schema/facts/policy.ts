@@ -3,7 +3,7 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `policy` do not say by themselves. */
 export const policy: GroupFacts = {
   v1: {
-    PodDisruptionBudgetSpec: {selector: 'patch=replace'},
+    PodDisruptionBudgetSpec: {'*': 'pointers(unhealthyPodEvictionPolicy)', selector: 'patch=replace'},
     PodDisruptionBudgetStatus: {
       '*': 'required(disruptionsAllowed,currentHealthy,desiredHealthy,expectedPods)',
       conditions: 'map(type) patch=merge(type)',

@@ -4,10 +4,10 @@ import type {GroupFacts} from './form.js';
 export const rbacAuthorization: GroupFacts = {
   v1: {
     AggregationRule: {clusterRoleSelectors: 'atomic'},
-    ClusterRole: {rules: 'atomic'},
+    ClusterRole: {'*': 'kept(rules)', rules: 'atomic'},
     ClusterRoleBinding: {subjects: 'atomic'},
     PolicyRule: {apiGroups: 'atomic', nonResourceURLs: 'atomic', resourceNames: 'atomic', resources: 'atomic', verbs: 'atomic'},
-    Role: {rules: 'atomic'},
+    Role: {'*': 'kept(rules)', rules: 'atomic'},
     RoleBinding: {subjects: 'atomic'},
     RoleRef: {'*': 'atomic'},
     Subject: {'*': 'atomic'},

@@ -3,11 +3,20 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `storage` do not say by themselves. */
 export const storage: GroupFacts = {
   v1: {
-    CSIDriverSpec: {serviceAccountTokenInSecrets: ':bool', tokenRequests: 'atomic', volumeLifecycleModes: 'set'},
-    CSINodeDriver: {topologyKeys: 'atomic'},
+    CSIDriverSpec: {
+      '*': 'pointers(attachRequired,fsGroupPolicy,nodeAllocatableUpdatePeriodSeconds,podInfoOnMount,requiresRepublish,seLinuxMount,storageCapacity,serviceAccountTokenInSecrets)',
+      serviceAccountTokenInSecrets: ':bool',
+      tokenRequests: 'atomic',
+      volumeLifecycleModes: 'set',
+    },
+    CSINodeDriver: {'*': 'kept(topologyKeys)', topologyKeys: 'atomic'},
     CSINodeSpec: {drivers: 'map(name) patch=merge(name)'},
     CSIStorageCapacity: {capacity: ':quantity', maximumVolumeSize: ':quantity'},
-    StorageClass: {allowedTopologies: 'atomic', mountOptions: 'atomic'},
+    StorageClass: {'*': 'pointers(allowVolumeExpansion,reclaimPolicy,volumeBindingMode)', allowedTopologies: 'atomic', mountOptions: 'atomic'},
+    TokenRequest: {'*': 'pointers(expirationSeconds)'},
+    VolumeAttachmentSource: {'*': 'pointers(persistentVolumeName)'},
     VolumeAttachmentSpec: {'*': 'required(attacher,source,nodeName)'},
+    VolumeError: {'*': 'pointers(errorCode)'},
+    VolumeNodeResources: {'*': 'pointers(count)'},
   },
 };

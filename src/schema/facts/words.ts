@@ -15,6 +15,10 @@ export interface FieldFacts {
   readonly union?: Union;
   /** The required fields, in their order. */
   readonly requiredOrder?: readonly string[];
+  /** Optional scalars for which an empty value is not the same as none. */
+  readonly pointers?: readonly string[];
+  /** Optional lists for which an empty one is not the same as none. */
+  readonly kept?: readonly string[];
   /** A reference without words of its own beside it. */
   readonly bare?: boolean;
 }
@@ -37,6 +41,8 @@ const factOf = (word: string, isMap: boolean): FieldFacts => {
   if (word.startsWith('patch=')) return patchOf(word.slice('patch='.length));
   if (word.startsWith('map(')) return {listType: 'map', listMapKeys: inParentheses(word).split(',')};
   if (word.startsWith('required(')) return {requiredOrder: inParentheses(word).split(',')};
+  if (word.startsWith('pointers(')) return {pointers: inParentheses(word).split(',')};
+  if (word.startsWith('kept(')) return {kept: inParentheses(word).split(',')};
   if (word.startsWith('go(')) return {goName: inParentheses(word)};
   if (word.startsWith('union(')) return {union: unionOf(inParentheses(word))};
   switch (word) {
