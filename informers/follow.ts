@@ -109,7 +109,7 @@ const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: s
     return api.watch({resourceVersion, allowWatchBookmarks: true, timeoutSeconds}).pipe(
       neverSilentFor(clock, silenceMs, () => new StreamFault('silent', `nothing came from a watch for ${silenceMs} ms`)),
       tap({
-        next: () => events++,
+        next: ({type}) => void (events += type === 'BOOKMARK' ? 0 : 1),
         complete() {
           if (events === 0 && clock.monotonic() - since < shortWatchMs) throw new StreamFault('short', 'a watch ended at once, without an event');
         },

@@ -1,3 +1,4 @@
+import {getEventListeners} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Clock} from '#src/base/clock.js';
@@ -44,7 +45,7 @@ const contention = (t: ExecutionContext) => {
       await clock.drain();
     };
     t.teardown(() => stop.abort());
-    return {client, elector, life, start, announced, leaders, meter, stop: () => stop.abort(new Error('stop'))};
+    return {client, elector, life, start, announced, leaders, meter, signal: stop.signal, stop: () => stop.abort(new Error('stop'))};
   };
   const lease = async () => (await leases.get(place.name, {namespace: place.namespace})).spec;
   return {clock, leases, lease, replica};
@@ -289,6 +290,19 @@ test('stopped, a leader leaves its lease to run out', async t => {
 
   t.is(a.life.ending, 'stopped');
   t.is((await lease())?.holderIdentity, 'a');
+});
+
+test('an hour of renewals leaves nothing behind', async t => {
+  const {replica, clock} = contention(t);
+  const a = replica('a');
+  await a.start();
+  await clock.advance(60 * second);
+  const [listeners, timers] = [getEventListeners(a.signal, 'abort').length, clock.pending];
+
+  await clock.advance(3600 * second);
+
+  t.is(getEventListeners(a.signal, 'abort').length, listeners);
+  t.is(clock.pending, timers);
 });
 
 test('asked to, it gives the lease up after its work has ended, and the next one takes it at once', async t => {
