@@ -1,0 +1,46 @@
+// Runs the compiled tests with ava and ends with one line that says how it went: `N passed, N failed`, and how many were skipped, if any.
+// Arguments go to ava; files may be named as they stand in the repository (test/pki/chain.test.ts).
+import {spawn} from 'node:child_process';
+import {existsSync, statSync} from 'node:fs';
+
+const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
+
+/** Whether the bundled programs are of the same build as the tests: then these run what users run. */
+const isBundled = () => {
+  const [bundle, compiled] = ['dist/bundle/plat.js', 'dist/src/cli/plat.js'];
+  return existsSync(bundle) && existsSync(compiled) && statSync(bundle).mtimeMs >= statSync(compiled).mtimeMs;
+};
+
+const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...args], {
+  stdio: ['inherit', 'pipe', 'inherit'],
+  env: {...process.env, ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+
+const counts = {passed: 0, failed: 0, skipped: 0};
+const reasons = new Set();
+
+/** Reads ava's summary, and why tests say that they are skipped. */
+const read = line => {
+  const plain = line.replaceAll(/\u001B\[[\d;]*m/g, '').trim();
+  const [, count, what] = /^(\d+) (?:tests? (passed|failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ?? [];
+  if (count) counts[what ?? 'failed'] += Number(count);
+  if (/^(skipped: |PLAT_ORACLE is unset)/.test(plain)) reasons.add(plain.replace(/^skipped: /, ''));
+};
+
+let rest = '';
+child.stdout.setEncoding('utf8').on('data', text => {
+  process.stdout.write(text);
+  const lines = (rest + text).split('\n');
+  rest = lines.pop();
+  lines.forEach(read);
+});
+
+child.on('close', code => {
+  read(rest);
+  if (code !== 0 && counts.failed === 0) counts.failed = 1;
+  if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);
+  const {passed, failed, skipped} = counts;
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  process.exitCode = failed > 0 ? 1 : 0;
+});
