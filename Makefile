@@ -16,6 +16,7 @@ install: node_modules
 ## build: install, generate schemas, compile, bundle the programs into bin/
 build: node_modules
 	node tools/schema.mjs
+	rm -rf dist/src dist/controllers dist/informers dist/test dist/bench
 	$(BIN)/tsc -p .
 	node tools/bundle.mjs
 
@@ -31,9 +32,9 @@ demo: build
 lint: node_modules
 	$(BIN)/oxlint --deny-warnings
 
-## test: build, lint and run every test
+## test: build, lint and run every test, or those named by TESTS="test/pki/chain.test.ts ..."
 test: build lint
-	node tools/test.mjs
+	@node tools/test.mjs $(TESTS)
 
 ## docs: write docs/flags.md and docs/controllers.md from their tables
 docs: build
