@@ -1,10 +1,9 @@
-import type {Dispatcher} from 'undici';
 import type {Clock} from '#src/base/clock.js';
+import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
 import type {CredentialSource, Proof} from './proof.js';
-import {type HttpHead, type StreamSink, dispatched} from './dispatched.js';
+import type {HttpHead, StreamSink} from './dispatched.js';
 import {oneLine} from './one-line.js';
-import {openPool} from './pool.js';
 import type {ConnectionSettings} from './settings.js';
 import {type TlsMaterial, isReloadable, readMaterial, sameMaterial} from './tls-material.js';
 
@@ -43,7 +42,7 @@ const defaultTimeoutMs = 120_000;
 /** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
 export const connect = async (settings: ConnectionSettings, {clock}: ConnectionOptions): Promise<HttpConnection> => {
   const material = await readMaterial(settings);
-  return new PooledConnection(settings, material, await openPool(settings, material), clock);
+  return new PooledConnection(settings, material, await Channel.open(settings, material, clock), clock);
 };
 
 class PooledConnection implements HttpConnection {
@@ -51,44 +50,42 @@ class PooledConnection implements HttpConnection {
   readonly #settings: ConnectionSettings;
   readonly #credentials: CredentialSource;
   readonly #clock: Clock;
-  readonly #origin: string;
   readonly #basePath: string;
   readonly #isReloadable: boolean;
   #material: TlsMaterial;
-  #pool: Dispatcher;
+  #channel: Channel;
   #checkedAt: number;
   #reloading: Promise<void> | undefined;
 
-  constructor(settings: ConnectionSettings, material: TlsMaterial, pool: Dispatcher, clock: Clock) {
+  constructor(settings: ConnectionSettings, material: TlsMaterial, channel: Channel, clock: Clock) {
     const url = new URL(settings.server);
     this.server = settings.server;
     this.#settings = settings;
     this.#credentials = credentialSource(settings, clock);
     this.#clock = clock;
-    this.#origin = url.origin;
     this.#basePath = url.pathname === '/' ? '' : url.pathname;
     this.#isReloadable = isReloadable(settings);
     this.#material = material;
-    this.#pool = pool;
+    this.#channel = channel;
     this.#checkedAt = clock.monotonic();
   }
 
   send(request: HttpRequest): Promise<HttpReply> {
-    return this.#authenticated(request, (pool, options) => dispatched(pool, options, request.signal) as Promise<HttpReply>);
+    return this.#authenticated(request, (channel, options) => channel.send(options, request.signal));
   }
 
   stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined> {
-    return this.#authenticated(request, (pool, options) => dispatched(pool, {...options, bodyTimeout: 0}, request.signal, sink));
+    return this.#authenticated(request, (channel, options) => channel.stream(options, request.signal, sink));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#pool.destroy();
+    return this.#channel.destroy();
   }
 
   /** Sends with fresh credentials; one more time with fresher ones when the first were not accepted. */
   async #authenticated<R extends HttpReply | undefined>(
     request: HttpRequest,
-    run: (pool: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<R>,
+    run: (channel: Channel, options: ChannelRequest) => Promise<R>,
   ): Promise<R> {
     const proof = await this.#credentials.proof();
     const reply = await this.#attempt(request, proof, run);
@@ -98,18 +95,16 @@ class PooledConnection implements HttpConnection {
     return sameProof(proof, fresh) ? reply : this.#attempt(request, fresh, run);
   }
 
-  async #attempt<R>(request: HttpRequest, proof: Proof, run: (pool: Dispatcher, options: Dispatcher.DispatchOptions) => Promise<R>): Promise<R> {
+  async #attempt<R>(request: HttpRequest, proof: Proof, run: (channel: Channel, options: ChannelRequest) => Promise<R>): Promise<R> {
     if (this.#isReloadable || proof.pair) await this.#reload(proof);
     const {signal, timeoutMs = defaultTimeoutMs} = request;
     try {
-      return await run(this.#pool, {
-        origin: this.#origin,
+      return await run(this.#channel, {
+        method: request.method,
         path: this.#basePath + request.path,
-        method: request.method as Dispatcher.HttpMethod,
         headers: headersOf(request, proof),
-        body: request.body ?? null,
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+        body: request.body,
+        timeoutMs,
       });
     } catch (cause) {
       if (signal?.aborted) throw signal.reason as Error;
@@ -132,12 +127,12 @@ class PooledConnection implements HttpConnection {
     const read = await readMaterial(this.#settings).catch(() => this.#material);
     const material = pair ? {...read, pair} : read;
     if (sameMaterial(material, this.#material)) return;
-    const pool = await openPool(this.#settings, material).catch(() => undefined);
-    if (!pool) return;
-    const old = this.#pool;
-    this.#pool = pool;
+    const channel = await Channel.open(this.#settings, material, this.#clock).catch(() => undefined);
+    if (!channel) return;
+    const old = this.#channel;
+    this.#channel = channel;
     this.#material = material;
-    void old.close();
+    old.close();
   }
 }
 

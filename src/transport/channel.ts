@@ -1,0 +1,105 @@
+import {createSecureContext} from 'node:tls';
+import type {Dispatcher, Pool} from 'undici';
+import type {Clock} from '#src/base/clock.js';
+import {type HttpHead, type StreamSink, dispatched} from './dispatched.js';
+import {oneLine} from './one-line.js';
+import type {ConnectionSettings} from './settings.js';
+import {NoHttp2, StreamSessions} from './stream-sessions.js';
+import type {TlsMaterial} from './tls-material.js';
+
+export interface ChannelRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body?: string | undefined;
+  readonly timeoutMs: number;
+}
+export type ChannelReply = HttpHead & {readonly body: Buffer};
+
+const poolOptions: Pool.Options = {
+  // Where watches share no connection each holds one, so their number is not limited here; the calls are, by rate.
+  connections: null,
+  pipelining: 1,
+  keepAliveTimeout: 30_000,
+  keepAliveMaxTimeout: 60_000,
+  maxHeaderSize: 1 << 20,
+};
+const connectTimeoutMs = 30_000;
+const connectOptions = {timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000};
+
+/** The sockets to one server, made with one set of certificates. Calls go over kept HTTP/1.1 connections, streams share an HTTP/2 one where the server offers it. */
+export class Channel {
+  readonly #origin: string;
+  readonly #pool: Dispatcher;
+  #sessions: StreamSessions | undefined;
+
+  private constructor(origin: string, pool: Dispatcher, sessions: StreamSessions | undefined) {
+    this.#origin = origin;
+    this.#pool = pool;
+    this.#sessions = sessions;
+  }
+
+  /** Certificates that are none are reported here, not at the first request. */
+  static async open(settings: ConnectionSettings, {ca, pair}: TlsMaterial, clock: Clock): Promise<Channel> {
+    const {server, trust, source, proxyUrl} = settings;
+    const material = {...(ca ? {ca} : {}), ...pair};
+    try {
+      createSecureContext(material);
+    } catch (cause) {
+      throw new Error(`${source}: the certificates or the key cannot be used: ${oneLine(cause)}`, {cause});
+    }
+    const {origin, protocol} = new URL(server);
+    const tls = {...material, rejectUnauthorized: !trust.insecure, ...(trust.serverName ? {servername: trust.serverName} : {})};
+    const sessions = proxyUrl || protocol !== 'https:' ? undefined : new StreamSessions(origin, {clock, tls, connectTimeoutMs, pingMs: 30_000});
+    return new Channel(origin, await poolOf(origin, proxyUrl, tls), sessions);
+  }
+
+  send(request: ChannelRequest, signal: AbortSignal | undefined): Promise<ChannelReply> {
+    return dispatched(this.#pool, this.#optionsOf(request, request.timeoutMs), signal) as Promise<ChannelReply>;
+  }
+
+  async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
+    if (this.#sessions && request.body === undefined) {
+      try {
+        return await this.#sessions.open({...request, headersTimeout: request.timeoutMs}, signal, sink);
+      } catch (error) {
+        if (!(error instanceof NoHttp2)) throw error;
+        this.#sessions = undefined;
+      }
+    }
+    return dispatched(this.#pool, this.#optionsOf(request, 0), signal, sink);
+  }
+
+  /** Takes nothing new; what is under way goes on to its end. */
+  close(): void {
+    this.#sessions?.close();
+    this.#pool.close().catch(() => {});
+  }
+
+  destroy(): Promise<void> {
+    this.#sessions?.destroy();
+    return this.#pool.destroy();
+  }
+
+  #optionsOf({method, path, headers, body, timeoutMs}: ChannelRequest, bodyTimeout: number): Dispatcher.DispatchOptions {
+    return {
+      origin: this.#origin,
+      path,
+      method: method as Dispatcher.HttpMethod,
+      headers: [...headers],
+      body: body ?? null,
+      headersTimeout: timeoutMs,
+      bodyTimeout,
+    };
+  }
+}
+
+const poolOf = async (origin: string, proxyUrl: string | undefined, tls: object): Promise<Dispatcher> => {
+  if (proxyUrl) {
+    const {default: ProxyAgent} = await import('undici/lib/dispatcher/proxy-agent.js');
+    return new ProxyAgent({...poolOptions, uri: proxyUrl, requestTls: {...connectOptions, ...tls}});
+  }
+  const {default: UndiciPool} = await import('undici/lib/dispatcher/pool.js');
+  return new UndiciPool(origin, {...poolOptions, connect: {...connectOptions, ...tls}});
+};

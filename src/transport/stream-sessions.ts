@@ -1,0 +1,203 @@
+import http2, {type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders} from 'node:http2';
+import {isIP} from 'node:net';
+import {type ConnectionOptions, connect} from 'node:tls';
+import type {Clock} from '#src/base/clock.js';
+import type {HttpHead, StreamSink} from './dispatched.js';
+
+export interface StreamRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names and values in turn; a name may come several times. */
+  readonly headers: readonly string[];
+  readonly headersTimeout: number;
+}
+
+export interface SessionOptions {
+  readonly clock: Clock;
+  readonly tls: ConnectionOptions;
+  readonly connectTimeoutMs: number;
+  /** A silent connection is asked for a sign of life so often, and given up when there is none within half of it. */
+  readonly pingMs: number;
+}
+
+/** The server has no HTTP/2 to offer. */
+export class NoHttp2 extends Error {
+  override readonly name = 'NoHttp2';
+}
+
+/** One session, and how many streams are open on it. */
+interface Lane {
+  readonly session: ClientHttp2Session;
+  streams: number;
+}
+
+/** Room for what a server sends ahead; the default of 64 KiB would make hundreds of watches wait for each other. */
+const windows = {stream: 1 << 20, session: 16 << 20};
+
+/**
+ * Long answers over HTTP/2: many streams share a connection, which costs a fraction of a connection each. A session that the server sends away
+ * (GOAWAY) keeps its streams and gets no more; one that falls silent is cut, so no stream hangs for ever.
+ */
+export class StreamSessions {
+  readonly #origin: URL;
+  readonly #options: SessionOptions;
+  readonly #lanes = new Set<Lane>();
+  #opening: Promise<Lane> | undefined;
+  #isClosed = false;
+
+  constructor(origin: string, options: SessionOptions) {
+    this.#origin = new URL(origin);
+    this.#options = options;
+  }
+
+  /** As `dispatched` with a sink. Rejects with `NoHttp2` where the server does not speak it. */
+  async open(request: StreamRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<(HttpHead & {readonly body: Buffer}) | undefined> {
+    const lane = await this.#place();
+    const stream = opening(lane, () => {
+      signal?.throwIfAborted();
+      return lane.session.request(fieldsOf(request), {endStream: true});
+    });
+    return answered(stream, request.headersTimeout, signal, sink);
+  }
+
+  /** Opens nothing more; what is open goes on. */
+  close(): void {
+    this.#isClosed = true;
+    for (const {session} of this.#lanes) session.close();
+  }
+
+  destroy(): void {
+    this.#isClosed = true;
+    for (const {session} of this.#lanes) session.destroy();
+  }
+
+  /** A lane with a place on it that is taken already: others wait for one at the same time. */
+  async #place(): Promise<Lane> {
+    for (;;) {
+      for (const lane of this.#lanes) if (took(lane)) return lane;
+      const lane = await (this.#opening ??= this.#connect().finally(() => {
+        this.#opening = undefined;
+      }));
+      if (took(lane)) return lane;
+      if (lane.session.closed || lane.session.destroyed) throw new Error('the server closed the connection');
+    }
+  }
+
+  async #connect(): Promise<Lane> {
+    const session = await opened(this.#origin, this.#options);
+    const lane: Lane = {session, streams: 0};
+    this.#lanes.add(lane);
+    session.setLocalWindowSize(windows.session);
+    session.once('goaway', () => this.#lanes.delete(lane));
+    session.once('close', () => this.#lanes.delete(lane));
+    keepAlive(session, this.#options);
+    if (this.#isClosed) session.close();
+    return lane;
+  }
+}
+
+const took = (lane: Lane): boolean => {
+  const {session, streams} = lane;
+  if (session.closed || session.destroyed || streams >= Math.max(1, session.remoteSettings.maxConcurrentStreams ?? 100)) return false;
+  lane.streams++;
+  return true;
+};
+
+/** Opens a stream on the place taken, which is free again when the stream is over. */
+const opening = (lane: Lane, open: () => ClientHttp2Stream): ClientHttp2Stream => {
+  try {
+    return open().once('close', () => {
+      lane.streams--;
+    });
+  } catch (error) {
+    lane.streams--;
+    throw error;
+  }
+};
+
+const opened = ({origin, hostname, port}: URL, {tls, connectTimeoutMs}: SessionOptions): Promise<ClientHttp2Session> =>
+  new Promise((resolve, reject) => {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const servername = tls.servername ?? (isIP(host) ? '' : host);
+    const socket = connect({...tls, host, port: Number(port || 443), servername, ALPNProtocols: ['h2', 'http/1.1']});
+    socket.once('error', reject);
+    socket.setTimeout(connectTimeoutMs, () => socket.destroy(new Error('connection timed out')));
+    socket.once('secureConnect', () => {
+      if (socket.alpnProtocol !== 'h2') {
+        socket.destroy();
+        return reject(new NoHttp2('the server does not speak HTTP/2'));
+      }
+      const session = http2.connect(origin, {createConnection: () => socket, settings: {initialWindowSize: windows.stream, enablePush: false}});
+      session.on('error', reject);
+      // Only then is it known how many streams there may be.
+      session.once('remoteSettings', () => {
+        socket.setTimeout(0);
+        resolve(session);
+      });
+      session.once('close', () => reject(new Error('the server closed the connection')));
+    });
+  });
+
+/** Cuts a session whose server does not answer pings: its streams would wait for ever. */
+const keepAlive = (session: ClientHttp2Session, {clock, pingMs}: SessionOptions): void => {
+  let timer = clock.schedule(pingMs, ping);
+  function ping() {
+    if (session.destroyed) return;
+    timer = clock.schedule(pingMs / 2, () => session.destroy(new Error('the connection fell silent')));
+    session.ping(() => {
+      timer[Symbol.dispose]();
+      if (!session.destroyed) timer = clock.schedule(pingMs, ping);
+    });
+  }
+  session.once('close', () => timer[Symbol.dispose]());
+};
+
+const fieldsOf = ({method, path, headers}: StreamRequest): OutgoingHttpHeaders => {
+  const fields: Record<string, string | string[]> = {':method': method, ':path': path};
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const name = headers[index]!;
+    const value = headers[index + 1]!;
+    const before = fields[name];
+    fields[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value];
+  }
+  return fields;
+};
+
+const answered = (
+  stream: ClientHttp2Stream,
+  headersTimeout: number,
+  signal: AbortSignal | undefined,
+  sink: StreamSink,
+): Promise<(HttpHead & {readonly body: Buffer}) | undefined> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let head: HttpHead | undefined;
+    let failure: unknown;
+    let isWhole = false;
+    const cancel = () => {
+      reject(signal!.reason);
+      stream.destroy();
+    };
+    signal?.addEventListener('abort', cancel, {once: true});
+    stream.setTimeout(headersTimeout, () => stream.destroy(new Error('timeout awaiting response headers')));
+    stream.on('response', headers => {
+      stream.setTimeout(0);
+      head = {status: headers[':status'] ?? 0, header: name => headers[name]?.toString()};
+      if (head.status === 200) resolve(undefined);
+    });
+    stream.on('data', (chunk: Buffer) => (head?.status === 200 ? signal?.aborted || sink.data(chunk) : chunks.push(chunk)));
+    stream.on('end', () => {
+      isWhole = !stream.aborted;
+    });
+    stream.on('error', error => {
+      failure = error;
+    });
+    stream.on('close', () => {
+      signal?.removeEventListener('abort', cancel);
+      if (signal?.aborted) return;
+      const error = failure ?? (isWhole && !stream.rstCode ? undefined : new Error('the server cut the stream off'));
+      if (head?.status === 200) sink.end(error);
+      else if (error !== undefined || !head) reject(error ?? new Error('the server sent no answer'));
+      else resolve({...head, body: Buffer.concat(chunks)});
+    });
+  });
