@@ -35,14 +35,15 @@ interface Grant {
   readonly path?: string;
 }
 
+/** Rules may come as callers wrote them, before anything was validated. */
 function* grantsOf({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): Iterable<Grant> {
   const names = resourceNames?.length ? resourceNames : [undefined];
   for (const group of apiGroups ?? []) {
     for (const resource of resources ?? []) {
-      for (const verb of verbs) for (const name of names) yield {verb, group, resource, ...(name === undefined ? {} : {name})};
+      for (const verb of verbs ?? []) for (const name of names) yield {verb, group, resource, ...(name === undefined ? {} : {name})};
     }
   }
-  for (const path of nonResourceURLs ?? []) for (const verb of verbs) yield {verb, path};
+  for (const path of nonResourceURLs ?? []) for (const verb of verbs ?? []) yield {verb, path};
 }
 
 const covers = (rule: Readonly<PolicyRule>, {verb, group, resource, name, path}: Grant): boolean => {

@@ -7,8 +7,8 @@ export const dataLimit = 1024 * 1024;
 
 const whenSet = 'field is immutable when `immutable` is set';
 
-/** Bytes of a base64 text once decoded. */
-export const decodedLength = (base64: string): number => Buffer.byteLength(base64, 'base64');
+/** Bytes of a base64 text once decoded; a value may also be null, which is none. */
+export const decodedLength = (base64: string | null): number => (base64 === null ? 0 : Buffer.byteLength(base64, 'base64'));
 
 /** Whether each key can be a file name. */
 export function* validateKeys(data: Readonly<Record<string, unknown>> | undefined, path: string): Iterable<FieldError> {
