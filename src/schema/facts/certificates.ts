@@ -7,6 +7,10 @@ export const certificates: GroupFacts = {
     CertificateSigningRequestSpec: {'*': 'pointers(expirationSeconds)', groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
     CertificateSigningRequestStatus: {conditions: 'map(type)'},
   },
+  v1alpha1: {
+    PodCertificateRequestSpec: {'*': 'pointers(maxExpirationSeconds)'},
+    PodCertificateRequestStatus: {'*': 'pointers(certificateChain)'},
+  },
   v1beta1: {
     PodCertificateRequest: {
       apiVersion: ':string',

@@ -2,6 +2,9 @@ import type {GroupFacts} from './form.js';
 
 /** What the field tables of `coordination` do not say by themselves. */
 export const coordination: GroupFacts = {
+  v1: {
+    LeaseSpec: {'*': 'pointers(holderIdentity,leaseDurationSeconds,leaseTransitions,preferredHolder,strategy)'},
+  },
   v1alpha2: {
     LeaseCandidateSpec: {'*': 'required(leaseName,binaryVersion,strategy)', strategy: 'none'},
   },

@@ -23,4 +23,11 @@ export const flowcontrolApiserver: GroupFacts = {
     ServiceAccountSubject: {'*': 'required(namespace,name)'},
     Subject: {'*': 'union(kind;group=Group,serviceAccount=ServiceAccount,user=User)'},
   },
+  v1beta3: {
+    ExemptPriorityLevelConfiguration: {'*': 'pointers(lendablePercent,nominalConcurrencyShares)'},
+    FlowSchemaSpec: {'*': 'pointers(matchingPrecedence)'},
+    LimitedPriorityLevelConfiguration: {'*': 'pointers(borrowingLimitPercent,lendablePercent,nominalConcurrencyShares)'},
+    QueuingConfiguration: {'*': 'pointers(handSize,queueLengthLimit,queues)'},
+    ResourcePolicyRule: {'*': 'kept(namespaces)'},
+  },
 };

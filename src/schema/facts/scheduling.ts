@@ -2,6 +2,9 @@ import type {GroupFacts} from './form.js';
 
 /** What the field tables of `scheduling` do not say by themselves. */
 export const scheduling: GroupFacts = {
+  v1: {
+    PriorityClass: {'*': 'pointers(preemptionPolicy)'},
+  },
   v1alpha1: {
     BasicSchedulingPolicy: {},
     GangSchedulingPolicy: {minCount: ':int32 required'},
