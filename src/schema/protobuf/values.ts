@@ -2,7 +2,7 @@ import {canonicalQuantity} from '#src/api/quantity.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 
 /** 0001-01-01T00:00:00Z, which stands for no time at all. */
-export const zeroTime = -62_135_596_800;
+const zeroTime = -62_135_596_800;
 const lastTime = 253_402_300_799;
 
 /** Objects made together carry the same few times. */
@@ -27,6 +27,24 @@ export const microTimeText = (seconds: number, nanos: number): string | undefine
   const micros = Math.floor((nanos - whole * 1e9) / 1000);
   if (seconds + whole === zeroTime && micros === 0) return undefined;
   return `${date(seconds + whole)}.${String(micros).padStart(6, '0')}Z`;
+};
+
+/** A time in parts. */
+export interface Moment {
+  readonly seconds: number;
+  readonly micros: number;
+  readonly isZero: boolean;
+}
+
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** What a time in RFC 3339 says; undefined for a text that is none. */
+export const secondsOf = (text: string): Moment | undefined => {
+  const found = rfc3339.exec(text);
+  const seconds = Math.floor(Date.parse(text) / 1000);
+  if (!found || Number.isNaN(seconds)) return undefined;
+  const micros = found[1] === undefined ? 0 : Number(found[1].slice(1, 7).padEnd(6, '0'));
+  return {seconds, micros, isZero: seconds === zeroTime};
 };
 
 const mostQuantities = 1000;

@@ -1,24 +1,19 @@
 import type {GroupTable} from './form.js';
 
+const v1 = {
+  Overhead: '1 podFixed {quantity}',
+  RuntimeClass: '@1 metadata ObjectMeta; 2 handler string!; 3 overhead *Overhead; 4 scheduling *Scheduling',
+  RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass',
+  Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
+};
+
 /** How the messages of `node` are numbered on the wire. */
 export const node: GroupTable = {
-  v1: {
-    Overhead: '1 podFixed {quantity}',
-    RuntimeClass: '@1 metadata ObjectMeta; 2 handler string!; 3 overhead *Overhead; 4 scheduling *Scheduling',
-    RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass',
-    Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
-  },
+  v1,
   v1alpha1: {
-    Overhead: '1 podFixed {quantity}',
+    ...v1,
     RuntimeClass: '@1 metadata ObjectMeta; 2 spec RuntimeClassSpec',
-    RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass',
     RuntimeClassSpec: '1 runtimeHandler string!; 2 overhead *Overhead; 3 scheduling *Scheduling',
-    Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
   },
-  v1beta1: {
-    Overhead: '1 podFixed {quantity}',
-    RuntimeClass: '@1 metadata ObjectMeta; 2 handler string!; 3 overhead *Overhead; 4 scheduling *Scheduling',
-    RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass',
-    Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
-  },
+  v1beta1: v1,
 };

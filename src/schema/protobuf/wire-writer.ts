@@ -1,0 +1,120 @@
+const view = new DataView(new ArrayBuffer(8));
+
+/** Longer texts are handed to the platform; shorter ones are quicker one character at a time. */
+const longText = 48;
+const smallest = 8192;
+/** A larger buffer is not kept for the next message. */
+const largestKept = 1 << 20;
+
+let spare: Buffer | undefined;
+
+/**
+ * Writes messages back to front, so that the length of a part is known by the time it is due. Callers write fields, list items and map entries
+ * last to first.
+ */
+export class WireWriter {
+  #buffer: Buffer;
+  /** Where what is written so far begins. */
+  #at: number;
+
+  constructor() {
+    this.#buffer = spare ?? Buffer.allocUnsafeSlow(smallest);
+    spare = undefined;
+    this.#at = this.#buffer.length;
+  }
+
+  /** How many bytes are written so far. */
+  get written(): number {
+    return this.#buffer.length - this.#at;
+  }
+
+  /** All that was written. The writer must not be used any more. */
+  finish(): Buffer {
+    const result = Buffer.from(this.#buffer.subarray(this.#at));
+    if (this.#buffer.length <= largestKept) spare = this.#buffer;
+    return result;
+  }
+
+  tag(number: number, wire: number): void {
+    this.varint((number << 3) | wire);
+  }
+
+  /** An integer; a negative one takes ten bytes, as the format has it. */
+  varint(value: number): void {
+    this.#reserve(10);
+    if (value >= 0 && value < 0x80) {
+      this.#buffer[--this.#at] = value;
+      return;
+    }
+    let low = value >>> 0;
+    let high = Math.floor(value / 2 ** 32) >>> 0;
+    let size = 1;
+    for (let rest = low, above = high; above > 0 || rest > 0x7f; size++) {
+      rest = ((rest >>> 7) | (above << 25)) >>> 0;
+      above >>>= 7;
+    }
+    this.#at -= size;
+    for (let index = this.#at; ; index++) {
+      const isLast = index === this.#at + size - 1;
+      this.#buffer[index] = (low & 0x7f) | (isLast ? 0 : 0x80);
+      if (isLast) return;
+      low = ((low >>> 7) | (high << 25)) >>> 0;
+      high >>>= 7;
+    }
+  }
+
+  float64(value: number): void {
+    this.#reserve(8);
+    view.setFloat64(0, value, true);
+    for (let index = 7; index >= 0; index--) this.#buffer[--this.#at] = view.getUint8(index);
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#at -= bytes.length;
+    this.#buffer.set(bytes, this.#at);
+  }
+
+  /** A text and, before it, its length and tag. */
+  text(number: number, text: string): void {
+    const before = this.written;
+    this.#characters(text);
+    this.close(number, before);
+  }
+
+  /** Puts length and tag before all that was written since `before`. */
+  close(number: number, before: number): void {
+    this.varint(this.written - before);
+    this.tag(number, 2);
+  }
+
+  #characters(text: string): void {
+    if (text.length < longText) {
+      this.#reserve(text.length);
+      let at = this.#at;
+      let index = text.length - 1;
+      for (; index >= 0; index--) {
+        const code = text.charCodeAt(index);
+        if (code > 0x7f) break;
+        this.#buffer[--at] = code;
+      }
+      if (index < 0) {
+        this.#at = at;
+        return;
+      }
+    }
+    const size = Buffer.byteLength(text);
+    this.#reserve(size);
+    this.#at -= size;
+    this.#buffer.write(text, this.#at, size, 'utf8');
+  }
+
+  #reserve(size: number): void {
+    if (size <= this.#at) return;
+    const {written} = this;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, written + size));
+    this.#buffer.copy(larger, larger.length - written, this.#at);
+    this.#buffer = larger;
+    this.#at = larger.length - written;
+  }
+}
