@@ -1,0 +1,31 @@
+import {chmod, rm} from 'node:fs/promises';
+import http from 'node:http';
+import type {RequestHandler} from './listener.js';
+
+/**
+ * Listens for plain HTTP/1.1 on a socket of the file system, which only the process's own user may open. Whatever lay at the path is replaced.
+ * Rejects in one line that names the flag.
+ */
+export const listenOnSocket = async (path: string, handler: RequestHandler, flag = '--debug-socket-path'): Promise<AsyncDisposable> => {
+  const server = http.createServer((request, response) => handler.http1(request, response));
+  try {
+    await rm(path, {force: true});
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+    await chmod(path, 0o600);
+  } catch (cause) {
+    server.close();
+    throw new Error(`${flag}: cannot listen on ${path}: ${(cause as Error).message}`, {cause});
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      await new Promise(resolve => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+      await rm(path, {force: true});
+    },
+  };
+};

@@ -1,0 +1,151 @@
+import test from 'ava';
+import {mkdtemp} from 'node:fs/promises';
+import http from 'node:http';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {Writable} from 'node:stream';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {systemClock} from '#src/base/clock.js';
+import {seededRandom} from '#src/base/random.js';
+import {noLog} from '#src/base/log.js';
+import {openAdministration} from '#src/serving/administration/exchange.js';
+import {configzRoute} from '#src/serving/administration/plain.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {Frames, Outbox, type OutboxLimits, outboxDefaults} from '#src/serving/outbox.js';
+import {listenOnSocket} from '#src/serving/socket-listener.js';
+import {anEvent} from './server.js';
+
+/** A consumer that notes each write, and takes no more while `stalled`. */
+class Consumer extends Writable {
+  readonly writes: string[] = [];
+  stalled = false;
+  #resume = () => {};
+
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.writes.push(chunk.toString());
+    if (this.stalled) this.#resume = done;
+    else done();
+  }
+
+  catchUp(): void {
+    this.stalled = false;
+    this.#resume();
+  }
+}
+
+const aBox = (clock: VirtualClock, limits: Partial<OutboxLimits> = {}) => {
+  const frames = new Frames(clock, {...outboxDefaults, ...limits});
+  const open = () => {
+    const consumer = new Consumer({highWaterMark: 1});
+    return {consumer, outbox: new Outbox(consumer, frames)};
+  };
+  return {frames, open};
+};
+
+const line = (number: number): string => `{"type":"ADDED","object":{"n":${number}}}\n`;
+const event = (number: number) => anEvent('ADDED', {n: number});
+
+test('with few watchers events leave in the turn they came in, together', async t => {
+  const clock = new VirtualClock();
+  const {consumer, outbox} = aBox(clock).open();
+
+  outbox.event(event(1));
+  outbox.event(event(2));
+  t.deepEqual(consumer.writes, []);
+  await clock.drain();
+
+  t.deepEqual(consumer.writes, [line(1) + line(2)]);
+});
+
+test('with many watchers the first event leaves at once and the next wait for their frame', async t => {
+  const clock = new VirtualClock();
+  const box = aBox(clock, {fewWatchers: 1});
+  const all = [box.open(), box.open()];
+  const tell = (number: number) => all.forEach(({outbox}) => outbox.event(event(number)));
+
+  tell(1);
+  await clock.drain();
+  tell(2);
+  await clock.advance(10);
+  tell(3);
+  await clock.advance(14);
+  t.deepEqual(all.map(({consumer}) => consumer.writes), [[line(1)], [line(1)]]);
+  await clock.advance(1);
+
+  t.deepEqual(all[1]!.consumer.writes, [line(1), line(2) + line(3)]);
+});
+
+test('an end waits for what was told before it', async t => {
+  const clock = new VirtualClock();
+  const {consumer, outbox} = aBox(clock).open();
+  consumer.stalled = true;
+  outbox.event(event(1));
+  await clock.drain();
+  outbox.event(event(2));
+  outbox.end();
+  t.false(outbox.event(event(3)));
+  await clock.drain();
+  t.false(consumer.writableEnded);
+  consumer.catchUp();
+  await clock.drain();
+
+  t.deepEqual(consumer.writes, [line(1), line(2)]);
+  t.true(consumer.writableFinished);
+});
+
+test('a consumer that falls behind is asked for patience, and cut off where events end when it stays behind', async t => {
+  const clock = new VirtualClock();
+  const box = aBox(clock, {patienceBytes: 100, maxBytes: 200, farewellMs: 1000});
+  const {consumer, outbox} = box.open();
+  consumer.stalled = true;
+  outbox.event(event(0));
+  await clock.drain();
+
+  const answers = [1, 2, 3, 4].map(number => outbox.event(event(number)));
+  const drained = outbox.drained();
+  t.deepEqual(answers, [true, true, false, false]);
+  outbox.event(event(5));
+  outbox.event(event(6));
+  await drained;
+  t.is(box.frames.cutOff, 1);
+  await clock.advance(1000);
+
+  t.true(consumer.destroyed);
+  t.deepEqual(consumer.writes, [line(0)]);
+  t.is(box.frames.watchers, 0);
+});
+
+test('whoever waits for a consumer goes on when it has caught up', async t => {
+  const clock = new VirtualClock();
+  const {consumer, outbox} = aBox(clock, {patienceBytes: 50}).open();
+  consumer.stalled = true;
+  outbox.event(event(1));
+  await clock.drain();
+  outbox.event(event(2));
+  t.false(outbox.event(event(3)));
+  let isDrained = false;
+  const waiting = outbox.drained().then(() => {
+    isDrained = true;
+  });
+  await clock.drain();
+  t.false(isDrained);
+  consumer.catchUp();
+  await waiting;
+
+  t.deepEqual(consumer.writes, [line(1), line(2) + line(3)]);
+});
+
+test('a debug socket answers whoever can open it', async t => {
+  const path = join(await mkdtemp(join(tmpdir(), 'plat-socket-')), 'debug.sock');
+  const exchange = openAdministration([configzRoute(() => ({a: 1}))], error => noLog.error(String(error)));
+  await using _ = await listenOnSocket(path, httpFace(exchange, {clock: systemClock, random: seededRandom(1)}));
+
+  const text = await new Promise<string>((resolve, reject) => {
+    http.get({socketPath: path, path: '/configz', agent: false}, response => response.setEncoding('utf8').once('data', resolve)).on('error', reject);
+  });
+
+  t.is(text, '{"a":1}\n');
+  await t.throwsAsync(listenOnSocket('/nowhere/x.sock', httpFace(exchange, {clock: systemClock, random: seededRandom(1)})), {
+    message: /^--debug-socket-path: cannot listen on \/nowhere\/x\.sock: /,
+  });
+});
