@@ -1,13 +1,21 @@
+import {certificateRows} from './certificates.js';
 import {pkiRows} from './pki.js';
+import {requestRows} from './requests.js';
 import type {Row} from './row.js';
 import {servingRows} from './serving.js';
+import {startUpRows} from './start-up.js';
 import {storeRows} from './store.js';
+import {watchRows} from './watch.js';
 
 /** What is measured, by subject. Arguments choose some of them. */
 const subjects: Record<string, () => Promise<Row[]>> = {
-  pki: pkiRows,
+  'start-up': startUpRows,
+  requests: requestRows,
+  watch: watchRows,
+  certificates: certificateRows,
   serving: servingRows,
   store: storeRows,
+  pki: pkiRows,
 };
 
 const number = (value: number | undefined): string =>

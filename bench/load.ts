@@ -11,7 +11,20 @@ export interface Load {
   readonly clients: number;
   readonly warmupMs: number;
   readonly measureMs: number;
+  /** GET unless given. */
+  readonly method?: string;
+  /** Sent with each request; every NAME in it becomes a new name. */
+  readonly body?: string;
+  /** PEM of a client certificate and its key. */
+  readonly cert?: string;
+  readonly key?: string;
 }
+
+/** A new name at each call, in no other process's way. */
+const names = (): (() => string) => {
+  let count = 0;
+  return () => `bench-${process.pid}-${count++}`;
+};
 
 /** Asks as fast as answers come, and prints how many came in a second. */
 const run = async (load: Load): Promise<void> => {
@@ -33,15 +46,18 @@ const run = async (load: Load): Promise<void> => {
   process.exit(0);
 };
 
-const http1 = ({url, ca, path, headers, clients}: Load): ((client: number) => Promise<void>) => {
-  const pool = new Pool(url, {connections: clients, pipelining: 1, connect: {ca}});
+const http1 = ({url, ca, cert, key, path, headers, clients, method = 'GET', body}: Load): ((client: number) => Promise<void>) => {
+  const pool = new Pool(url, {connections: clients, pipelining: 1, connect: {ca, ...(cert && key ? {cert, key} : {})}});
+  const name = names();
   return () =>
     new Promise((resolve, reject) => {
       pool.dispatch(
-        {path, method: 'GET', headers},
+        {path, method: method as 'GET', headers, ...(body ? {body: body.replaceAll('NAME', name())} : {})},
         {
           onRequestStart() {},
-          onResponseStart() {},
+          onResponseStart(_, status) {
+            if (status >= 300) reject(new Error(`answered ${status}`));
+          },
           onResponseData() {},
           onResponseEnd: () => resolve(),
           onResponseError: (_, error) => reject(error),

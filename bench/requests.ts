@@ -1,0 +1,82 @@
+import {execFile} from 'node:child_process';
+import https from 'node:https';
+import type {AddressInfo} from 'node:net';
+import {fileURLToPath} from 'node:url';
+import {promisify} from 'node:util';
+import {systemClock} from '#src/base/clock.js';
+import {planeMaterial} from '#src/plane/material.js';
+import {planeServingCertificate} from '#src/plane/serving-certificate.js';
+import {naming} from '#src/api/naming.js';
+import type {Load} from './load.js';
+import {type Row, row} from './row.js';
+import {caller, startPlane, type Running} from './programs.js';
+
+const run = promisify(execFile);
+const headers = {accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'bench'};
+
+const measured = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {
+  const full: Load = {...load, version: 'HTTP/1.1', headers, warmupMs: 1500, measureMs: 4000};
+  const {stdout} = await run(process.execPath, [fileURLToPath(new URL('load.js', import.meta.url)), JSON.stringify(full)]);
+  return Math.round((JSON.parse(stdout) as {perSecond: number}).perSecond);
+};
+
+/** A bare TLS server with the plane's own certificates that answers everything with the same bytes. */
+const bare = async ({directory}: Running, bytes: Buffer): Promise<{url: string; close(): void}> => {
+  const {authority} = await planeMaterial(`${directory}/pki`, systemClock);
+  const tls = await planeServingCertificate(authority, {clock: systemClock, naming: naming('plat'), hosts: []});
+  const fields = {'content-type': 'application/json', 'content-length': String(bytes.length)};
+  const server = https.createServer({...tls, requestCert: true, rejectUnauthorized: false}, (request, response) => {
+    request.resume();
+    request.once('end', () => response.writeHead(200, fields).end(bytes));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  return {url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close()};
+};
+
+const filler = 'x'.repeat(1200);
+const collection = '/api/v1/namespaces/default/configmaps';
+const configMap = (name: string) => ({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name}, data: {filler}});
+
+/** Requests a second beside a bare server with the same client, the same bytes and the same certificates. */
+export const requestRows = async (): Promise<Row[]> => {
+  const rows: Row[] = [];
+  const plane = await startPlane();
+  const call = caller(plane);
+  await call('POST', collection, configMap('one'));
+  const one = Buffer.from((await call('GET', `${collection}/one`)).text);
+  const plain = await bare(plane, one);
+  const get = {...plane.pki, path: `${collection}/one`, clients: 64};
+  const getBaseline = await measured({...get, url: plain.url});
+  rows.push(row('GET one object', await measured({...get, url: plane.url}), '/s', {baseline: getBaseline, note: `RBAC on, ${one.length} bytes, 64 clients, beside a bare TLS server`}));
+
+  const post = {...plane.pki, path: collection, clients: 64, method: 'POST', body: JSON.stringify(configMap('NAME'))};
+  const postBaseline = await measured({...post, url: plain.url});
+  rows.push(row('create, durable', await measured({...post, url: plane.url}), '/s', {baseline: postBaseline, note: 'RBAC on, embedded store, 64 clients'}));
+  plain.close();
+
+  rows.push(await listRow(plane));
+  await plane.stop();
+  return rows;
+};
+
+const listRow = async (plane: Running): Promise<Row> => {
+  const call = caller(plane);
+  await call('POST', '/api/v1/namespaces', {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'many'}});
+  const path = '/api/v1/namespaces/many/configmaps';
+  for (let i = 0; i < 10_000; i += 200) {
+    await Promise.all(Array.from({length: 200}, (_, n) => call('POST', path, configMap(`item-${i + n}`))));
+  }
+  const bytes = Buffer.from((await call('GET', path)).text);
+  const plain = await bare(plane, bytes);
+  const load = {...plane.pki, path, clients: 1};
+  const baseline = 1000 / (await precise({...load, url: plain.url}));
+  const figure = 1000 / (await precise({...load, url: plane.url}));
+  plain.close();
+  return row('LIST 10,000 objects', figure, 'ms', {baseline, note: `${Math.round(bytes.length / 1e6)} MB, one client; the ratio is time over time`});
+};
+
+const precise = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'measureMs'>): Promise<number> => {
+  const full: Load = {...load, version: 'HTTP/1.1', headers, warmupMs: 1000, measureMs: 8000};
+  const {stdout} = await run(process.execPath, [fileURLToPath(new URL('load.js', import.meta.url)), JSON.stringify(full)]);
+  return (JSON.parse(stdout) as {perSecond: number}).perSecond;
+};
