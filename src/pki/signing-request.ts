@@ -1,4 +1,5 @@
 import type {KeyObject} from 'node:crypto';
+import {Remembered} from '#src/base/remembered.js';
 import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from './der.js';
 import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from './der-builder.js';
@@ -62,15 +63,31 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
   };
 };
 
-/** Parses the first PEM block, whose label must be CERTIFICATE REQUEST; text around it is ignored. Does not verify the signature. */
+/** One request is read at each step of its life, by the server and by every controller beside it. */
+const recent = new Remembered<SigningRequest>(512);
+const longestRemembered = 8192;
+const verified = new WeakSet<SigningRequest>();
+
+/**
+ * Parses the first PEM block, whose label must be CERTIFICATE REQUEST; text around it is ignored. Does not verify the signature. The same text
+ * may yield the same value.
+ */
 export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
+  const text = typeof pem === 'string' ? pem : pem.toString('latin1');
+  const known = recent.get(text);
+  if (known) return known;
   const block = firstPemBlock(pem);
   if (block?.label !== pemLabel) throw new PkiError(`PEM block type must be ${pemLabel}`);
-  return parseSigningRequestDer(block.bytes);
+  const request = parseSigningRequestDer(block.bytes);
+  return text.length <= longestRemembered ? recent.set(text, request) : request;
 };
 
 /** Refuses a request that is not signed with its own key. SHA-1 is still accepted here: the signature proves possession only. */
-export const checkRequestSignature = ({signed, publicKey}: SigningRequest): void => checkSignature(signed, publicKey, {allowSha1: true});
+export const checkRequestSignature = (request: SigningRequest): void => {
+  if (verified.has(request)) return;
+  checkSignature(request.signed, request.publicKey, {allowSha1: true});
+  verified.add(request);
+};
 
 /** What a request is to ask for. */
 export interface RequestTemplate extends Partial<AlternativeNames> {
