@@ -22,7 +22,7 @@ export interface PolicyClient {
 }
 
 /** How many objects are written at a time: enough to share commits, few enough to leave room for others. */
-const atATime = 48;
+const atATime = 32;
 const attempts = 5;
 
 const addressOf = ({metadata}: KubeObject): Address => (metadata?.namespace ? {namespace: metadata.namespace} : {});
@@ -43,14 +43,23 @@ class Ensurer {
     this.#naming = naming;
   }
 
-  async all<T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
+  /** Everything of a kind that there is now, by key. */
+  async existing<T extends KubeObject>(kind: Kind<T>): Promise<Map<string, T>> {
     const {items} = await this.#client.resource(kind).list();
-    const existing = new Map(items.map(item => [keyOf(item), item]));
-    await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
+    return new Map(items.map(item => [keyOf(item), item]));
+  }
+
+  /** Brings what is expected about, and `existing` up to date with it. */
+  async all<T extends KubeObject>(kind: Kind<T>, existing: Map<string, T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
+    await inBatches(expected, async object => {
+      const key = keyOf(object);
+      const written = await this.#one(kind, existing.get(key), object, reconcile);
+      if (written) existing.set(key, written);
+    });
   }
 
   /** Writes what is needed; whoever came between is looked at and taken into account. */
-  async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
+  async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<T | undefined> {
     let existing = first;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -62,12 +71,12 @@ class Ensurer {
     }
   }
 
-  async #take<T extends KubeObject>(kind: Kind<T>, step: Step<T>): Promise<void> {
+  async #take<T extends KubeObject>(kind: Kind<T>, step: Step<T>): Promise<T | undefined> {
     const resource = this.#client.resource(kind);
-    if (step.do === 'nothing') return;
-    if (step.do === 'update') return void (await resource.update(step.object, addressOf(step.object)));
+    if (step.do === 'nothing') return undefined;
+    if (step.do === 'update') return resource.update(step.object, addressOf(step.object));
     if (step.do === 'recreate') await resource.delete(step.old.metadata?.name ?? '', addressOf(step.old));
-    await resource.create(step.object, addressOf(step.object));
+    return resource.create(step.object, addressOf(step.object));
   }
 
   async #current<T extends KubeObject>(kind: Kind<T>, {metadata}: T): Promise<T | undefined> {
@@ -93,17 +102,30 @@ class Ensurer {
 const asUpdate = (existing: ClusterRole | undefined, expected: ClusterRole): Step<ClusterRole> =>
   existing ? {do: 'update', object: {...existing, rules: expected.rules ?? []}} : {do: 'nothing'};
 
+/** The policy's cluster roles with the rules that those among them gather which are not there yet: so they need no second write. */
+const gathered = (existing: ReadonlyMap<string, ClusterRole>, expected: readonly ClusterRole[]): ClusterRole[] => {
+  const future = new Map([...expected.map((role): [string, ClusterRole] => [keyOf(role), role]), ...existing]);
+  const full = new Map(regathered([...future.values()]).map(role => [keyOf(role), role.rules ?? []]));
+  return expected.map(role => (role.aggregationRule ? {...role, rules: full.get(keyOf(role)) ?? []} : role));
+};
+
 /**
  * Sees to it that the bootstrap policy is there, and restores what it lost while nobody looked. Roles that gather rules are brought up to date as well,
  * so that `admin`, `edit` and `view` mean something before the first controller runs.
  */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
-  await ensurer.all(kinds.clusterRoles, policy.clusterRoles, reconcileRole);
-  await ensurer.all(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding);
-  await ensurer.namespaces(new Set(policy.roles.map(({metadata}) => metadata?.namespace ?? '')));
-  await ensurer.all(kinds.roles, policy.roles, reconcileRole);
-  await ensurer.all(kinds.roleBindings, policy.roleBindings, reconcileBinding);
-  const {items} = await client.resource(kinds.clusterRoles).list();
-  await ensurer.all(kinds.clusterRoles, regathered(items), asUpdate);
+  const settle = async <T extends KubeObject>(kind: Kind<T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> =>
+    ensurer.all(kind, await ensurer.existing(kind), expected, reconcile);
+  const inNamespaces = async (): Promise<void> => {
+    await ensurer.namespaces(new Set(policy.roles.map(({metadata}) => metadata?.namespace ?? '')));
+    await settle(kinds.roles, policy.roles, reconcileRole);
+    await settle(kinds.roleBindings, policy.roleBindings, reconcileBinding);
+  };
+  const everywhere = async (): Promise<void> => {
+    const existing = await ensurer.existing(kinds.clusterRoles);
+    await ensurer.all(kinds.clusterRoles, existing, gathered(existing, policy.clusterRoles), reconcileRole);
+    await ensurer.all(kinds.clusterRoles, existing, regathered([...existing.values()]), asUpdate);
+  };
+  await Promise.all([everywhere(), settle(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding), inNamespaces()]);
 };
