@@ -268,6 +268,7 @@ const refused: readonly (readonly [string, () => unknown, RegExp])[] = [
   ['an integer JSON cannot hold', () => decoded('v1', 'ConfigMap', part(1, number(7, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10))), /integer 9007199254740992 is out of range/],
   ['a field of the wrong type', () => decoded('v1', 'ConfigMap', number(1, 0)), /wrong wireType = 0 for field metadata/],
   ['the field zero', () => decoded('v1', 'ConfigMap', Buffer.of(0, 0)), /illegal tag 0/],
+  ['a field number beyond all numbers', () => decoded('v1', 'ConfigMap', Buffer.of(0x8a, 0x80, 0x80, 0x80, 0x10, 0)), /illegal tag 536870913 \(wire type 2\)/],
   ['the end of a group that never began', () => decoded('v1', 'ConfigMap', Buffer.of((9 << 3) | 4)), /illegal wireType 4/],
   ['a text that is not UTF-8', () => decoded('v1', 'ConfigMap', part(1, part(1, Buffer.of(0xc3, 0x28)))), /invalid UTF-8/],
   ['embedded JSON that is none', () => decoded('v1', 'List', part(2, part(1, '{"a"'))), /^json parse error: /],

@@ -46,7 +46,7 @@ export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
   let raw = bytes.subarray(0, 0);
   while (wire.at < bytes.length) {
     const {at} = wire;
-    const tag = wire.varint(bytes.length);
+    const tag = wire.tag(bytes.length);
     if (tag === rawTag) {
       raw = wire.slice(wire.length(bytes.length));
       continue;

@@ -32,11 +32,9 @@ export class ObjectReader {
     const {byNumber} = message;
     const wire = this.#wire;
     while (wire.at < end) {
-      const tag = wire.varint(end);
-      const number = tag >>> 3;
-      const field = byNumber[number];
+      const tag = wire.tag(end);
+      const field = byNumber[tag >>> 3];
       if (field !== undefined) this.#field(field, tag & 7, end, object);
-      else if (number === 0) throw illegalTag(tag);
       else wire.skip(tag & 7, end);
     }
     this.#depth -= 1;
@@ -78,10 +76,9 @@ export class ObjectReader {
     let key = '';
     let value: unknown;
     while (wire.at < end) {
-      const tag = wire.varint(end);
+      const tag = wire.tag(end);
       if (tag === (1 << 3 | delimited)) key = wire.text(wire.length(end));
       else if (tag === (2 << 3 | wireType(field.form))) value = this.#value(field, end, undefined);
-      else if (tag < 8) throw illegalTag(tag);
       else wire.skip(tag & 7, end);
     }
     const map = object[field.name] as PlainObject | undefined;
@@ -169,8 +166,7 @@ export class ObjectReader {
   #parts(end: number, read: (tag: number) => boolean): void {
     const wire = this.#wire;
     while (wire.at < end) {
-      const tag = wire.varint(end);
-      if (tag < 8) throw illegalTag(tag);
+      const tag = wire.tag(end);
       if (!read(tag)) wire.skip(tag & 7, end);
     }
   }
@@ -180,7 +176,7 @@ export class ObjectReader {
     let list: unknown[] | undefined;
     let one: unknown;
     while (wire.at < end) {
-      const tag = wire.varint(end);
+      const tag = wire.tag(end);
       const field = message.byNumber[tag >>> 3];
       if (field?.wire !== (tag & 7)) wire.skip(tag & 7, end);
       else if (field.shape === 'list') (list ??= []).push(this.#value(field, end, undefined));
@@ -197,8 +193,6 @@ const number1 = 8;
 const number2 = 16;
 const text1 = 10;
 const text3 = 26;
-
-const illegalTag = (tag: number): DecodeError => new DecodeError(`proto: illegal tag ${tag >>> 3} (wire type ${tag & 7})`);
 
 const listOf = (object: PlainObject, name: string): unknown[] => (object[name] ??= []) as unknown[];
 

@@ -48,6 +48,13 @@ export class WireReader {
     throw new DecodeError('proto: integer overflow');
   }
 
+  /** Which field comes next, and how it is written: `number << 3 | wire type`. */
+  tag(end: number): number {
+    const tag = this.varint(end);
+    if (tag < 8 || this.#high !== 0) throw new DecodeError(`proto: illegal tag ${this.#high * 2 ** 29 + (tag >>> 3)} (wire type ${tag & 7})`);
+    return tag;
+  }
+
   int32(end: number): number {
     return this.varint(end) | 0;
   }
@@ -113,7 +120,7 @@ export class WireReader {
       else if (wire === 4 && depth > 0) depth -= 1;
       else throw new DecodeError(`proto: illegal wireType ${wire}`);
       if (depth === 0) return;
-      wire = this.varint(end) & 7;
+      wire = this.tag(end) & 7;
     }
   }
 
