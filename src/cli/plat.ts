@@ -6,6 +6,15 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
     about: 'run a whole control plane in one process',
     run: async argv => runProgram((await import('#src/options/up.js')).upFlags, argv, async invocation => (await import('./up.js')).runUp(invocation)),
   },
+  certificate: {
+    about: 'approve or deny certificate signing requests',
+    run: async argv =>
+      runProgram((await import('#src/options/client.js')).certificateFlags, argv, async invocation => (await import('./certificate.js')).runCertificate(invocation)),
+  },
+  demo: {
+    about: 'run the main job from end to end in a temporary directory and narrate it',
+    run: async argv => runProgram((await import('#src/options/demo.js')).demoFlags, argv, async invocation => (await import('./demo/demo.js')).runDemo(invocation)),
+  },
   version: {
     about: 'print the version',
     run: async argv =>

@@ -21,7 +21,10 @@ export const certificateFlags = flagTable({
   program: 'plat certificate',
   summary: 'Approves or denies certificate signing requests.',
   positional: 'approve|deny NAME...',
-  sections: [connection],
+  sections: [
+    connection,
+    flagSection('Verdict', {force: {type: 'bool', help: 'Send the verdict even to a request that has it already.', default: 'false'}}),
+  ],
 });
 
 export type CertificateOptions = OptionsOf<typeof certificateFlags>;

@@ -2,6 +2,7 @@ import {apiserverFlags} from './apiserver.js';
 import {certificateFlags} from './client.js';
 import {controllerManagerFlags} from './controller-manager.js';
 import {controllerNames} from './controller-names.js';
+import {demoFlags} from './demo.js';
 import type {FlagRow, FlagTable} from './flag.js';
 import {gateNeeds, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateState} from './gate-table.js';
@@ -10,7 +11,7 @@ import {platletFlags} from './platlet.js';
 import {upFlags} from './up.js';
 import {emulatedVersions} from './versions.js';
 
-const programs = [apiserverFlags, controllerManagerFlags, platletFlags, upFlags, certificateFlags] as unknown as readonly FlagTable[];
+const programs = [apiserverFlags, controllerManagerFlags, platletFlags, upFlags, certificateFlags, demoFlags] as unknown as readonly FlagTable[];
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;

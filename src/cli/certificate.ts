@@ -1,0 +1,86 @@
+import {existsSync} from 'node:fs';
+import {kinds} from '#src/api/kinds.js';
+import {isConflict} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {CertificateSigningRequest} from '#src/api/types.js';
+import {systemClock} from '#src/base/clock.js';
+import {noMeter} from '#src/base/meter.js';
+import type {Client} from '#src/client/client.js';
+import {chosenNaming, connectedClient} from '#src/client/connected.js';
+import type {certificateFlags, CertificateOptions} from '#src/options/client.js';
+import {connect} from '#src/transport/http-connection.js';
+import {loadSettings} from '#src/transport/load-settings.js';
+import {oneLine, type Invocation} from './program.js';
+
+/** What each verb adds, what must not be there already, and the word that says it was done. */
+const verdicts = {
+  approve: {type: 'Approved', opposite: 'Denied', reason: 'PlatApprove', done: 'approved'},
+  deny: {type: 'Denied', opposite: 'Approved', reason: 'PlatDeny', done: 'denied'},
+} as const;
+
+export type Verb = keyof typeof verdicts;
+
+/** How often a verdict is tried again after somebody else has changed the request in between. */
+const mostConflicts = 10;
+
+/** Gives a request a verdict. One that has it already is left alone unless `force`; one that has the opposite is refused. */
+export const judge = async (client: Client, verb: Verb, name: string, {force = false, now}: {readonly force?: boolean; readonly now: number}): Promise<void> => {
+  const requests = client.resource(kinds.certificateSigningRequests);
+  for (let conflicts = 0; ; conflicts++) {
+    const csr = await requests.get(name);
+    const judged = withVerdict(csr, verb, now);
+    if (judged === csr && !force) return;
+    try {
+      await requests.update(judged, {subresource: 'approval'});
+      return;
+    } catch (error) {
+      if (!isConflict(error) || conflicts === mostConflicts) throw error;
+    }
+  }
+};
+
+/** The request with the verdict; the same object where it has it already. */
+const withVerdict = (csr: CertificateSigningRequest, verb: Verb, now: number): CertificateSigningRequest => {
+  const {type, opposite, reason, done} = verdicts[verb];
+  const conditions = csr.status?.conditions ?? [];
+  if (conditions.some(condition => condition.type === opposite)) {
+    throw new Error(`certificate signing request "${csr.metadata?.name ?? ''}" is already ${opposite}`);
+  }
+  if (conditions.some(condition => condition.type === type)) return csr;
+  const verdict = {type, status: 'True', reason, message: `This CSR was ${done} by plat certificate ${verb}.`, lastUpdateTime: wireTime(now)};
+  return {...csr, status: {...csr.status, conditions: [...conditions, verdict]}};
+};
+
+/** `plat certificate`: judges each named request, tells each, and goes on after one that cannot be judged. */
+export const runCertificate = async ({parsed: {options, args}, print, version}: Invocation<(typeof certificateFlags)['rows']>): Promise<number> => {
+  const [verb, ...names] = args;
+  if (verb !== 'approve' && verb !== 'deny') throw new Error(`the first argument must be approve or deny${verb ? `, not ${JSON.stringify(verb)}` : ''}`);
+  if (names.length === 0) throw new Error('one or more certificate signing requests must be named');
+
+  const file = settingsFile(options, process.env);
+  await using connection = await connect(await loadSettings({file, master: options.master, env: process.env}), {clock: systemClock});
+  const common = {clock: systemClock, meter: noMeter, userAgent: `plat/${version.gitVersion}`, timeoutMs: 30_000};
+  const naming = await chosenNaming(options.naming, connection, common);
+  const client = connectedClient(connection, {...common, naming});
+  const subject = `${kinds.certificateSigningRequests.singular}.${naming.group('certificates')}`;
+  let failed = false;
+  for (const name of names) {
+    try {
+      await judge(client, verb, name, {force: options.force, now: systemClock.now()});
+      print(`${subject}/${name} ${verdicts[verb].done}`);
+    } catch (error) {
+      failed = true;
+      process.stderr.write(`plat certificate: ${oneLine(error)}\n`);
+    }
+  }
+  return failed ? 1 : 0;
+};
+
+/** The settings that were asked for, those of the surroundings, or those of a plane that was started in this directory. */
+const settingsFile = ({platconfig, master}: CertificateOptions, env: Readonly<Record<string, string | undefined>>): string | undefined => {
+  const around = env['KUBECONFIG']?.split(':').find(Boolean);
+  if (platconfig || around) return platconfig || around;
+  return !master && existsSync(ofThePlane) ? ofThePlane : undefined;
+};
+
+const ofThePlane = '.plat/kubeconfig';

@@ -1,0 +1,36 @@
+import {mkdirSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {systemClock as clock} from '#src/base/clock.js';
+import {Undo} from '#src/base/undo.js';
+import type {Invocation} from '#src/cli/program.js';
+import type {demoFlags} from '#src/options/demo.js';
+import {loadAuthority} from '#src/pki/authority.js';
+import {startPlane} from '#src/plane/plane.js';
+import {cleanerTidies} from './cleaner.js';
+import {findOpenSsl} from './openssl.js';
+import {nodeJoins, othersFail, personJoins} from './story.js';
+
+/** `plat demo`: the main job from end to end on real keys and a real port. Rejects at the first thing that is not as it must be. */
+export const runDemo = async ({parsed: {options}, log, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
+  const started = clock.monotonic();
+  const directory = mkdtempSync(join(tmpdir(), 'plat-demo-'));
+  await using undo = new Undo();
+  undo.defer(() => rmSync(directory, {recursive: true, force: true}));
+  let step = 0;
+  const tell = (line: string) => print(`${String(++step).padStart(2)}. ${line}`);
+
+  const plane = await startPlane({naming: options.naming, dataDir: join(directory, 'plane'), log: log.v(1)});
+  undo.defer(() => plane.stop());
+  tell(`A control plane runs at ${plane.url} (${options.naming} naming), ready after ${Math.round(clock.monotonic() - started)} ms.`);
+  const pem = (file: string) => readFileSync(join(directory, 'plane', 'pki', file), 'utf8');
+  const ca = pem('ca.crt');
+  const workshop = join(directory, 'openssl');
+  mkdirSync(workshop, {mode: 0o700});
+  const stage = {plane, authority: loadAuthority('demo', ca, pem('ca.key')), ca, admin: plane.client(), clock, openssl: await findOpenSsl(workshop), tell};
+  await nodeJoins(stage);
+  await personJoins(stage);
+  await othersFail(stage);
+  await cleanerTidies(options.naming, tell);
+  tell(`Everything was as expected, in ${((clock.monotonic() - started) / 1000).toFixed(1)} s. Nothing stays behind.`);
+};

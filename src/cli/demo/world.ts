@@ -1,0 +1,49 @@
+import {filter, firstValueFrom} from 'rxjs';
+import {kinds} from '#src/api/kinds.js';
+import type {CertificateSigningRequest} from '#src/api/types.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import {noMeter} from '#src/base/meter.js';
+import type {Client} from '#src/client/client.js';
+import {connectedClient} from '#src/client/connected.js';
+import type {Plane} from '#src/plane/plane.js';
+import {connect} from '#src/transport/http-connection.js';
+
+/** A key and what it is certified by, in PEM. */
+export interface Identity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Thrown when something is not as it must be. */
+export const expect = (holds: boolean, what: string): void => {
+  if (!holds) throw new Error(`expected that ${what}`);
+};
+
+/** A client over HTTPS that proves itself with a certificate. */
+export const clientAs = async (plane: Plane, ca: string, {certificate, key}: Identity, clock: Clock): Promise<Client & AsyncDisposable> => {
+  const settings = {server: plane.url, trust: {ca: {data: ca}}, identity: {certificate: {cert: {data: certificate}, key: {data: key}}}, source: 'demo'};
+  const connection = await connect(settings, {clock});
+  const client = connectedClient(connection, {clock, meter: noMeter, naming: plane.naming, userAgent: 'plat-demo'});
+  return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
+};
+
+const patienceMs = 10_000;
+
+/** The request as soon as it is as described; rejects when it does not become so in time. */
+export const untilRequest = (client: Client, name: string, what: string, holds: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
+  const late = new AbortController();
+  const seen = client
+    .resource(kinds.certificateSigningRequests)
+    .watch({fieldSelector: `metadata.name=${name}`})
+    .pipe(filter(event => event.type !== 'BOOKMARK' && holds(event.object as CertificateSigningRequest)));
+  const timeout = sleep(clock, patienceMs, late.signal).then(() => {
+    throw new Error(`expected that the request ${name} is ${what} within ${patienceMs / 1000} s`);
+  });
+  timeout.catch(() => {}); // Cancelled, mostly.
+  return Promise.race([firstValueFrom(seen).then(({object}) => object as CertificateSigningRequest), timeout]).finally(() => late.abort());
+};
+
+export const conditionOf = ({status}: CertificateSigningRequest, type: string) => status?.conditions?.find(condition => condition.type === type);
+
+/** The issued certificate, in PEM. */
+export const issuedIn = ({status}: CertificateSigningRequest): string => Buffer.from(status?.certificate ?? '', 'base64').toString();

@@ -1,0 +1,100 @@
+import {execFileSync} from 'node:child_process';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {NamingName} from '#src/api/naming.js';
+import {generatePrivateKey} from '#src/pki/keys.js';
+import {createSigningRequest} from '#src/pki/signing-request.js';
+import type {Client} from '#src/client/client.js';
+import {aDirectory, aServer, clientBy, Program, run} from './programs.js';
+
+interface Reachable {
+  readonly client: Client;
+}
+
+const aRequest = async ({client}: Reachable, name: string) => {
+  const request = createSigningRequest(await generatePrivateKey(), {subject: {commonName: name}});
+  const spec = {request: Buffer.from(request).toString('base64'), signerName: client.naming.signers.apiserverClient, usages: ['client auth']};
+  await client.resource(kinds.certificateSigningRequests).create({metadata: {name}, spec});
+};
+
+const conditionsOf = async ({client}: Reachable, name: string) => {
+  const {status} = await client.resource(kinds.certificateSigningRequests).get(name);
+  return (status?.conditions ?? []).map(({type, status: is, reason, message}) => [type, is, reason, message]);
+};
+
+for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
+  test(`plat certificate judges requests in the ${naming} naming`, async t => {
+    await using server = await aServer(naming);
+    for (const name of ['one', 'two', 'three']) await aRequest(server, name);
+    const judge = (...args: string[]) => run('plat', ['certificate', ...args], {KUBECONFIG: server.settings});
+    const resource = `certificatesigningrequest.${server.client.naming.group('certificates')}`;
+
+    t.deepEqual(await judge('approve', 'one', 'two'), {code: 0, stdout: `${resource}/one approved\n${resource}/two approved\n`, stderr: ''});
+    t.deepEqual(await conditionsOf(server, 'one'), [['Approved', 'True', 'PlatApprove', 'This CSR was approved by plat certificate approve.']]);
+    t.deepEqual(await judge('approve', 'one'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
+    t.deepEqual(await judge('approve', 'one', '--force'), {code: 0, stdout: `${resource}/one approved\n`, stderr: ''});
+
+    t.deepEqual(await judge('deny', 'one', 'three'), {
+      code: 1,
+      stdout: `${resource}/three denied\n`,
+      stderr: 'plat certificate: certificate signing request "one" is already Approved\n',
+    });
+    t.deepEqual(await conditionsOf(server, 'three'), [['Denied', 'True', 'PlatDeny', 'This CSR was denied by plat certificate deny.']]);
+    const missing = await judge('deny', 'four');
+    t.is(missing.stderr, `plat certificate: certificatesigningrequests.${server.client.naming.group('certificates')} "four" not found\n`);
+  });
+}
+
+const mistakes: readonly (readonly [string[], RegExp])[] = [
+  [['certificate'], /^plat certificate: the first argument must be approve or deny\n$/],
+  [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
+  [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
+  [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
+  [['up', '--secure-port=none'], /^plat up: .*--secure-port.*\n$/],
+  [['fly'], /^plat: unknown command "fly": "plat --help" lists the commands\n$/],
+];
+for (const [args, line] of mistakes) {
+  test(`plat ${args.join(' ')} is refused in one line`, async t => {
+    const {code, stdout, stderr} = await run('plat', args, {KUBECONFIG: ''}, aDirectory());
+
+    t.deepEqual([code, stdout], [1, '']);
+    t.regex(stderr, line);
+  });
+}
+
+for (const naming of ['plat', 'kubernetes']) {
+  test(`plat demo goes through with the ${naming} naming and tells it in a dozen lines`, async t => {
+    const {code, stdout, stderr} = await run('plat', ['demo', `--naming=${naming}`]);
+
+    t.deepEqual([code, stderr], [0, '']);
+    const lines = stdout.trimEnd().split('\n');
+    t.is(lines.length, 12);
+    t.regex(lines.at(-1)!, /^12\. Everything was as expected/);
+  });
+}
+
+test('plat up keeps everything from one start to the next', async t => {
+  const directory = aDirectory();
+  const start = async () => {
+    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0']);
+    await program.said(/^ready: https:\S+ \(plat naming\)/m);
+    return program;
+  };
+  const first = await start();
+  await aRequest(await connected(directory), 'kept');
+  t.is((await first.stop('SIGINT')).code, 0);
+
+  const second = await start();
+  const {client} = await connected(directory);
+  t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
+  const {code, stdout} = await second.stop();
+
+  t.is(code, 0);
+  t.regex(stdout, /^ready: .*\n$/);
+  t.deepEqual(modesOf(`${directory}/plane`), ['700 pki', '600 kubeconfig', '600 pki/ca.key', '600 pki/sa.key']);
+});
+
+const connected = async (directory: string): Promise<Reachable> => ({client: await clientBy(`${directory}/plane/kubeconfig`, 'plat')});
+
+const modesOf = (directory: string): string[] =>
+  execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key'], {cwd: directory, encoding: 'utf8'}).trim().split('\n');
