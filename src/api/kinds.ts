@@ -1,73 +1,56 @@
-import type {GroupToken, Naming} from './naming.js';
-import type * as types from './types.js';
-import type {KubeObject} from './types.js';
+import type {Kind} from './kind.js';
+import {coreKinds} from './kinds/core.js';
+import {admissionregistrationKinds} from './kinds/admissionregistration.js';
+import {apiextensionsKinds} from './kinds/apiextensions.js';
+import {apiregistrationKinds} from './kinds/apiregistration.js';
+import {appsKinds} from './kinds/apps.js';
+import {authenticationKinds} from './kinds/authentication.js';
+import {authorizationKinds} from './kinds/authorization.js';
+import {autoscalingKinds} from './kinds/autoscaling.js';
+import {batchKinds} from './kinds/batch.js';
+import {certificatesKinds} from './kinds/certificates.js';
+import {coordinationKinds} from './kinds/coordination.js';
+import {discoveryKinds} from './kinds/discovery.js';
+import {eventsKinds} from './kinds/events.js';
+import {flowcontrolApiserverKinds} from './kinds/flowcontrol-apiserver.js';
+import {internalApiserverKinds} from './kinds/internal-apiserver.js';
+import {networkingKinds} from './kinds/networking.js';
+import {nodeKinds} from './kinds/node.js';
+import {policyKinds} from './kinds/policy.js';
+import {rbacAuthorizationKinds} from './kinds/rbac-authorization.js';
+import {resourceKinds} from './kinds/resource.js';
+import {schedulingKinds} from './kinds/scheduling.js';
+import {storageKinds} from './kinds/storage.js';
+import {storagemigrationKinds} from './kinds/storagemigration.js';
+import type {Naming} from './naming.js';
 
-/** The handle of a kind in one version, shared by server, clients and informers. `T` is the type of its objects. */
-export interface Kind<T extends KubeObject = KubeObject> {
-  readonly group: GroupToken;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly singular: string;
-  readonly namespaced: boolean;
-  /** Carries the type only; never set. */
-  readonly type?: T;
-}
-
-const kind = <T extends KubeObject>(group: GroupToken, version: string, name: string, plural: string, namespaced: boolean): Kind<T> => ({
-  group,
-  version,
-  kind: name,
-  plural,
-  singular: name.toLowerCase(),
-  namespaced,
-});
+export type {Kind} from './kind.js';
 
 /** Every built-in kind, by the name code uses for it. */
 export const kinds = {
-  namespaces: kind<types.Namespace>('', 'v1', 'Namespace', 'namespaces', false),
-  nodes: kind<types.Node>('', 'v1', 'Node', 'nodes', false),
-  secrets: kind<types.Secret>('', 'v1', 'Secret', 'secrets', true),
-  configMaps: kind<types.ConfigMap>('', 'v1', 'ConfigMap', 'configmaps', true),
-  serviceAccounts: kind<types.ServiceAccount>('', 'v1', 'ServiceAccount', 'serviceaccounts', true),
-  coreEvents: kind<types.CoreEvent>('', 'v1', 'Event', 'events', true),
-  events: kind<types.EventsEvent>('events', 'v1', 'Event', 'events', true),
-  leases: kind<types.Lease>('coordination', 'v1', 'Lease', 'leases', true),
-  certificateSigningRequests: kind<types.CertificateSigningRequest>(
-    'certificates',
-    'v1',
-    'CertificateSigningRequest',
-    'certificatesigningrequests',
-    false,
-  ),
-  roles: kind<types.Role>('rbac.authorization', 'v1', 'Role', 'roles', true),
-  clusterRoles: kind<types.ClusterRole>('rbac.authorization', 'v1', 'ClusterRole', 'clusterroles', false),
-  roleBindings: kind<types.RoleBinding>('rbac.authorization', 'v1', 'RoleBinding', 'rolebindings', true),
-  clusterRoleBindings: kind<types.ClusterRoleBinding>('rbac.authorization', 'v1', 'ClusterRoleBinding', 'clusterrolebindings', false),
-  tokenReviews: kind<types.TokenReview>('authentication', 'v1', 'TokenReview', 'tokenreviews', false),
-  selfSubjectReviews: kind<types.SelfSubjectReview>('authentication', 'v1', 'SelfSubjectReview', 'selfsubjectreviews', false),
-  subjectAccessReviews: kind<types.SubjectAccessReview>('authorization', 'v1', 'SubjectAccessReview', 'subjectaccessreviews', false),
-  localSubjectAccessReviews: kind<types.LocalSubjectAccessReview>(
-    'authorization',
-    'v1',
-    'LocalSubjectAccessReview',
-    'localsubjectaccessreviews',
-    true,
-  ),
-  selfSubjectAccessReviews: kind<types.SelfSubjectAccessReview>(
-    'authorization',
-    'v1',
-    'SelfSubjectAccessReview',
-    'selfsubjectaccessreviews',
-    false,
-  ),
-  selfSubjectRulesReviews: kind<types.SelfSubjectRulesReview>(
-    'authorization',
-    'v1',
-    'SelfSubjectRulesReview',
-    'selfsubjectrulesreviews',
-    false,
-  ),
+  ...coreKinds,
+  ...admissionregistrationKinds,
+  ...apiextensionsKinds,
+  ...apiregistrationKinds,
+  ...appsKinds,
+  ...authenticationKinds,
+  ...authorizationKinds,
+  ...autoscalingKinds,
+  ...batchKinds,
+  ...certificatesKinds,
+  ...coordinationKinds,
+  ...discoveryKinds,
+  ...eventsKinds,
+  ...flowcontrolApiserverKinds,
+  ...internalApiserverKinds,
+  ...networkingKinds,
+  ...nodeKinds,
+  ...policyKinds,
+  ...rbacAuthorizationKinds,
+  ...resourceKinds,
+  ...schedulingKinds,
+  ...storageKinds,
+  ...storagemigrationKinds,
 } as const;
 
 /** The type of a kind's objects. */

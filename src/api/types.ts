@@ -53,3 +53,41 @@ export type SelfSubjectReview = Wire<upstream.V1SelfSubjectReview>;
 export type DeleteOptions = Wire<upstream.V1DeleteOptions>;
 export type Condition = Wire<upstream.V1Condition>;
 export type ObjectReference = Wire<upstream.V1ObjectReference>;
+
+/** Asks for a certificate on behalf of a pod (certificates v1beta1). */
+export interface PodCertificateRequest extends KubeObject {
+  spec: {
+    signerName: string;
+    podName: string;
+    podUID: string;
+    serviceAccountName: string;
+    serviceAccountUID: string;
+    nodeName: string;
+    nodeUID: string;
+    maxExpirationSeconds?: number;
+    pkixPublicKey: string;
+    proofOfPossession: string;
+    unverifiedUserAnnotations?: Record<string, string>;
+  };
+  status?: {
+    conditions?: Condition[];
+    certificateChain?: string;
+    notBefore?: string;
+    beginRefreshAt?: string;
+    notAfter?: string;
+  };
+}
+
+/** A set of pods to be scheduled together (scheduling v1alpha1). */
+export interface Workload extends KubeObject {
+  spec: {
+    controllerRef?: {apiGroup?: string; kind: string; name: string};
+    podGroups: {name: string; policy: {basic?: Record<string, never>; gang?: {minCount: number}}}[];
+  };
+}
+
+/** Rewrites stored objects of a resource in the current storage version (storagemigration v1beta1). */
+export interface StorageVersionMigration extends KubeObject {
+  spec: {resource: {group?: string; resource: string}};
+  status?: {conditions?: Condition[]; resourceVersion?: string};
+}

@@ -1,0 +1,24 @@
+import type {GroupToken} from './naming.js';
+import type {KubeObject} from './types.js';
+
+/** The handle of a kind in one version, shared by server, clients and informers. `T` is the type of its objects. */
+export interface Kind<T extends KubeObject = KubeObject> {
+  readonly group: GroupToken;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+  /** Carries the type only; never set. */
+  readonly type?: T;
+}
+
+/** Makes a handle. */
+export const kind = <T extends KubeObject>(group: GroupToken, version: string, name: string, plural: string, namespaced: boolean): Kind<T> => ({
+  group,
+  version,
+  kind: name,
+  plural,
+  singular: name.toLowerCase(),
+  namespaced,
+});

@@ -1,0 +1,8 @@
+import {kind} from '#src/api/kind.js';
+import type * as types from '#src/api/types.js';
+
+/** The kinds of the group; a version that is not the best one is named with its version. */
+export const authenticationKinds = {
+  selfSubjectReviews: kind<types.SelfSubjectReview>('authentication', 'v1', 'SelfSubjectReview', 'selfsubjectreviews', false),
+  tokenReviews: kind<types.TokenReview>('authentication', 'v1', 'TokenReview', 'tokenreviews', false),
+} as const;

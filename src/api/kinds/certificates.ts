@@ -1,0 +1,12 @@
+import type * as upstream from '@kubernetes/client-node';
+import {kind} from '#src/api/kind.js';
+import type * as types from '#src/api/types.js';
+import type {Wire} from '#src/api/types.js';
+
+/** The kinds of the group; a version that is not the best one is named with its version. */
+export const certificatesKinds = {
+  certificateSigningRequests: kind<types.CertificateSigningRequest>('certificates', 'v1', 'CertificateSigningRequest', 'certificatesigningrequests', false),
+  clusterTrustBundles: kind<Wire<upstream.V1beta1ClusterTrustBundle>>('certificates', 'v1beta1', 'ClusterTrustBundle', 'clustertrustbundles', false),
+  clusterTrustBundlesV1alpha1: kind<Wire<upstream.V1alpha1ClusterTrustBundle>>('certificates', 'v1alpha1', 'ClusterTrustBundle', 'clustertrustbundles', false),
+  podCertificateRequests: kind<types.PodCertificateRequest>('certificates', 'v1beta1', 'PodCertificateRequest', 'podcertificaterequests', true),
+} as const;

@@ -1,0 +1,8 @@
+import type * as upstream from '@kubernetes/client-node';
+import {kind} from '#src/api/kind.js';
+import type {Wire} from '#src/api/types.js';
+
+/** The kinds of the group; a version that is not the best one is named with its version. */
+export const nodeKinds = {
+  runtimeClasses: kind<Wire<upstream.V1RuntimeClass>>('node', 'v1', 'RuntimeClass', 'runtimeclasses', false),
+} as const;
