@@ -1,10 +1,11 @@
-import {execFile} from 'node:child_process';
+import {execFile, spawn} from 'node:child_process';
+import {createInterface} from 'node:readline';
 import http2 from 'node:http2';
 import https from 'node:https';
 import type {AddressInfo, Server} from 'node:net';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
-import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
 import {systemClock} from '#src/base/clock.js';
 import {systemRandom} from '#src/base/random.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
@@ -14,6 +15,7 @@ import {httpFace} from '#src/serving/http-face.js';
 import {listen} from '#src/serving/listener.js';
 import type {Load} from './load.js';
 import {type Row, row} from './row.js';
+import type {WatchLoad} from './watch-load.js';
 
 const clients = 64;
 const body = Buffer.from(JSON.stringify({kind: 'Thing', filler: 'x'.repeat(1460)}));
@@ -88,5 +90,43 @@ export const servingRows = async (): Promise<Row[]> => {
     const note = `${clients} clients, ${body.length} bytes; ${figure.cpuUs} µs of CPU an answer, beside ${baseline.cpuUs} of a bare TLS server`;
     rows.push(row(`GET through the face, ${version}`, figure.perSecond, '/s', {baseline: baseline.perSecond, note}));
   }
-  return rows;
+  return [...rows, await fanOut(tls)];
+};
+
+const watchers = 1000;
+const eventsPerSecond = 100;
+const fanOutEvents = 300;
+
+/** How late the slowest hundredth of events comes when a thousand watch the same. */
+const fanOut = async (tls: Tls): Promise<Row> => {
+  const sinks = new Set<WatchSink>();
+  const watch: ApiResponse['body'] = {
+    kind: 'watch',
+    contentType: 'application/json',
+    start(sink) {
+      sinks.add(sink);
+      return {[Symbol.dispose]: () => void sinks.delete(sink)};
+    },
+  };
+  const handler = httpFace(async () => ({status: 200, headers: {}, body: watch}), {clock: systemClock, random: systemRandom});
+  const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
+  const load: WatchLoad = {url: `https://127.0.0.1:${listener.port}`, ca: tls.ca, path: '/', watchers, connections: 50, events: fanOutEvents};
+  const crowd = spawn(process.execPath, [fileURLToPath(new URL('watch-load.js', import.meta.url)), JSON.stringify(load)], {stdio: ['ignore', 'pipe', 'inherit']});
+  const lines = createInterface(crowd.stdout)[Symbol.asyncIterator]();
+  await lines.next();
+  const before = process.cpuUsage();
+  const start = performance.now();
+  for (let sent = 0; sent < fanOutEvents; sent++) {
+    await new Promise(resolve => setTimeout(resolve, Math.max(0, start + (sent * 1000) / eventsPerSecond - performance.now())));
+    const bytes = Buffer.from(`${JSON.stringify({type: 'MODIFIED', object: {sentAt: performance.timeOrigin + performance.now(), filler: 'x'.repeat(1400)}})}\n`);
+    const event = {type: 'MODIFIED', bytes: () => bytes, object: () => ({})};
+    for (const sink of sinks) sink.event(event);
+  }
+  const {value} = await lines.next();
+  const {user, system} = process.cpuUsage(before);
+  const share = (user + system) / 1000 / (performance.now() - start);
+  await listener.close();
+  const {count, p50, p99} = JSON.parse(String(value)) as {count: number; p50: number; p99: number};
+  const note = `${watchers} watchers on 50 connections, ${eventsPerSecond} events/s of 1.5 kB, ${count} delivered; half within ${Math.round(p50)} ms, ${Math.round(share * 100)} % of a core; must stay below 100`;
+  return row('watch fan-out, 99th of 100 events late by', p99, 'ms', {note});
 };
