@@ -20,10 +20,11 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(
 const counts = {passed: 0, failed: 0, skipped: 0};
 const reasons = new Set();
 
-/** Reads ava's summary, and why tests say that they are skipped. */
+/** Reads what ava says: a line a test, and a summary that tells failures and what else went wrong, but what passed only where nothing failed. */
 const read = line => {
   const plain = line.replaceAll(/\u001B\[[\d;]*m/g, '').trim();
-  const [, count, what] = /^(\d+) (?:tests? (passed|failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ?? [];
+  if (/^[✔√] /.test(plain)) counts.passed++;
+  const [, count, what] = /^(\d+) (?:tests? (failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ?? [];
   if (count) counts[what ?? 'failed'] += Number(count);
   if (/^(skipped: |PLAT_ORACLE is unset)/.test(plain)) reasons.add(plain.replace(/^skipped: /, ''));
 };

@@ -1,4 +1,3 @@
-import {filter, firstValueFrom} from 'rxjs';
 import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -31,16 +30,21 @@ const patienceMs = 10_000;
 
 /** The request as soon as it is as described; rejects when it does not become so in time. */
 export const untilRequest = (client: Client, name: string, what: string, holds: (csr: CertificateSigningRequest) => boolean, clock: Clock): Promise<CertificateSigningRequest> => {
-  const late = new AbortController();
-  const seen = client
-    .resource(kinds.certificateSigningRequests)
-    .watch({fieldSelector: `metadata.name=${name}`})
-    .pipe(filter(event => event.type !== 'BOOKMARK' && holds(event.object as CertificateSigningRequest)));
-  const timeout = sleep(clock, patienceMs, late.signal).then(() => {
+  const over = new AbortController();
+  const seen = new Promise<CertificateSigningRequest>((resolve, reject) => {
+    const events = client.resource(kinds.certificateSigningRequests).watch({fieldSelector: `metadata.name=${name}`, signal: over.signal});
+    events.subscribe({
+      next: ({type, object}) => {
+        if (type !== 'BOOKMARK' && holds(object)) resolve(object);
+      },
+      error: reject,
+    });
+  });
+  const timeout = sleep(clock, patienceMs, over.signal).then(() => {
     throw new Error(`expected that the request ${name} is ${what} within ${patienceMs / 1000} s`);
   });
   timeout.catch(() => {}); // Cancelled, mostly.
-  return Promise.race([firstValueFrom(seen).then(({object}) => object as CertificateSigningRequest), timeout]).finally(() => late.abort());
+  return Promise.race([seen, timeout]).finally(() => over.abort());
 };
 
 export const conditionOf = ({status}: CertificateSigningRequest, type: string) => status?.conditions?.find(condition => condition.type === type);
