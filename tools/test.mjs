@@ -1,5 +1,6 @@
 // Runs the compiled tests with ava and ends with one line that says how it went: `N passed, N failed`, and how many were skipped, if any.
 // Arguments go to ava; files may be named as they stand in the repository (test/pki/chain.test.ts).
+import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
 import {existsSync, statSync} from 'node:fs';
 
@@ -22,7 +23,7 @@ const reasons = new Set();
 
 /** Reads what ava says: a line a test, and a summary that tells failures and what else went wrong, but what passed only where nothing failed. */
 const read = line => {
-  const plain = line.replaceAll(/\u001B\[[\d;]*m/g, '').trim();
+  const plain = stripVTControlCharacters(line).trim();
   if (/^[✔√] /.test(plain)) counts.passed++;
   const [, count, what] = /^(\d+) (?:tests? (failed|skipped)|uncaught exceptions?|unhandled rejections?|tests? remained pending.*|test files? .*)$/.exec(plain) ?? [];
   if (count) counts[what ?? 'failed'] += Number(count);
