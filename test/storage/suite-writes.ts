@@ -56,6 +56,23 @@ export const writeSuite = (test: StoreTest): void => {
     t.is((await store.get('/a'))?.value.toString(), '0');
   });
 
+  test('writers that read and try again at once all get through, each on top of the one before', async (t, {store}) => {
+    await store.create('/a', bytes('0'));
+    const addOne = async (): Promise<void> => {
+      for (;;) {
+        const record = (await store.get('/a'))!;
+        try {
+          return void (await store.update('/a', bytes(String(Number(record.value.toString()) + 1)), record.revision));
+        } catch (error) {
+          if (!(error instanceof RevisionMismatch)) throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({length: 10}, addOne));
+
+    t.is((await store.get('/a'))?.value.toString(), '10');
+  });
+
   test('of many creators of one key one wins, while none is durable yet', async (t, {store}) => {
     const outcomes = await Promise.allSettled(Array.from({length: 20}, (_, i) => store.create('/a', bytes(String(i)))));
 

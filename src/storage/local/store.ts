@@ -26,8 +26,8 @@ export class LocalStore implements Store {
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #leases: Leases;
-  /** The newest change of each key that is not durable yet. */
-  readonly #pending = new Map<string, Change>();
+  /** The newest change of each key that is not durable yet, and how it ends. */
+  readonly #pending = new Map<string, {readonly change: Change; readonly done: Promise<number>}>();
   #queue: Pending[] = [];
   /** The last revision handed out. */
   #last: number;
@@ -76,7 +76,7 @@ export class LocalStore implements Store {
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
     checkKey(key);
-    if (this.#newest(key)) throw new KeyExists(`${key} exists`);
+    if (this.#newest(key)) return this.#lose(key, new KeyExists(`${key} exists`));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
     return this.#write({key, revision, record: {key, value, revision, created: revision, lease}, previous: undefined}, granted);
@@ -84,7 +84,8 @@ export class LocalStore implements Store {
 
   async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
-    const previous = this.#expected(key, expected);
+    const previous = this.#newest(key);
+    if (previous?.revision !== expected) return this.#lose(key, mismatch(key, expected, previous));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
     return this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
@@ -92,7 +93,8 @@ export class LocalStore implements Store {
 
   async delete(key: string, expected: number): Promise<number> {
     this.#open();
-    return this.#remove(this.#expected(key, expected));
+    const previous = this.#newest(key);
+    return previous?.revision === expected ? this.#remove(previous) : this.#lose(key, mismatch(key, expected, previous));
   }
 
   watch(query: WatchQuery, watcher: Watcher): Disposable {
@@ -140,13 +142,13 @@ export class LocalStore implements Store {
   /** The record as the next write must see it. */
   #newest(key: string): StoredRecord | undefined {
     const pending = this.#pending.get(key);
-    return pending ? pending.record : this.#medium.get(key);
+    return pending ? pending.change.record : this.#medium.get(key);
   }
 
-  #expected(key: string, revision: number): StoredRecord {
-    const newest = this.#newest(key);
-    if (newest?.revision === revision) return newest;
-    throw new RevisionMismatch(newest ? `${key} is at revision ${newest.revision}, not ${revision}` : `${key} is gone`);
+  /** Refuses a write. One that lost to another still pending hears of it when that is durable, or fails with it: a refusal, too, rests on durable state. */
+  async #lose(key: string, refusal: Error): Promise<never> {
+    await this.#pending.get(key)?.done;
+    throw refusal;
   }
 
   #remove(previous: StoredRecord): Promise<number> {
@@ -155,11 +157,10 @@ export class LocalStore implements Store {
   }
 
   #write(change: Change, granted: GrantedLease | undefined): Promise<number> {
-    this.#pending.set(change.key, change);
-    return new Promise((resolve, reject) => {
-      this.#queue.push({change, granted, resolve, reject});
-      this.#committing ??= this.#commitAll();
-    });
+    const done = new Promise<number>((resolve, reject) => this.#queue.push({change, granted, resolve, reject}));
+    this.#pending.set(change.key, {change, done});
+    this.#committing ??= this.#commitAll();
+    return done;
   }
 
   /** Commits until nothing is queued. Virtual time stands still meanwhile. */
@@ -187,7 +188,7 @@ export class LocalStore implements Store {
       this.#fail(batch, error);
       return;
     }
-    for (const change of changes) if (this.#pending.get(change.key) === change) this.#pending.delete(change.key);
+    for (const change of changes) if (this.#pending.get(change.key)?.change === change) this.#pending.delete(change.key);
     this.#watchers.tell(changes);
     for (const {change, resolve} of batch) resolve(change.revision);
   }
@@ -220,3 +221,6 @@ export class LocalStore implements Store {
     }
   }
 }
+
+const mismatch = (key: string, expected: number, newest: StoredRecord | undefined): RevisionMismatch =>
+  new RevisionMismatch(newest ? `${key} is at revision ${newest.revision}, not ${expected}` : `${key} is gone`);
