@@ -22,7 +22,7 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
   return Object.entries(reconciles).map(([loop, reconcile]) => ({
     name: loop,
     reconcile,
-    queue: new WorkQueue<string>({clock, meter, name: several ? `${queueName}-${loop}` : queueName, limiter: standardLimiter(clock, delays)}),
+    queue: new WorkQueue<string>({clock, meter, name: several && !controller.queue?.name ? `${queueName}-${loop}` : queueName, limiter: standardLimiter(clock, delays)}),
   }));
 };
 

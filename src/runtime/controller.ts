@@ -83,7 +83,7 @@ export interface QueueSettings {
   readonly maxDelayMs?: number;
   /** After that many retries a key is given up until something changes. Unlimited unless given. */
   readonly maxRetries?: number;
-  /** The queue's name in metrics: the controller's unless given. */
+  /** The queue's name in metrics, whichever loop it is of. Unless given it is the controller's, with the loop's where there are several. */
   readonly name?: string;
 }
 

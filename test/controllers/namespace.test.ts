@@ -1,4 +1,9 @@
 import test from 'ava';
+import {nextConditions, type Findings} from '#controllers/namespace/conditions.js';
+import {discover} from '#controllers/shared/discovery.js';
+import type {Caller} from '#src/client/caller.js';
+import {clientOver} from '#src/client/resource-client.js';
+import {naming} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
@@ -107,4 +112,99 @@ test('a namespace that is made again at once keeps its new content', async t => 
   await clock.advance(600_000);
 
   t.true((await contentOf(plane)).includes('new'));
+});
+
+const plat = naming('plat');
+
+/** A server that answers these documents and knows nothing else. */
+const answering = (documents: Readonly<Record<string, unknown>>): Caller => ({
+  async call({path}) {
+    const body = documents[path];
+    return {status: body === undefined ? 503 : 200, header: () => undefined, body};
+  },
+  watch: () => Promise.reject(new Error('nothing to watch')),
+});
+
+const widgets = {name: 'widgets', kind: 'Widget', namespaced: true, verbs: ['list', 'delete']};
+
+test('a server without the aggregated document is asked group by group, and each resource is found in its preferred version', async t => {
+  const client = clientOver(
+    answering({
+      '/api': {kind: 'APIVersions', versions: ['v1']},
+      '/api/v1': {kind: 'APIResourceList', resources: [{...widgets, name: 'pods', kind: 'Pod'}, {...widgets, name: 'pods/status'}]},
+      '/apis': {
+        kind: 'APIGroupList',
+        groups: [
+          {name: 'example.com', versions: [{groupVersion: 'example.com/v2'}, {groupVersion: 'example.com/v1'}], preferredVersion: {groupVersion: 'example.com/v1'}},
+          {name: 'broken.com', versions: [{groupVersion: 'broken.com/v1'}]},
+          {name: 'odd', versions: [{groupVersion: 'odd/v1/x'}]},
+        ],
+      },
+      '/apis/example.com/v1': {kind: 'APIResourceList', resources: [widgets]},
+      '/apis/example.com/v2': {kind: 'APIResourceList', resources: [widgets, {...widgets, name: 'gadgets'}]},
+    }),
+    plat,
+  );
+  const {resources, failed, malformed} = await discover(client);
+
+  t.deepEqual(
+    resources.map(({group, version, resource}) => `${group}/${version} ${resource}`),
+    ['/v1 pods', 'example.com/v1 widgets', 'example.com/v2 gadgets'],
+  );
+  t.deepEqual([...failed.keys()], ['broken.com/v1']);
+  t.deepEqual(malformed, ['odd/v1/x']);
+});
+
+test('of a group that is stale nothing is found, and it is told', async t => {
+  const aggregated = (items: readonly unknown[]) => ({kind: 'APIGroupDiscoveryList', items});
+  const client = clientOver(
+    answering({'/api': aggregated([]), '/apis': aggregated([{metadata: {name: 'metrics.example.com'}, versions: [{version: 'v1', freshness: 'Stale'}]}])}),
+    plat,
+  );
+
+  t.deepEqual([...(await discover(client)).failed], [['metrics.example.com/v1', 'stale GroupVersion discovery: metrics.example.com/v1']]);
+});
+
+const resource = (name: string, group = '') => ({group, version: 'v1', resource: name, kind: '', namespaced: true, verbs: []});
+const fine: Findings = {discovered: {failed: new Map(), malformed: []}, leftovers: []};
+const at = (now: string) => ({naming: plat, now});
+
+test('conditions tell everything that stands in the way, sorted', t => {
+  const conditions = nextConditions(
+    [],
+    {
+      discovered: {failed: new Map([['b/v1', 'away'], ['a/v1', 'gone']]), malformed: ['x/y/z']},
+      leftovers: [
+        [resource('pods'), {count: 2, finalizers: new Map([['z', 2]]), estimateSeconds: 30}],
+        [resource('deployments', 'apps'), {count: 1, finalizers: new Map([['a', 1], ['z', 1]]), estimateSeconds: 15, error: new Error('refused')}],
+      ],
+    },
+    at('2026-01-01T00:00:00Z'),
+  );
+
+  t.deepEqual(
+    conditions?.map(({status, reason, message}) => [status, reason, message]),
+    [
+      ['True', 'DiscoveryFailed', 'Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: a/v1: gone, b/v1: away'],
+      ['True', 'GroupVersionParsingFailed', 'unexpected GroupVersion string: x/y/z'],
+      ['True', 'ContentDeletionFailed', 'Failed to delete all resource types, 1 remaining: refused'],
+      ['True', 'SomeResourcesRemain', 'Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances'],
+      ['True', 'SomeFinalizersRemain', 'Some finalizers are remaining: a in 1 resource instances, z in 3 resource instances'],
+    ],
+  );
+});
+
+test('conditions are written only when they change, and their times move only when a status does', t => {
+  const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'];
+  const first = nextConditions([{type: 'Other', status: 'True'}], fine, at(early))!;
+  t.is(nextConditions(first, fine, at(late)), undefined);
+
+  const remaining = (count: number): Findings => ({...fine, leftovers: [[resource('pods'), {count, finalizers: new Map(), estimateSeconds: 1}]]});
+  const second = nextConditions(first, remaining(2), at(late))!;
+  const third = nextConditions(second, remaining(1), at('2026-01-01T02:00:00Z'))!;
+  const times = (conditions: typeof first) => conditions.map(({lastTransitionTime}) => lastTransitionTime);
+
+  t.deepEqual(times(second), [undefined, early, early, early, late, early]);
+  t.deepEqual(times(third), times(second));
+  t.is(third[0]?.type, 'Other');
 });
