@@ -5,6 +5,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming, type GroupToken} from '#src/api/naming.js';
 import type {DescribedAddress, DescribedGroup} from '#src/schema/openapi/description.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import {WireReader} from '#src/schema/protobuf/wire-reader.js';
 import {Schemas} from '#src/schema/schemas.js';
 
 type Json = Record<string, unknown>;
@@ -167,4 +168,33 @@ compared('documents of all group versions agree with the original', t => {
       if (!path.split('/').some(isConnect)) t.deepEqual(at(have, 'paths', path), item, `${name} ${path}`);
     }
   }
+});
+
+/** The named entries of a message's map: field `number` of the message at `path` within. */
+const namesIn = (bytes: Buffer, ...[number, ...inner]: number[]): string[] => {
+  const reader = new WireReader(bytes);
+  const found: string[] = [];
+  while (reader.at < bytes.length) {
+    const tag = reader.tag(bytes.length);
+    if (tag >>> 3 !== number) reader.skip(tag & 7, bytes.length);
+    else {
+      const end = reader.length(bytes.length);
+      const part = bytes.subarray(reader.at, end);
+      found.push(...(inner.length > 0 ? namesIn(part, ...inner) : [part.toString()]));
+      reader.at = end;
+    }
+  }
+  return found;
+};
+
+test('the older document has a binary form that holds the same definitions, paths and extensions', t => {
+  const made = documents('kubernetes');
+  const document = parsed(made.swagger().bytes);
+  const {bytes, hash} = made.swaggerMessage();
+
+  t.deepEqual(namesIn(bytes, 1), ['2.0']);
+  t.deepEqual(namesIn(bytes, 9, 1, 1), Object.keys(document['definitions'] as Json));
+  t.deepEqual(namesIn(bytes, 8, 2, 1), Object.keys(document['paths'] as Json));
+  t.true(namesIn(bytes, 9, 1, 2, 31, 1).includes('x-kubernetes-group-version-kind'));
+  t.not(hash, made.swagger().hash);
 });

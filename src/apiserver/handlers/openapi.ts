@@ -6,31 +6,47 @@ import {header, type Handler, type RequestContext} from '#src/apiserver/request/
 import {pageNotFound, type Route} from '#src/apiserver/routes.js';
 
 const json = 'application/json';
-const accepted = (value: string | undefined): boolean => !value || value.split(',').some(clause => /^\s*(application\/json|application\/\*|\*\/\*)\s*(;|$)/.test(clause));
+/** The binary form of the version 2 document: how it is asked for, with a character that media types must not have, and how it is named. */
+const messageAlias = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const message = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+/** The first form that the caller takes, of those offered; JSON to whoever does not say. */
+const accepted = (value: string | undefined, offered: readonly string[]): string => {
+  if (!value) return json;
+  for (const clause of value.split(',')) {
+    const type = clause.split(';')[0]!.trim();
+    if (['application/json', 'application/*', '*/*'].includes(type)) return json;
+    if (offered.includes(type)) return type;
+  }
+  throw notAcceptable([json, ...offered]);
+};
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-const answer = (context: RequestContext, {bytes, hash}: OpenApiDocument, headers: Record<string, string>): ApiResponse => {
+const answer = (context: RequestContext, {bytes, hash}: OpenApiDocument, headers: Record<string, string>, contentType = json): ApiResponse => {
   const etag = `"${hash}"`;
   const all = {ETag: etag, Vary: 'Accept', ...headers};
   if (header(context.request, 'if-none-match') === etag) return {status: 304, headers: all, body: {kind: 'empty'}};
-  return {status: 200, headers: all, body: {kind: 'bytes', bytes, contentType: json}};
+  return {status: 200, headers: all, body: {kind: 'bytes', bytes, contentType}};
 };
 
 /** The routes of the OpenAPI documents; nothing is made before somebody asks. */
 export const openApiRoutes = (documents: () => Promise<OpenApiDocuments>, clock: Clock): Route[] => {
   const handler =
-    (respond: (context: RequestContext, all: OpenApiDocuments) => ApiResponse): Handler =>
+    (respond: (context: RequestContext, all: OpenApiDocuments, form: string) => ApiResponse, offered: readonly string[] = []): Handler =>
     async context => {
-      if (!accepted(header(context.request, 'accept'))) throw notAcceptable([json]);
-      return respond(context, await documents());
+      const form = accepted(header(context.request, 'accept'), offered);
+      return respond(context, await documents(), form);
     };
   return [
-    {path: '/openapi/v2', methods: ['get', 'head'], handler: handler((context, all) => answer(context, all.swagger(), {}))},
+    {path: '/openapi/v2', methods: ['get', 'head'], handler: handler(versionTwo, [message, messageAlias])},
     {path: '/openapi/v3', methods: ['get', 'head'], handler: handler((context, all) => answer(context, all.index(), {}))},
     {path: '/openapi/v3/*', methods: ['get', 'head'], handler: handler((context, all) => oneDocument(context, all, clock))},
   ];
 };
+
+const versionTwo = (context: RequestContext, all: OpenApiDocuments, form: string): ApiResponse =>
+  form === json ? answer(context, all.swagger(), {}) : answer(context, all.swaggerMessage(), {}, message);
 
 /** A document under its hash may be kept for ever; under an old hash the caller is sent to the current one. */
 const oneDocument = (context: RequestContext, all: OpenApiDocuments, clock: Clock): ApiResponse => {

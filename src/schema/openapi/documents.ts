@@ -5,6 +5,7 @@ import {Definitions, openApiV2, openApiV3, type Json} from './definitions.js';
 import type {DescribedGroup} from './description.js';
 import {capitalised} from './names.js';
 import {groupVersionPaths, groupVersionRoot, rootPaths, type Path} from './operations.js';
+import {swaggerMessage} from './swagger-message.js';
 import {defaultMediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 
 /** A document as it is sent; its hash is its ETag. */
@@ -24,10 +25,9 @@ export interface OpenApiOptions {
   readonly mediaTypes?: MediaTypes;
 }
 
-const sealed = (document: unknown): OpenApiDocument => {
-  const bytes = Buffer.from(JSON.stringify(document));
-  return {bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase()};
-};
+const sealed = (document: unknown): OpenApiDocument => hashed(Buffer.from(JSON.stringify(document)));
+
+const hashed = (bytes: Buffer): OpenApiDocument => ({bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase()});
 
 const security = {BearerToken: {description: 'Bearer Token authentication', in: 'header', name: 'authorization', type: 'apiKey'}};
 
@@ -40,6 +40,7 @@ export class OpenApiDocuments {
   readonly #v3 = new Map<string, OpenApiDocument>();
   #index: OpenApiDocument | undefined;
   #v2: OpenApiDocument | undefined;
+  #v2Message: OpenApiDocument | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
@@ -51,6 +52,7 @@ export class OpenApiDocuments {
     this.#v3.clear();
     this.#index = undefined;
     this.#v2 = undefined;
+    this.#v2Message = undefined;
   }
 
   /** `/openapi/v3`: where each document lies, with its hash. Makes all of them. */
@@ -77,6 +79,11 @@ export class OpenApiDocuments {
   /** `/openapi/v2`: everything in one document. */
   swagger(): OpenApiDocument {
     return (this.#v2 ??= sealed(this.#renderV2([...this.#sources().values()].flatMap(paths => paths()))));
+  }
+
+  /** The same in its binary form. */
+  swaggerMessage(): OpenApiDocument {
+    return (this.#v2Message ??= hashed(swaggerMessage(JSON.parse(this.swagger().bytes.toString()))));
   }
 
   #sources(): Map<string, () => Path[]> {

@@ -1,0 +1,181 @@
+/** Parts of a document: parsed JSON of a shape that OpenAPI 2.0 gives. */
+type Json = unknown;
+type Fields = Readonly<Record<string, readonly [number: number, type: FieldType]>>;
+
+/** How a value is written: its wire type and its bytes without tag; a message brings its own length. */
+interface FieldType {
+  readonly wire: 0 | 1 | 2;
+  readonly isList?: boolean;
+  encode(value: Json): Buffer;
+}
+
+const varint = (value: number): Buffer => {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 128)) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest % 128) | 0x80);
+  }
+};
+
+const entry = (number: number, {wire, encode}: FieldType, value: Json): Buffer => {
+  const bytes = encode(value);
+  const tag = varint(number * 8 + wire);
+  return Buffer.concat(wire === 2 ? [tag, varint(bytes.length), bytes] : [tag, bytes]);
+};
+
+const field = (number: number, type: FieldType, value: Json): Buffer =>
+  type.isList ? Buffer.concat((value as Json[]).map(item => entry(number, type, item))) : entry(number, type, value);
+
+const double = (value: number): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return bytes;
+};
+
+const text: FieldType = {wire: 2, encode: value => Buffer.from(String(value))};
+const flag: FieldType = {wire: 0, encode: value => varint(value ? 1 : 0)};
+const integer: FieldType = {wire: 0, encode: value => varint(value as number)};
+const float: FieldType = {wire: 1, encode: value => double(value as number)};
+const listOf = (type: FieldType): FieldType => ({...type, isList: true});
+/** A message of one field. */
+const within = (number: number, type: FieldType): FieldType => ({wire: 2, encode: value => field(number, type, value)});
+/** Any value, as YAML: JSON is that too. */
+const any: FieldType = within(2, {wire: 2, encode: value => Buffer.from(`${JSON.stringify(value)}\n`)});
+
+const named = (type: FieldType): FieldType => ({
+  wire: 2,
+  encode: value => {
+    const [name, content] = value as [string, Json];
+    return Buffer.concat([entry(1, text, name), entry(2, type, content)]);
+  },
+});
+
+/** A map, as messages have it: entries with names under one number. */
+const mapOf = (type: FieldType, number = 1): FieldType => ({
+  wire: 2,
+  encode: value => field(number, listOf(named(type)), Object.entries(value as object)),
+});
+
+/** A message with fields by their JSON names; names beginning with x- go to the extensions. Asked for fields when a value is there: schemas hold schemas. */
+const message = (fields: () => Fields, extensions?: number): FieldType => ({
+  wire: 2,
+  encode(value) {
+    const known = fields();
+    const parts: Buffer[] = [];
+    for (const [name, content] of Object.entries(value as object) as [string, Json][]) {
+      const declared = known[name];
+      if (declared) parts.push(field(...declared, content));
+      else if (extensions !== undefined && name.startsWith('x-')) parts.push(entry(extensions, named(any), [name, content]));
+    }
+    return Buffer.concat(parts);
+  },
+});
+
+const choice = (choose: (value: Json) => readonly [number, FieldType]): FieldType => ({
+  wire: 2,
+  encode: value => field(...choose(value), value),
+});
+
+const schema: FieldType = message(
+  () => ({
+    $ref: [1, text],
+    format: [2, text],
+    title: [3, text],
+    description: [4, text],
+    default: [5, any],
+    maximum: [7, float],
+    minimum: [9, float],
+    maxLength: [11, integer],
+    minLength: [12, integer],
+    pattern: [13, text],
+    maxItems: [14, integer],
+    minItems: [15, integer],
+    uniqueItems: [16, flag],
+    maxProperties: [17, integer],
+    minProperties: [18, integer],
+    required: [19, listOf(text)],
+    enum: [20, listOf(any)],
+    additionalProperties: [21, choice(value => (typeof value === 'boolean' ? [2, flag] : [1, schema]))],
+    type: [22, {wire: 2, encode: value => field(1, listOf(text), [value].flat())}],
+    items: [23, within(1, schema)],
+    allOf: [24, listOf(schema)],
+    properties: [25, mapOf(schema)],
+    readOnly: [27, flag],
+    example: [30, any],
+  }),
+  31,
+);
+
+const bodyParameter = message(() => ({description: [1, text], name: [2, text], in: [3, text], required: [4, flag], schema: [5, schema]}), 6);
+const pathParameter = message(() => ({required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [5, text], format: [6, text], pattern: [14, text], uniqueItems: [17, flag]}), 22);
+const queryParameter = message(
+  () => ({required: [1, flag], in: [2, text], description: [3, text], name: [4, text], type: [6, text], format: [7, text], pattern: [15, text], uniqueItems: [18, flag]}),
+  23,
+);
+
+const parameter = within(
+  1,
+  choice(value => {
+    switch ((value as {in: string}).in) {
+      case 'body':
+        return [1, bodyParameter];
+      case 'path':
+        return [2, within(4, pathParameter)];
+      case 'header':
+        return [2, within(1, pathParameter)]; // Of what occurs here a header says the same under the same numbers.
+      default:
+        return [2, within(3, queryParameter)];
+    }
+  }),
+);
+
+const response = message(() => ({description: [1, text], schema: [2, within(1, schema)]}), 5);
+const requirement = mapOf({wire: 2, encode: value => field(1, listOf(text), value)});
+
+const operation = message(
+  () => ({
+    tags: [1, listOf(text)],
+    summary: [2, text],
+    description: [3, text],
+    operationId: [5, text],
+    produces: [6, listOf(text)],
+    consumes: [7, listOf(text)],
+    parameters: [8, listOf(parameter)],
+    responses: [9, mapOf(within(1, response))],
+    schemes: [10, listOf(text)],
+    deprecated: [11, flag],
+    security: [12, listOf(requirement)],
+  }),
+  13,
+);
+
+const pathItem = message(
+  () => ({
+    get: [2, operation],
+    put: [3, operation],
+    post: [4, operation],
+    delete: [5, operation],
+    options: [6, operation],
+    head: [7, operation],
+    patch: [8, operation],
+    parameters: [9, listOf(parameter)],
+  }),
+  10,
+);
+
+const apiKey = message(() => ({type: [1, text], name: [2, text], in: [3, text], description: [4, text]}), 5);
+
+const document = message(
+  () => ({
+    swagger: [1, text],
+    info: [2, message(() => ({title: [1, text], version: [2, text], description: [3, text]}), 7)],
+    paths: [8, mapOf(pathItem, 2)],
+    definitions: [9, mapOf(schema)],
+    security: [12, listOf(requirement)],
+    securityDefinitions: [13, mapOf(within(2, apiKey))],
+  }),
+  16,
+);
+
+/** The binary form of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), which clients before 1.27 read nothing but. Covers what our documents hold. */
+export const swaggerMessage = (parsed: Json): Buffer => document.encode(parsed);
