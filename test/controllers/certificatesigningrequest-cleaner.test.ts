@@ -1,10 +1,13 @@
 import test from 'ava';
+import {cleaner} from '#controllers/certificatesigningrequest-cleaner/reconcile.js';
 import {reasonToDelete} from '#controllers/certificatesigningrequest-cleaner/policy.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createAuthority} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
+import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 import {nodeClientUsages, requestsOf} from './requests.js';
 
@@ -113,5 +116,25 @@ test('a month of passes leaves nothing behind but what lives on', async t => {
 
   t.deepEqual(await requests.names(), ['pending-29']);
   await clock.advance(hour);
+  t.deepEqual(await requests.names(), []);
+});
+
+test('one that cannot be deleted does not keep the pass from the others, and a pass that is stopped deletes nothing more', async t => {
+  await using plane = await aPlane();
+  const {clock} = plane;
+  const requests = requestsOf(plane);
+  for (const name of ['one', 'two', 'three']) {
+    await requests.create({signer: 'example.com/signer', name});
+    await requests.judge('Denied', name);
+  }
+  const cached = (await requests.resource.list()).items;
+  await requests.resource.delete('one');
+  const stopped = new AbortController();
+  const pass = cleaner(contextOver({...plane, clock: new VirtualClock(clock.now() + 2 * hour)}, cached, {}));
+  stopped.abort();
+
+  await pass({namespace: '', name: 'all'}, {...attempt, signal: stopped.signal});
+  t.deepEqual(await requests.names(), ['three', 'two']);
+  await pass({namespace: '', name: 'all'}, attempt);
   t.deepEqual(await requests.names(), []);
 });

@@ -2,9 +2,11 @@ import {mkdtempSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
+import {publisher} from '#controllers/root-ca-certificate-publisher/reconcile.js';
 import {kinds} from '#src/api/kinds.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import type {Plane} from '#src/plane/plane.js';
+import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 
 const name = 'plat-root-ca.crt';
@@ -76,4 +78,19 @@ test('a bundle without a certificate stops the start and names the flag', async 
   await t.throwsAsync(aPlane({controllerManagerArgs: [`--root-ca-file=${file}`]}), {
     message: `controller root-ca-certificate-publisher-controller could not be started: --root-ca-file: error parsing root-ca-file at ${file}: data does not contain any valid RSA or ECDSA certificates`,
   });
+});
+
+test('without a file the bundle of the connection settings is published', async t => {
+  await using plane = await aPlane({controllerManagerArgs: ['--controllers=*,-root-ca-cert-publisher']});
+  const reconcile = await publisher({...contextOver(plane, [], {rootCaFile: ''}), serverAuthority: 'the bundle'});
+  await reconcile({namespace: '', name: 'default'}, attempt);
+
+  t.deepEqual((await published(plane)).data, {'ca.crt': 'the bundle'});
+});
+
+test('a namespace that is gone is not tried again', async t => {
+  await using plane = await aPlane();
+  const reconcile = await publisher(contextOver(plane, [], {rootCaFile: ''}));
+
+  t.deepEqual(await reconcile({namespace: '', name: 'gone'}, attempt), {kind: 'settled'});
 });
