@@ -3,6 +3,7 @@ import {versionInfo, type VersionInfo} from '#src/api/version.js';
 import {systemClock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {createLog} from '#src/observe/log.js';
+import {logWriter} from '#src/observe/streams.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
@@ -59,7 +60,23 @@ const stopSignal = (): AbortSignal => {
 interface CommonOptions {
   readonly v?: number;
   readonly vmodule?: readonly string[];
+  readonly logTextSplitStream?: boolean;
+  readonly logTextInfoBufferSize?: number;
+  readonly logFlushFrequency?: number;
 }
+
+/** Where the log goes when it is split; undefined leaves it on standard error, written at once. */
+const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string) => void) | undefined => {
+  if (!options.logTextSplitStream) return undefined;
+  return logWriter({
+    clock: systemClock,
+    bufferBytes: options.logTextInfoBufferSize ?? 0,
+    flushMs: options.logFlushFrequency ?? 0,
+    out: text => void process.stdout.write(text),
+    err: text => void process.stderr.write(text),
+    signal: stopping,
+  });
+};
 
 /**
  * Runs a program: reads its flags, answers `--help` and `--version`, or hands over to `run`. Whatever fails ends the process with one line on
@@ -75,10 +92,12 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = []} = parsed.options as CommonOptions;
     const verbosity = new Verbosity(v, vmodule.join(','));
-    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity});
+    const stopping = stopSignal();
+    const write = writerOf(parsed.options as CommonOptions, stopping);
+    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, ...(write ? {write} : {})});
     for (const warning of parsed.warnings) log.warn(warning);
     staysAlive();
-    const code = await run({parsed, log, verbosity, version, stopping: stopSignal(), print});
+    const code = await run({parsed, log, verbosity, version, stopping, print});
     process.exit(code ?? 0);
   } catch (error) {
     process.stderr.write(`${table.program}: ${oneLine(error)}\n`);

@@ -62,7 +62,15 @@ export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:
 
 export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
   const {options, naming, clock, random, log, store} = parts;
-  const health = new ServerHealth({clock, log, naming, store, livezGraceMs: options.livezGracePeriod});
+  const health = new ServerHealth({
+    clock,
+    log,
+    naming,
+    store,
+    livezGraceMs: options.livezGracePeriod,
+    healthTimeoutMs: options.kvstoreHealthcheckTimeout,
+    readyTimeoutMs: options.kvstoreReadycheckTimeout,
+  });
   const judges = judgesOf(options.authorizationMode, naming);
   const authenticators = authenticatorsOf(options, clock, naming, parts.gate);
   const following = new AbortController();

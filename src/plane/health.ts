@@ -1,3 +1,4 @@
+import {formatDuration} from '#src/api/duration.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Naming} from '#src/api/naming.js';
@@ -17,7 +18,13 @@ export interface HealthSettings {
   readonly store: Store;
   /** So long after the start, liveness assumes that unfinished hooks will succeed. */
   readonly livezGraceMs: number;
+  /** How long the store may take to answer. */
+  readonly healthTimeoutMs: number;
+  readonly readyTimeoutMs: number;
 }
+
+const aborted = (signal: AbortSignal, why: string): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error(why)), {once: true}));
 
 /** The three health endpoints of an API server (the API reference, health endpoints). */
 export class ServerHealth {
@@ -35,15 +42,21 @@ export class ServerHealth {
     this.healthz = new HealthChecks(log);
     this.livez = new HealthChecks(log);
     this.readyz = new HealthChecks(log);
-    const alive = async () => {
-      await store.revision();
+    const alive = (ms: number) => async () => {
+      const late = new AbortController();
+      const timer = clock.schedule(ms, () => late.abort());
+      try {
+        await Promise.race([store.revision(), aborted(late.signal, `the store did not answer within ${formatDuration(ms)}`)]);
+      } finally {
+        timer[Symbol.dispose]();
+      }
     };
     for (const checks of this.#all) {
       checks.add('ping', () => {});
       checks.add('log', () => {});
-      checks.add(naming.store, alive);
+      checks.add(naming.store, alive(settings.healthTimeoutMs));
     }
-    this.readyz.add(`${naming.store}-readiness`, alive);
+    this.readyz.add(`${naming.store}-readiness`, alive(settings.readyTimeoutMs));
     this.readyz.add('informer-sync', () => {});
     this.readyz.add('shutdown', () => {
       if (this.#shuttingDown) throw new Error('process is shutting down');

@@ -1,4 +1,4 @@
-import type {Clock} from '#src/base/clock.js';
+import {systemClock, type Clock} from '#src/base/clock.js';
 import {StoreUnusable} from './errors.js';
 import type {Store} from './store.js';
 
@@ -9,10 +9,26 @@ export interface OpenStoreOptions {
   readonly directory: string;
   readonly naming: string;
   readonly clock?: Clock;
+  /** How long opening may take; without limit unless given. */
+  readonly timeoutMs?: number;
 }
 
 /** Opens the store that `--storage-backend` names. Throws `StoreUnusable` with one line for the user when it cannot. */
-export const openStore = async ({backend, ...options}: OpenStoreOptions): Promise<Store> => {
+export const openStore = async ({timeoutMs, ...options}: OpenStoreOptions): Promise<Store> => {
+  const opening = open(options);
+  if (timeoutMs === undefined) return opening;
+  let timer: Disposable | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = (options.clock ?? systemClock).schedule(timeoutMs, () => reject(new StoreUnusable(`--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s`)));
+  });
+  try {
+    return await Promise.race([opening, late]);
+  } finally {
+    timer?.[Symbol.dispose]();
+  }
+};
+
+const open = async ({backend, ...options}: Omit<OpenStoreOptions, 'timeoutMs'>): Promise<Store> => {
   switch (backend) {
     case 'embedded':
       return (await import('./embedded/index.js')).openEmbeddedStore(options);

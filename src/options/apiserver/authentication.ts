@@ -115,6 +115,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     type: 'strings',
     help: 'The issuer named in tokens; an HTTPS URL is strongly advised, so that clients can discover the keys. Repeatable: the first issues, all are accepted.',
     check: issuerObjection,
+    subject: 'pending',
   },
   'service-account-jwks-uri': {
     type: 'string',
@@ -127,11 +128,13 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     type: 'strings',
     help: 'PEM files with RSA or ECDSA keys, private or public, that verify tokens. Repeatable. Required with --service-account-signing-key-file.',
     shownDefault: 'falls back to TLS key',
+    subject: 'pending',
   },
   'service-account-signing-key-file': {
     type: 'path',
     help: 'The private key that signs issued tokens.',
     requires: ['service-account-key-file'],
+    subject: 'pending',
   },
   'service-account-signing-endpoint': {
     type: 'string',
@@ -140,11 +143,12 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     gate: 'ExternalServiceAccountTokenSigner',
     subject: 'pending',
   },
-  'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
+  'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true', subject: 'pending'},
   'service-account-max-token-expiration': {
     type: 'duration',
     help: 'The longest life of a token; who asks for more gets this.',
     check: (ms: number) => (ms === 0 || (ms >= hour && ms <= longestTokenSeconds * 1000) ? undefined : `must be from 1h to ${longestTokenSeconds}s`),
+    subject: 'pending',
   },
   'service-account-extend-token-expiration': {
     type: 'bool',
