@@ -1,7 +1,7 @@
 import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
-import {internalError, StatusError, tooManyRequests, type Status} from '#src/api/status.js';
-import type {UserInfo} from '#src/api/user.js';
+import {internalError, StatusError, type Status} from '#src/api/status.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {Authenticator} from '#src/api/authentication.js';
@@ -9,9 +9,12 @@ import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {impersonated} from './authentication/impersonation.js';
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import {errorForm, type ErrorForm} from './handlers/resource.js';
+import {encoded} from './handlers/encode.js';
 import {Context, header, type Handler} from './request/context.js';
 import {deadlineOf, within} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
+import {PlainRefusal} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders} from './request/warnings.js';
 
@@ -30,7 +33,7 @@ export interface CoreSettings {
   /** Finds what answers a request; never authorizes. */
   route(info: RequestInfo): Handler;
   /** Told of every finished request: for metrics and logs. */
-  finished?(info: RequestInfo | undefined, request: ApiRequest, response: ApiResponse, startedAt: number): void;
+  finished?(info: RequestInfo | undefined, response: ApiResponse, startedAt: number): void;
   /** Told of failures that are the server's own fault. */
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -56,23 +59,26 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       response = failure(settings, request, error);
     }
     finish(response, auditId, warnings);
-    settings.finished?.(info, request, response, startedAt);
+    settings.finished?.(info, response, startedAt);
     return response;
   };
 };
 
 const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, auditId: string, warnings: Set<string>): Promise<ApiResponse> => {
-  if (settings.draining.rejects && !isProbe(info)) throw tooManyRequests('The server is shutting down.', 5);
+  if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
   const user = await whoIs(settings, request, info);
-  using entered = user.groups.includes('system:masters') || request.inProcess ? free : settings.inFlight.enter(info);
-  if (!entered) throw tooManyRequests('Too many requests, please try again later.', 1);
+  using entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
+  if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
   const context = new Context(request, info, auditId, user, warnings);
   await authorize(settings.authorizer, attributesOf(user, info));
   return await settings.route(info)(context);
 };
 
-const free: Disposable = {[Symbol.dispose]() {}};
-const isProbe = ({path}: RequestInfo): boolean => /^\/(healthz|livez|readyz)(\/|$)/.test(path);
+/** Who watches over the server, and the server's own parts, are served to the end. */
+const staysOpen = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inProcess === true || /^\/(healthz|livez|readyz|metrics)(\/|$)/.test(path);
+
+/** A server on its way out sends its clients to another one. */
+const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
 const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo): Promise<UserInfo> => {
   const {caller} = request;
@@ -102,13 +108,15 @@ const authorize = async (authorizer: Authorizer, attributes: Attributes): Promis
 };
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
-  if (error instanceof StatusError) return statusResponse(error.status);
+  if (error instanceof PlainRefusal) return error.response();
+  const form = errorForm(request);
+  if (error instanceof StatusError) return statusResponse(error.status, form);
   settings.failed(error, request);
-  return statusResponse(internalError(error).status);
+  return statusResponse(internalError(error).status, form);
 };
 
-/** The answer that carries a Status, as JSON. */
-export const statusResponse = (status: Status): ApiResponse => {
+/** The answer that carries a Status, in the form the caller asked for. */
+const statusResponse = (status: Status, {accepted, pretty}: ErrorForm): ApiResponse => {
   const retryAfter = status.details?.retryAfterSeconds;
   return {
     status: status.code ?? 500,
@@ -116,7 +124,7 @@ export const statusResponse = (status: Status): ApiResponse => {
       ...(status.code === 403 ? {'X-Content-Type-Options': 'nosniff'} : {}),
       ...(retryAfter ? {'Retry-After': String(retryAfter)} : {}),
     },
-    body: {kind: 'object', contentType: 'application/json', object: () => status, bytes: () => Buffer.from(`${JSON.stringify(status)}\n`)},
+    body: encoded(accepted, () => status, pretty),
   };
 };
 

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/exchange.js';
 import type {Counter, Histogram, Labels, Meter} from '#src/base/meter.js';
 import type {InFlight} from './request/in-flight.js';
 import {isLongRunning, type RequestInfo, type ResourceTarget} from './request/request-info.js';
@@ -7,7 +7,12 @@ const durationBuckets = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
 
-const wireVerbs: Readonly<Record<string, string>> = {deletecollection: 'DELETECOLLECTION', update: 'PUT', create: 'POST'};
+/** Verbs and methods as labels spell them; whatever else a caller sends is `other`. */
+const wireVerbs: ReadonlyMap<string, string> = new Map([
+  ...['get', 'list', 'watch', 'patch', 'delete', 'deletecollection', 'post', 'put', 'head', 'options'].map((verb): [string, string] => [verb, verb.toUpperCase()]),
+  ['update', 'PUT'],
+  ['create', 'POST'],
+]);
 
 const scopeOf = ({resource}: RequestInfo): string => {
   if (!resource) return '';
@@ -60,9 +65,9 @@ export class RequestMetrics {
   }
 
   /** One finished request; `seconds` it took. */
-  finished(info: RequestInfo | undefined, {method}: ApiRequest, {status}: ApiResponse, seconds: number): void {
+  finished(info: RequestInfo | undefined, {status}: ApiResponse, seconds: number): void {
     if (!info) return;
-    const labels = this.#labelsOf(info, method);
+    const labels = this.#labelsOf(info);
     this.#total.add({...labels, code: String(status)});
     if (!isLongRunning(info)) this.#duration.observe(seconds, labels);
   }
@@ -71,15 +76,15 @@ export class RequestMetrics {
     this.#events.add(labels, count);
   }
 
-  #labelsOf(info: RequestInfo, method: string): Labels {
+  #labelsOf(info: RequestInfo): Labels {
     const target = info.resource && this.#isServed(info.resource) ? info.resource : undefined;
     const {group = '', version = '', resource = '', subresource = ''} = target ?? {};
     const dryRun = info.query.has('dryRun') ? 'All' : '';
-    const key = `${info.verb}/${method}/${dryRun}/${group}/${version}/${resource}/${subresource}/${scopeOf(info)}`;
+    const key = `${info.verb}/${dryRun}/${group}/${version}/${resource}/${subresource}/${scopeOf(info)}`;
     const known = this.#labels.get(key);
     if (known) return known;
     const labels = {
-      verb: info.resource ? (wireVerbs[info.verb] ?? info.verb.toUpperCase()) : method,
+      verb: wireVerbs.get(info.verb) ?? 'other',
       dry_run: dryRun,
       group,
       version,
@@ -88,7 +93,7 @@ export class RequestMetrics {
       scope: scopeOf(info),
       component: 'apiserver',
     };
-    // Verbs and subresources come from callers too: the map must not grow without end.
+    // The key holds what callers made up too: the map must not grow without end.
     if (this.#labels.size < 5000) this.#labels.set(key, labels);
     return labels;
   }

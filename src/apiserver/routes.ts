@@ -1,4 +1,5 @@
 import type {ApiResponse} from '#src/api/exchange.js';
+import {own} from '#src/base/own.js';
 import {methodNotAllowed} from '#src/api/status.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
@@ -34,12 +35,15 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
   return info => {
     if (info.resource) return resourceHandler(services, info.resource, info.verb) ?? pageNotFound;
-    if (info.path === '/') return index;
+    if (info.path === '/' || info.path === '/index.html') return reads(info) ? index : methodRefused;
     const route = exact.get(info.path) ?? below.find(({prefix}) => info.path.startsWith(prefix));
     if (route) return route.methods && !route.methods.includes(info.verb) ? methodRefused : route.handler;
-    return discovery.handler(info.path) ?? pageNotFound;
+    const document = discovery.handler(info.path);
+    return document && !reads(info) ? methodRefused : (document ?? pageNotFound);
   };
 };
+
+const reads = ({verb}: RequestInfo): boolean => verb === 'get' || verb === 'head';
 
 const methodRefused: Handler = ({info}) => {
   throw methodNotAllowed({group: '', resource: info.path}, info.verb);
@@ -47,27 +51,39 @@ const methodRefused: Handler = ({info}) => {
 
 const resourceHandler = (services: ResourceServices, target: ResourceTarget, verb: string): Handler | undefined => {
   const served = services.registry.find(target.group, target.version, target.resource);
-  if (!served) return undefined;
-  const {definition} = served.resource;
-  const {subresource} = target;
-  if (subresource && !definition.subresources?.[subresource] && !definition.actions?.[subresource]) return undefined;
-  if (served.kind.namespaced ? target.item && !target.namespace : target.namespace && target.resource !== 'namespaces') return undefined;
-  const run = verbs[verb];
-  const refuse = (): never => {
+  if (!served || !isAddress(served, target)) return undefined;
+  const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
+  if (run) return context => run(services, served, context as ResourceContext);
+  return () => {
     throw methodNotAllowed(served.resource.ref, verb);
   };
-  if (!run) return refuse;
-  if (definition.review && verb !== 'create') return refuse;
-  if (definition.lacks?.some(lacked => lacked === verb)) return refuse;
-  const offered: readonly string[] | undefined = subresource ? definition.subresources?.[subresource]?.verbs : undefined;
-  if (offered && !offered.includes(verb)) return refuse;
-  if (subresource && (verb === 'delete' || verb === 'watch' || (verb === 'get' && !definition.subresources?.[subresource]))) return refuse;
-  return context => run(services, served, context as ResourceContext);
 };
+
+/** Whether the resource has such an address at all, whatever is done there. */
+const isAddress = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace, resource}: ResourceTarget): boolean => {
+  if (subresource && !own(definition.subresources, subresource) && !own(definition.actions, subresource)) return false;
+  if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
+  return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
+};
+
+/** Whether a verb can be done at an address. */
+const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace}: ResourceTarget, verb: string): boolean => {
+  if (definition.review) return verb === 'create';
+  if (subresource) {
+    if (verb === 'create') return own(definition.actions, subresource) !== undefined;
+    const endpoint = own(definition.subresources, subresource);
+    return endpoint !== undefined && (endpoint.verbs ?? endpointVerbs).some(offered => offered === verb);
+  }
+  if (definition.lacks?.some(lacked => lacked === verb)) return false;
+  if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
+  return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace)));
+};
+
+const endpointVerbs = ['get', 'update', 'patch'];
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 
-const verbs: Readonly<Record<string, Run>> = {
+const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
   get: (_, served, context) => get(served, context),
   list: (_, served, context) => list(served, context),
   watch,
@@ -76,7 +92,7 @@ const verbs: Readonly<Record<string, Run>> = {
   patch,
   delete: (_, served, context) => remove(served, context),
   deletecollection: (_, served, context) => removeCollection(served, context),
-};
+} satisfies Record<string, Run>));
 
 /** The index of paths at `/`. */
 const paths = (discovery: Discovery, others: readonly Route[]): string[] => {

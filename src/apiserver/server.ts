@@ -2,6 +2,7 @@ import type {ApiRequest, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
+import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext} from '#src/resources/definition.js';
@@ -99,7 +100,10 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const metrics = new RequestMetrics(settings.meter, {
     inFlight: server.inFlight,
     watchers: () => streams.size,
-    isServed: ({group, version, resource}) => registry.find(group, version, resource) !== undefined,
+    isServed({group, version, resource, subresource}) {
+      const definition = registry.find(group, version, resource)?.resource.definition;
+      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource)));
+    },
   });
   const services = {
     registry,
@@ -119,7 +123,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     inFlight: server.inFlight,
     draining: server.draining,
     route: router(services, discovery, settings.routes(server)),
-    finished: (info, request, response, startedAt) => metrics.finished(info, request, response, (clock.monotonic() - startedAt) / 1000),
+    finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
     failed: settings.failed,
   });
   return server;

@@ -57,6 +57,7 @@ export const gateTable = {
     StructuredAuthenticationConfiguration: [betaOn, betaOn, locked, locked],
     StructuredAuthorizationConfiguration: [locked, locked, locked, locked],
     UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
+    WatchList: [betaOn, beta, betaOn, betaOn],
   }),
   ...idle('the certificate admission and signers of this build do not ask for it yet', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
@@ -89,7 +90,6 @@ export const gateTable = {
     TranslateStreamCloseWebsocketRequests: [betaOn, betaOn, betaOn, betaOn],
     UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
-    WatchList: [betaOn, beta, betaOn, betaOn],
   }),
   ...idle('the clients do not ask for it yet', {
     ClientsAllowCBOR: [alpha, alpha, alpha, alpha],

@@ -148,5 +148,5 @@ const openApi = async ({settings}: Registry, discovery: Discovery, naming: Namin
 /** Waits for what is under way to end, at most so long. */
 export const drained = async ({inFlight}: ApiServer, clock: Clock, patienceMs: number): Promise<void> => {
   const deadline = clock.monotonic() + patienceMs;
-  while (inFlight.current.reading + inFlight.current.mutating > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
+  while (inFlight.all > 0 && clock.monotonic() < deadline) await sleep(clock, 10);
 };

@@ -1,9 +1,10 @@
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
-import {internalError} from '#src/api/status.js';
+import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
 
 const extraPrefix = 'impersonate-extra-';
 
@@ -19,7 +20,7 @@ const decodedKey = (key: string): string => {
 
 /**
  * Whom a request wants to act as, if anyone (the API reference, user impersonation). Throws 403 unless the caller may impersonate every part of
- * it, and 500 when parts come without a user.
+ * it, and answers 500 in plain text when parts come without a user.
  */
 export const impersonated = async (request: ApiRequest, user: UserInfo, authorizer: Authorizer, naming: Naming): Promise<UserInfo | undefined> => {
   const {headers} = request;
@@ -29,7 +30,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   const extra = Object.keys(headers).filter(header => header.startsWith(extraPrefix));
   if (!name) {
     if (uid || groups.length > 0 || extra.length > 0) {
-      throw internalError(new Error('invalid request: some impersonation headers are set, but the user to impersonate is not'));
+      throw new PlainRefusal(500, 'Internal Server Error: impersonation was requested without a user to impersonate');
     }
     return undefined;
   }
@@ -38,27 +39,36 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
     const {decision, reason} = await authorizer.authorize(attributes);
     if (decision !== 'allow') throw denial(attributes, reason);
   };
-  const [, account] = name.split('system:serviceaccount:');
-  const [namespace = '', accountName = ''] = account?.split(':') ?? [];
-  if (account === undefined) await may('', 'users', '', '', name);
-  else await may('', 'serviceaccounts', '', namespace, accountName);
+  const account = serviceAccountOf(name);
+  if (account) await may('', 'serviceaccounts', '', account.namespace, account.name);
+  else await may('', 'users', '', '', name);
   const authentication = naming.group('authentication');
   if (uid) await may(authentication, 'uids', '', '', uid);
   for (const group of groups) await may('', 'groups', '', '', group);
-  const extras: Record<string, string[]> = {};
+  const extras = new Map<string, string[]>();
   for (const header of extra) {
     const key = decodedKey(header.slice(extraPrefix.length));
     for (const value of values(headers[header])) {
       await may(authentication, 'userextras', key, '', value);
-      (extras[key] ??= []).push(value);
+      extras.set(key, [...(extras.get(key) ?? []), value]);
     }
   }
   return {
     name,
     ...(uid ? {uid} : {}),
-    groups: withOwnGroups(name, groups, account === undefined ? undefined : serviceAccountUser(namespace, accountName)),
-    ...(extra.length > 0 ? {extra: extras} : {}),
+    groups: withOwnGroups(name, groups, account && serviceAccountUser(account.namespace, account.name)),
+    ...(extra.length > 0 ? {extra: Object.fromEntries(extras)} : {}),
   };
+};
+
+const accountPrefix = 'system:serviceaccount:';
+
+/** The service account a user name stands for; undefined for every name that is not exactly one's. */
+const serviceAccountOf = (user: string): {readonly namespace: string; readonly name: string} | undefined => {
+  if (!user.startsWith(accountPrefix)) return undefined;
+  const [namespace = '', name = '', ...rest] = user.slice(accountPrefix.length).split(':');
+  const isAccount = rest.length === 0 && dnsLabelProblems(namespace).length === 0 && dnsSubdomainProblems(name).length === 0;
+  return isAccount ? {namespace, name} : undefined;
 };
 
 const withOwnGroups = (name: string, asked: readonly string[], account: UserInfo | undefined): string[] => {

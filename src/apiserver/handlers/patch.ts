@@ -4,18 +4,23 @@ import {isSame} from '#src/schema/decode/plain.js';
 import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import type {Transform} from '#src/apiserver/registry/update.js';
+import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
 const types = new Map<string, PatchType>(Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType]));
 
-/** Reads the patch of a request into what it does to an object. Throws 415 for types the server does not know, 400 for what cannot be read. */
-export const applyPatch = async (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): Promise<Transform> => {
+/** The type of the patch a request carries. Throws 415 for one the server does not know. */
+export const patchTypeOf = ({request}: ResourceContext): PatchType => {
+  const type = types.get(mediaTypeOf(request));
+  if (!type) throw unsupportedMediaType([...types.keys()]);
+  return type;
+};
+
+/** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */
+export const applyPatch = async (served: ServedResource, context: ResourceContext, type: PatchType, {fieldValidation}: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {naming, schemas} = resource.settings;
-  const type = types.get(mediaTypeOf(context.request));
-  if (!type) throw unsupportedMediaType([...types.keys()]);
   const patch = parsePatch(type, await readBytes(context.request), fieldValidation);
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
@@ -25,6 +30,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
     checkIdentity(object, live);
+    checkAddress(object, context.target);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object) : object;
   };

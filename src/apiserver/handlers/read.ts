@@ -1,6 +1,7 @@
 import type {ApiResponse} from '#src/api/exchange.js';
+import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
-import {filterOf, listOptions, parseResourceVersion} from '#src/apiserver/registry/options.js';
+import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordItem, recordJson} from '#src/apiserver/registry/record.js';
@@ -46,7 +47,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
 export const list = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const shown = representationFor(context, served, 'list');
-  const options = listOptions(resource.settings.naming, context.info.query, false);
+  const options = listOptions(resource.settings, context.info.query, false);
   const filter = filterOf(served, options);
   const listed = await listObjects(resource, context.target.namespace, filter, options);
   const meta = metaOf(listed);
@@ -81,7 +82,13 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   const {resource} = served;
   const {namespace, name, item} = context.target;
   const shown = representationFor(context, served, 'watch');
-  const options = listOptions(resource.settings.naming, context.info.query, true);
+  const options = listOptions(resource.settings, context.info.query, true);
   const filter = filterOf(served, options);
-  return watchObjects(resource, namespace, item ? {...filter, all: false, name, matches: object => object.metadata?.name === name && filter.matches(object)} : filter, options, shown, services.watch);
+  return watchObjects(resource, namespace, item ? ofOne(filter, options, name) : filter, options, shown, services.watch);
+};
+
+/** The filter of a watch whose path names an object. Throws 400 when its selector asks for anything else. */
+const ofOne = (filter: Filter, {fields}: ListOptions, name: string): Filter => {
+  if (!fields.empty && filter.name !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  return {...filter, all: false, name, matches: object => object.metadata?.name === name && filter.matches(object)};
 };

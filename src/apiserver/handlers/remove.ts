@@ -1,13 +1,14 @@
 import type {ApiResponse} from '#src/api/exchange.js';
-import {forbiddenField, invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
+import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
 import {isNotFound, success} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
 import {listObjects} from '#src/apiserver/registry/list.js';
-import {filterOf, listOptions} from '#src/apiserver/registry/options.js';
+import {dryRunErrors, filterOf, listOptions, whole} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {truthy} from '#src/apiserver/request/request-info.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, objectResponse, representationFor, writeContext} from './resource.js';
 
@@ -21,39 +22,38 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
 };
 
 const fromQuery = (query: URLSearchParams): DeleteOptions => {
-  const grace = query.get('gracePeriodSeconds');
-  const orphan = query.get('orphanDependents');
+  const grace = whole(query, 'gracePeriodSeconds');
   const policy = query.get('propagationPolicy');
   return {
     ...(query.has('dryRun') ? {dryRun: query.getAll('dryRun')} : {}),
-    ...(grace ? {gracePeriodSeconds: Number(grace)} : {}),
-    ...(orphan ? {orphanDependents: orphan !== 'false' && orphan !== '0'} : {}),
-    ...(policy ? {propagationPolicy: policy} : {}),
+    ...(grace === undefined ? {} : {gracePeriodSeconds: grace}),
+    ...(query.has('orphanDependents') ? {orphanDependents: truthy(query.get('orphanDependents'))} : {}),
+    ...(policy === null ? {} : {propagationPolicy: policy}),
   };
 };
 
-const policies = ['Background', 'Foreground', 'Orphan'];
+const policies = ['Foreground', 'Background', 'Orphan'];
 
-function* problems({orphanDependents, propagationPolicy, dryRun, gracePeriodSeconds}: DeleteOptions): Generator<FieldError> {
+function* problems({orphanDependents, propagationPolicy, dryRun}: DeleteOptions): Generator<FieldError> {
   if (orphanDependents !== undefined && propagationPolicy !== undefined) {
     yield invalid('propagationPolicy', propagationPolicy, 'orphanDependents and deletionPropagation cannot be both set');
   }
-  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) yield notSupported('propagationPolicy', propagationPolicy, policies);
-  if (dryRun?.some(value => value !== 'All')) yield notSupported('dryRun', dryRun, ['All']);
-  if (gracePeriodSeconds !== undefined && !Number.isSafeInteger(gracePeriodSeconds)) yield forbiddenField('gracePeriodSeconds', 'must be an integer');
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) yield notSupported('propagationPolicy', propagationPolicy, [...policies, 'nil']);
+  yield* dryRunErrors(dryRun ?? []);
 }
 
 /** DELETE of one object. */
 export const remove = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {namespace, name} = context.target;
+  const shown = representationFor(context, served, 'item');
   const options = await deleteOptions(served, context);
   const deleted = await deleteObject(resource, namespace, name, options, writeContext(context, served, Boolean(options.dryRun?.length)));
   const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
   const answers = resource.definition.deleteAnswers ?? 'status';
   if (answers === 'statusAlways') return statusResponse(served, context, deleted, deleted.removed ? 200 : 202);
   if (deleted.removed && answers === 'status') return statusResponse(served, context, deleted, 200);
-  return objectResponse(context, representationFor(context, served, 'item'), deleted.object, status);
+  return objectResponse(context, shown, deleted.object, status);
 };
 
 const statusResponse = ({resource}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
@@ -69,9 +69,10 @@ const page = 10_000;
 export const removeCollection = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
   const {settings} = resource;
-  const options = await deleteOptions(served, context);
-  const selection = listOptions(settings.naming, context.info.query, false);
+  const shown = representationFor(context, served, 'list');
+  const selection = listOptions(settings, context.info.query, false);
   const filter = filterOf(served, selection);
+  const options = await deleteOptions(served, context);
   const write = writeContext(context, served, Boolean(options.dryRun?.length));
   const gone: KubeObject[] = [];
   let revision = 0;
@@ -93,7 +94,6 @@ export const removeCollection = async (served: ServedResource, context: Resource
   if (resource.definition.deleteAnswers === 'statusAlways') {
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list'), () => success(), isPretty(context))};
   }
-  const shown = representationFor(context, served, 'list');
   return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(gone, {resourceVersion: String(revision)}), isPretty(context))};
 };
 

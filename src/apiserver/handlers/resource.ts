@@ -1,5 +1,5 @@
 import {notAcceptable} from '#src/api/status.js';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
@@ -8,7 +8,7 @@ import {representation, type Representation} from '#src/apiserver/present/repres
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
-import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import {encoded} from './encode.js';
 
@@ -47,10 +47,32 @@ export const objectResponse = (context: RequestContext, shown: Representation, o
   return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};
 };
 
+/** How a refusal is put down. */
+export interface ErrorForm {
+  readonly accepted: Accepted;
+  readonly pretty: boolean;
+}
+
+const plainShapes: ReadonlySet<Shape> = new Set(['object']);
+
+/** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
+export const errorForm = (request: ApiRequest): ErrorForm => {
+  const mark = request.url.indexOf('?');
+  return {
+    accepted: negotiate(header(request, 'accept'), 'error', plainShapes) ?? plainJson,
+    pretty: isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),
+  };
+};
+
+const noQuery = new URLSearchParams();
+const yes = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
+
 /** Whether the body shall be indented: asked for, or the caller looks like a person's tool. */
-export const isPretty = ({request, info}: RequestContext): boolean => {
-  const asked = info.query.get('pretty');
-  if (asked !== null) return asked === 'true' || asked === '1' || asked === '';
+export const isPretty = ({request, info}: RequestContext): boolean => isIndented(request, info.query);
+
+const isIndented = (request: ApiRequest, query: URLSearchParams): boolean => {
+  const asked = query.get('pretty');
+  if (asked) return yes.has(asked);
   const agent = header(request, 'user-agent') ?? '';
   return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0');
 };

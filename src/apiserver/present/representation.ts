@@ -1,4 +1,5 @@
 import type {KubeObject, ListMeta} from '#src/api/types.js';
+import type {Column} from '#src/resources/definition.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';
@@ -14,6 +15,8 @@ export interface Representation {
   one(object: Readonly<KubeObject>): unknown;
   /** One object in a watch; `first` tells the first event of a stream. */
   event(object: Readonly<KubeObject>, first: boolean): unknown;
+  /** A bookmark in a watch, which has metadata alone. */
+  bookmark(object: Readonly<KubeObject>, first: boolean): unknown;
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
   /** Kind and apiVersion of what `list` yields in the plain shape. */
   readonly listKind: {readonly kind: string; readonly apiVersion: string};
@@ -41,6 +44,8 @@ export const representation = (served: ServedResource, accepted: Accepted, inclu
   return found;
 };
 
+const same = <T>(value: T): T => value;
+
 const makeRepresentation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
   const {resource, kind} = served;
   const {naming, clock} = resource.settings;
@@ -51,13 +56,24 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const base = {accepted, listKind, raw: false};
   switch (accepted.shape) {
     case 'Table': {
+      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, clock.now(), naming);
       const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
-        tableOf(resource.definition, objects, {apiVersion: metaVersion, now: clock.now(), naming, includeObject, meta, columns, shown});
+        tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
       return {
         ...base,
         key: `table/${metaVersion}/${includeObject}/${apiVersion}`,
         one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
         event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
+        // A bookmark is no whole object: columns must not look into it.
+        bookmark: (object, first) =>
+          tableOf(resource.definition, [object], {
+            apiVersion: metaVersion,
+            includeObject,
+            meta: {resourceVersion: object.metadata!.resourceVersion!},
+            columns: first,
+            cell: () => '',
+            shown: same,
+          }),
         list: (objects, meta) => table(objects, meta, true),
       };
     }
@@ -69,6 +85,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         key: `partial/${metaVersion}`,
         one: partial,
         event: partial,
+        bookmark: partial,
         list: (objects, meta) => ({kind: 'PartialObjectMetadataList', apiVersion: metaVersion, metadata: meta, items: objects.map(partial)}),
       };
     }
@@ -80,6 +97,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         raw: !served.version && accepted.media === 'json',
         one: shown,
         event: shown,
+        bookmark: object => ({...object, apiVersion}),
         list: (objects, meta) => ({
           ...listKind,
           metadata: meta,

@@ -1,4 +1,3 @@
-import type {Naming} from '#src/api/naming.js';
 import {badRequest} from '#src/api/status.js';
 import {humanDuration} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
@@ -12,7 +11,7 @@ export type IncludeObject = 'Metadata' | 'Object' | 'None';
 export const includeObject = (value: string | null): IncludeObject => {
   if (value === null || value === '') return 'Metadata';
   if (value === 'Metadata' || value === 'Object' || value === 'None') return value;
-  throw badRequest(`Unable to convert to Table as requested: unrecognized includeObject value: ${JSON.stringify(value)}`);
+  throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
 };
 
 /** How long ago a time was, as `Age` columns show it. */
@@ -29,12 +28,11 @@ const defaultColumns: readonly Column<KubeObject>[] = [
 
 interface TableSettings {
   readonly apiVersion: string;
-  readonly now: number;
-  readonly naming: Naming;
   readonly includeObject: IncludeObject;
   readonly meta: ListMeta;
   /** Whether the column definitions go with it. */
   readonly columns: boolean;
+  cell(column: Column<KubeObject>, object: Readonly<KubeObject>): string | number | boolean;
   shown(object: Readonly<KubeObject>): unknown;
 }
 
@@ -49,7 +47,7 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
       ? columns.map(({name, type = 'string', format = '', description, priority = 0}) => ({name, type, format, description, priority}))
       : null,
     rows: objects.map(object => ({
-      cells: columns.map(column => column.of(object, settings.now, settings.naming)),
+      cells: columns.map(column => settings.cell(column, object)),
       object: rowObject(object, settings),
     })),
   };

@@ -1,13 +1,15 @@
-import {invalidObject} from '#src/api/field-error.js';
+import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {alreadyExists, badRequest, nameNotGenerated, statusError} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {nameSuffix} from '#src/base/random.js';
 import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import {KeyExists} from '#src/storage/errors.js';
+import {holdable} from '#src/storage/local/keys.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {count} from './count.js';
 import {deepFreeze} from './object-cache.js';
+import {withoutDoubleOwners} from './owners.js';
 import {carriedOver} from './paths.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
@@ -48,9 +50,11 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
   if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
   const attributes = attributesFor(resource, incoming, namespace, context);
   await runPhase(settings.admission, 'admit', attributes);
+  withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
 
   const object = carriedOver(incoming, undefined, ['metadata', ...(definition.main.writes.create ?? definition.main.writes.update)]);
@@ -61,6 +65,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const errors = [
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
     ...resource.versionErrors(context.served, object, undefined, hooks),
+    ...unstorableName(resource, namespace, object.metadata!.name),
     ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: definition.nameProblems, naming: settings.naming}),
   ];
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
@@ -70,6 +75,11 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   if (!context.dryRun) count(resource, definition.main.counts?.(object, undefined, hooks));
   return made;
 };
+
+/** Some kinds take any name a path can carry; a store takes fewer. */
+function* unstorableName(resource: Resource, namespace: string, name: string | undefined): Iterable<FieldError> {
+  if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL');
+}
 
 const put = async (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
   const {store} = resource.settings;

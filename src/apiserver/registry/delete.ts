@@ -45,7 +45,8 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const held = begun === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
   if (!held) return remove(resource, record, old, context);
   if (dying) return {object: old, value: record.value, revision: record.revision, removed: false};
-  markDying(resource, object);
+  // A kind that keeps its objects by itself has marked this one already.
+  if (begun === 'remove') markDying(resource, object);
   return keep(resource, record, object, context);
 };
 

@@ -2,8 +2,8 @@ import {badRequest, expired, statusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sleep} from '#src/base/clock.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
-import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
-import {decodeContinue, encodeContinue} from './continue-token.js';
+import {endOfPrefix, type Store, type StoredRecord} from '#src/storage/store.js';
+import {behind, decodeContinue, encodeContinue} from './continue-token.js';
 import type {Filter, ListOptions} from './options.js';
 import {objectOf} from './read.js';
 import type {Resource} from './registry.js';
@@ -53,13 +53,12 @@ export const listObjects = async (resource: Resource, namespace: string, filter:
     if (error instanceof FutureRevision) throw tooLarge(plan.revision ?? 0, error.current);
     if (!(error instanceof Compacted)) throw error;
     if (!options.continue) throw expired(oldList);
-    const fresh = encodeContinue(resource.settings.naming, prefix, plan.start.slice(0, -1), -1);
-    throw expired(
-      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
-      {continue: fresh},
-    );
+    throw expired(interrupted, {continue: encodeContinue(resource.settings.naming, prefix, {revision: -1, start: plan.start})});
   }
 };
+
+const interrupted =
+  'The continue parameter is too old: what the list began with is no longer kept. Begin a new list without the parameter for a consistent result, or go on with the token in this response, which continues behind the same object in the present state: changes made since the list began may then be missing or show up.';
 
 interface Plan {
   readonly start: string;
@@ -79,7 +78,7 @@ export const scopeOf = (resource: Resource, namespace: string, filter: Filter): 
   const within = namespace || (namespaced ? (filter.namespace ?? '') : '');
   if (filter.name && (!namespaced || within)) {
     const key = resource.key(within, filter.name);
-    return {start: key, end: `${key}\u0000`};
+    return {start: key, end: behind(key)};
   }
   const prefix = resource.prefixOf(within);
   return {start: prefix, end: endOfPrefix(prefix)};
@@ -110,9 +109,8 @@ const readPage = async (resource: Resource, prefix: string, {start, end, limit, 
   if (filter.all) {
     const {records, revision: read, more} = await at(start, limit, revision);
     if (!more) return {records, object, revision: read};
-    const last = records.at(-1)!.key;
-    const remaining = (await store.count(`${last}\u0000`, end)) || 1;
-    return {records, object, revision: read, continue: encodeContinue(naming, prefix, last, read), remaining};
+    const next = behind(records.at(-1)!.key);
+    return {records, object, revision: read, continue: encodeContinue(naming, prefix, {revision: read, start: next}), remaining: await countAt(store, next, end, read)};
   }
   const found: StoredRecord[] = [];
   let from = start;
@@ -124,10 +122,17 @@ const readPage = async (resource: Resource, prefix: string, {start, end, limit, 
       if (!filter.matches(object(record))) continue;
       found.push(record);
       if (found.length === limit && (page.more || index < page.records.length - 1)) {
-        return {records: found, object, revision: exact, continue: encodeContinue(naming, prefix, record.key, exact)};
+        return {records: found, object, revision: exact, continue: encodeContinue(naming, prefix, {revision: exact, start: behind(record.key)})};
       }
     }
     if (!page.more) return {records: found, object, revision: exact};
-    from = `${page.records.at(-1)!.key}\u0000`;
+    from = behind(page.records.at(-1)!.key);
   }
+};
+
+/** How many keys there were at a revision. A store counts its newest state without reading records; for an older one they are read. */
+const countAt = async (store: Store, start: string, end: string, revision: number): Promise<number> => {
+  const count = await store.count(start, end);
+  if ((await store.revision()) === revision) return count;
+  return (await store.range({start, end, revision})).records.length;
 };

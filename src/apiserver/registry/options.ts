@@ -1,9 +1,10 @@
-import {forbiddenField, invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, invalidObject, notSupported, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {own} from '#src/base/own.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 import type {ServedResource} from './registry.js';
 
@@ -21,11 +22,14 @@ export interface ListOptions {
   readonly sendInitialEvents: boolean | undefined;
 }
 
-const whole = (query: URLSearchParams, name: string): number | undefined => {
+/** An integer of the query. Throws 400 for what is none. */
+export const whole = (query: URLSearchParams, name: string): number | undefined => {
   const text = query.get(name);
   if (text === null || text === '') return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return Number(text);
+  const value = Number(text);
+  if (Math.abs(value) >= 2 ** 63) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  return value;
 };
 
 /** A resourceVersion of the query. Throws 400 for what is none. */
@@ -41,45 +45,56 @@ const optionErrors = (naming: Naming, kind: string, found: Iterable<FieldError>)
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind}, '', errors);
 };
 
+/** What judging options takes of a registry's settings. */
+interface OptionSettings {
+  readonly naming: Naming;
+  gate(name: string): boolean;
+}
+
 /** Reads and judges the options of a list or watch (the API reference, resource versions). */
-export const listOptions = (naming: Naming, query: URLSearchParams, watch: boolean): ListOptions => {
+export const listOptions = ({naming, gate}: OptionSettings, query: URLSearchParams, watch: boolean): ListOptions => {
   const match = query.get('resourceVersionMatch') ?? '';
   const version = query.get('resourceVersion') ?? '';
   const token = query.get('continue') ?? '';
   const initial = query.has('sendInitialEvents') ? truthy(query.get('sendInitialEvents')) : undefined;
-  optionErrors(naming, 'ListOptions', watch ? watchErrors(match, token, initial) : listErrors(match, version, token, initial));
+  const streams = gate('WatchList');
+  optionErrors(naming, 'ListOptions', watch ? watchErrors(match, token, initial, streams) : listErrors(match, version, token, initial));
   const limit = whole(query, 'limit') ?? 0;
+  const resourceVersion = parseResourceVersion(version);
+  // A watch that names no version gets the present state first, and may know where that ends.
+  const legacy = watch && streams && initial === undefined && match === '' && !resourceVersion;
   return {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldSelector(query.get('fieldSelector') ?? ''),
     limit: Math.max(0, limit),
     continue: token,
-    resourceVersion: parseResourceVersion(version),
+    resourceVersion,
     match: match as ListOptions['match'],
     timeoutSeconds: whole(query, 'timeoutSeconds'),
     bookmarks: truthy(query.get('allowWatchBookmarks')),
-    sendInitialEvents: initial,
+    sendInitialEvents: legacy ? true : initial,
   };
 };
 
 function* listErrors(match: string, version: string, token: string, initial: boolean | undefined): Generator<FieldError> {
+  if (match !== '') {
+    if (version === '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
+    if (match !== 'Exact' && match !== 'NotOlderThan') yield notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']);
+    if (match === 'Exact' && version === '0') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+  }
   if (initial !== undefined) yield forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
-  if (match === '') return;
-  if (version === '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden unless resourceVersion is provided');
-  if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
-  if (match !== 'Exact' && match !== 'NotOlderThan') yield notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']);
-  if (match === 'Exact' && version === '0') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
 }
 
-function* watchErrors(match: string, token: string, initial: boolean | undefined): Generator<FieldError> {
+function* watchErrors(match: string, token: string, initial: boolean | undefined, streams: boolean): Generator<FieldError> {
   if (initial !== undefined) {
     if (match !== 'NotOlderThan') yield forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
-    if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
-    return;
+    if (!streams) yield forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
   }
   if (match === '') return;
-  if (match !== 'NotOlderThan' && match !== 'Exact') yield notSupported('resourceVersionMatch', match, ['NotOlderThan']);
-  yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (initial === undefined) yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (match !== 'NotOlderThan') yield notSupported('resourceVersionMatch', match, ['NotOlderThan']);
+  if (token !== '') yield forbiddenField('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided');
 }
 
 /** The options of a write that come by the query. */
@@ -89,20 +104,42 @@ export interface WriteQuery {
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
 }
 
+/** What a dry run may be asked for with: one value is shown bare, several as a list. */
+export function* dryRunErrors(values: readonly string[]): Generator<FieldError> {
+  if (values.some(value => value !== 'All')) yield notSupported('dryRun', values.length === 1 ? values[0] : values, ['All']);
+}
+
+const longestManager = 128;
+/** Everything a person can see, and the plain space. */
+const unprintable = /(?! )[\p{C}\p{Z}]/u;
+
+function* managerErrors(manager: string): Generator<FieldError> {
+  if (Buffer.byteLength(manager) > longestManager) yield tooLong('fieldManager', longestManager);
+  if (unprintable.test(manager)) yield invalid('fieldManager', manager, 'should only contain printable characters');
+}
+
+const validations = ['', 'Ignore', 'Strict', 'Warn'];
+
+function* writeErrors(query: URLSearchParams, kind: string): Generator<FieldError> {
+  if (kind === 'PatchOptions' && query.has('force')) yield forbiddenField('force', 'may not be specified for non-apply patch');
+  yield* managerErrors(query.get('fieldManager') ?? '');
+  yield* dryRunErrors(query.getAll('dryRun'));
+  const validation = query.get('fieldValidation') ?? '';
+  if (!validations.includes(validation)) yield notSupported('fieldValidation', validation, validations);
+}
+
 /** Reads and judges dryRun, fieldManager and fieldValidation. `kind` names the options in the error. */
 export const writeQuery = (naming: Naming, query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'): WriteQuery => {
-  const errors: FieldError[] = [];
-  const dryRun = query.getAll('dryRun');
-  if (dryRun.some(value => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
-  const manager = query.get('fieldManager') ?? '';
-  if (Buffer.byteLength(manager) > 128) errors.push({...invalid('fieldManager', manager, ''), reason: 'FieldValueTooLong', detail: 'Too long: may not be more than 128 bytes'});
-  if (/\p{C}/u.test(manager)) errors.push(invalid('fieldManager', manager, 'should only contain printable characters'));
-  const validation = query.get('fieldValidation') ?? '';
-  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) errors.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Warn', 'Strict']));
-  if (kind !== 'PatchOptions' || !query.has('force')) optionErrors(naming, kind, errors);
-  else optionErrors(naming, kind, [...errors, forbiddenField('force', 'may not be specified for non-apply patch')]);
-  return {dryRun: dryRun.length > 0, fieldManager: manager, fieldValidation: (validation || 'Warn') as WriteQuery['fieldValidation']};
+  if (query.size === 0) return unasked;
+  optionErrors(naming, kind, writeErrors(query, kind));
+  return {
+    dryRun: query.has('dryRun'),
+    fieldManager: query.get('fieldManager') ?? '',
+    fieldValidation: (query.get('fieldValidation') || 'Warn') as WriteQuery['fieldValidation'],
+  };
 };
+
+const unasked: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn'};
 
 type Getter = (object: Readonly<KubeObject>) => string;
 
@@ -122,12 +159,12 @@ export interface Filter {
 
 /** The filter of a request. Throws 400 for fields the kind cannot be selected by. */
 export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
-  const own: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
+  const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
   const terms = fields.requirements.map(({field, operator, value}) => {
-    const getter = (field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields[field]) ?? (Object.hasOwn(own, field) ? own[field] : undefined);
+    const getter = own(field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields, field) ?? own(selectable, field);
     if (!getter) {
       throw badRequest(
-        Object.keys(own).length > 0
+        Object.keys(selectable).length > 0
           ? `field label not supported: ${field}`
           : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
       );

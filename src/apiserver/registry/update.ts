@@ -1,7 +1,8 @@
 import {sameJson} from '#src/api/equal.js';
-import {invalid, invalidObject} from '#src/api/field-error.js';
-import {badRequest, conflict, notFound} from '#src/api/status.js';
+import {invalidObject, invalidText} from '#src/api/field-error.js';
+import {badRequest, conflict, isAlreadyExists, notFound} from '#src/api/status.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import {own} from '#src/base/own.js';
 import type {Endpoint} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
@@ -11,6 +12,7 @@ import {count} from './count.js';
 import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
+import {withoutDoubleOwners} from './owners.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 
@@ -23,6 +25,8 @@ export interface UpdateTarget {
   readonly name: string;
   /** Empty for the main address. */
   readonly subresource: string;
+  /** Whether the caller sent a patch instead of an object. */
+  readonly patches?: boolean;
   /** Asks whether the caller may create, when an update turns out to be a creation. */
   authorizeCreate?(): Promise<void>;
 }
@@ -38,18 +42,19 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
   const key = resource.key(namespace, name);
   for (;;) {
     const record = await resource.settings.store.get(key);
-    if (!record) return createInstead(target, await transform(undefined), context);
     try {
-      return await updateOnce(target, record, transform, context);
+      return record ? await updateOnce(target, record, transform, context) : await createInstead(target, transform, context);
     } catch (error) {
-      if (!(error instanceof RevisionMismatch)) throw error;
+      const overtaken = record ? error instanceof RevisionMismatch : isAlreadyExists(error);
+      if (!overtaken) throw error;
     }
   }
 };
 
-const createInstead = async (target: UpdateTarget, object: KubeObject, context: WriteContext): Promise<Updated> => {
+const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
   if (subresource || !resource.definition.createOnUpdate) throw notFound(resource.ref, name);
+  const object = await transform(undefined);
   const {uid} = object.metadata ?? {};
   if (uid) throw conflict(resource.ref, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
   await target.authorizeCreate?.();
@@ -60,11 +65,14 @@ const createInstead = async (target: UpdateTarget, object: KubeObject, context: 
 const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
   const {definition, settings} = resource;
-  const endpoint: Endpoint<KubeObject> = subresource ? definition.subresources![subresource]! : definition.main;
+  const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
   const old = resource.objects.of(record.key, record.value, record.revision);
   const incoming = await transform(old);
   const meta = (incoming.metadata ??= {});
-  checkIdentity(target, meta, old, record.revision);
+  placeAt(target, meta);
+  checkPreconditions(target, meta, old, record.revision);
+  // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
+  if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
 
   const attributes = {
@@ -77,6 +85,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
     oldObject: old,
   };
   await runPhase(settings.admission, 'admit', attributes);
+  withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
 
   const object = carriedOver(incoming, old, endpoint.writes.update);
@@ -115,29 +124,36 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
   return {object: resource.objects.of(record.key, value, revision), value, revision, outcome: 'updated'};
 };
 
-/** Name, namespace, uid and resourceVersion must be those of the stored object, or left out. */
-const checkIdentity = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, revision: number): void => {
-  if (meta.name && meta.name !== name) throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
+/** The name and namespace an object says it has must be those it is written to; only the namespace may be left out. Throws 400. */
+export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}): void => {
+  if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
+  if (namespace && metadata.namespace && metadata.namespace !== namespace) {
+    throw badRequest(`the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`);
+  }
+};
+
+const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): void => {
   meta.name = name;
-  if (resource.kind.namespaced) {
-    if (meta.namespace && meta.namespace !== namespace) {
-      throw badRequest(`the namespace of the object (${meta.namespace}) does not match the namespace on the request (${namespace})`);
-    }
-    meta.namespace = namespace;
-  } else delete meta.namespace;
+  if (resource.kind.namespaced) meta.namespace = namespace;
+  else delete meta.namespace;
+};
+
+/** Uid and resourceVersion must be those of the stored object, or left out where the kind allows it; zero stands for any version. */
+const checkPreconditions = ({resource, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, revision: number): void => {
   const uid = old.metadata?.uid;
   if (meta.uid && meta.uid !== uid) {
     throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
   }
-  if (meta.resourceVersion) {
-    if (meta.resourceVersion !== String(revision)) throw conflict(resource.ref, name);
+  const {resourceVersion: asked} = meta;
+  if (asked && asked !== '0') {
+    if (asked !== String(revision)) throw conflict(resource.ref, name);
   } else if (resource.definition.unconditionalUpdate === false) {
-    const error = invalid('metadata.resourceVersion', undefined, 'must be specified for an update');
-    throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, [{...error, detail: 'Invalid value: 0x0: must be specified for an update'}]);
+    throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, [invalidText('metadata.resourceVersion', '0x0', 'must be specified for an update')]);
   }
 };
 
-const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'generateName', 'managedFields'] as const;
+const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'managedFields'] as const;
 
 /** What only the server sets comes back from the stored object, whatever the caller sent. */
 const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {

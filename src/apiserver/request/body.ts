@@ -8,6 +8,7 @@ import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/docu
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas} from '#src/schema/schemas.js';
+import {own} from '#src/base/own.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */
@@ -36,14 +37,14 @@ export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'co
 const acceptedMedia = ({protobufMediaType}: Naming): string[] => [...Object.keys(notations).filter(Boolean), protobufMediaType];
 
 /** Reads bytes in whatever form the request says they have. Throws 415 for an unknown one, `DecodeError` for what is not in that form. */
-const parsedBytes = async (request: ApiRequest, bytes: Buffer, own: Naming): Promise<ParsedBody> => {
+const parsedBytes = async (request: ApiRequest, bytes: Buffer, words: Naming): Promise<ParsedBody> => {
   const binary = binaryNaming(request);
   if (binary) {
     const {decodeObject} = await import('#src/schema/protobuf/decode.js');
     return labelled(decodeObject(bytes, binary));
   }
-  const notation = notations[mediaTypeOf(request)];
-  if (!notation) throw unsupportedMediaType(acceptedMedia(own));
+  const notation = own(notations, mediaTypeOf(request));
+  if (!notation) throw unsupportedMediaType(acceptedMedia(words));
   return parseBody(bytes, notation);
 };
 
@@ -55,20 +56,33 @@ export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
   return body.kind === 'bytes' ? body.read(bodyLimit) : Buffer.from(JSON.stringify(body.value));
 };
 
-const parsed = async (request: ApiRequest, own: Naming): Promise<ParsedBody> =>
-  request.body?.kind === 'object' ? labelled(request.body.value as KubeObject) : parsedBytes(request, await readBytes(request), own);
-
 /** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  const {request, naming: own, schemas, kind} = reader;
-  const apiVersion = own.apiVersion(kind.group, kind.version);
-  const body = await parsed(request, own).catch((error: unknown) => {
-    throw error instanceof DecodeError ? undecodable(apiVersion, kind.kind, kind.kind, error) : error;
-  });
+  const {request, naming: words, schemas, kind} = reader;
+  const apiVersion = words.apiVersion(kind.group, kind.version);
+  const body = await parsedBody(request, words, kind.kind);
   checkKind(body, kind, apiVersion);
   const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
   return {...decoded.object, kind: kind.kind, apiVersion};
+};
+
+const parsedBody = async (request: ApiRequest, words: Naming, kind: string): Promise<ParsedBody> => {
+  if (request.body?.kind === 'object') return labelled(request.body.value as KubeObject);
+  const bytes = await readBytes(request);
+  try {
+    return await parsedBytes(request, bytes, words);
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message} (${beginning(bytes)})`, error) : error;
+  }
+};
+
+const shownBytes = 30;
+
+/** The first bytes of a body, so that its sender recognises it: as text where it looks like JSON. */
+const beginning = (bytes: Buffer): string => {
+  if (bytes.length === 0) return '<empty>';
+  return `${bytes.toString(bytes[0] === 0x7b ? 'utf8' : 'hex', 0, shownBytes)}${bytes.length > shownBytes ? ' ...' : ''}`;
 };
 
 /** The schema of a kind that is served. A served kind without one is a mistake of the build. */
@@ -79,16 +93,17 @@ export const schemaOf = (schemas: Schemas, {group, version, kind}: Pick<Kind, 'g
 };
 
 const undecodable = (apiVersion: string, found: string, wanted: string, error: Error): StatusError =>
-  badRequest(`${found} in version ${JSON.stringify(apiVersion.split('/').at(-1))} cannot be handled as a ${wanted}: ${error.message}`, error);
+  badRequest(`${found} in version ${JSON.stringify(versionOf(apiVersion))} cannot be handled as a ${wanted}: ${error.message}`, error);
 
+const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1)!;
+
+/** What a body says of itself must be what the address takes; what it leaves out is taken from there. */
 const checkKind = (body: ParsedBody, {kind}: Kind, apiVersion: string): void => {
-  if (body.apiVersion && body.apiVersion !== apiVersion) {
-    throw badRequest(`the API version in the data (${body.apiVersion}) does not match the expected API version (${apiVersion})`);
-  }
+  const found = body.apiVersion || apiVersion;
   if (body.kind && body.kind !== kind) {
-    const version = apiVersion.split('/').at(-1);
-    throw badRequest(`${body.kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: no kind ${JSON.stringify(body.kind)} is registered for the type that is expected`);
+    throw undecodable(found, body.kind, kind, new Error(`no kind ${JSON.stringify(body.kind)} in version ${JSON.stringify(found)} is served here`));
   }
+  if (found !== apiVersion) throw badRequest(`the API version in the data (${found}) does not match the expected API version (${apiVersion})`);
 };
 
 const held = (body: ParsedBody, node: SchemaNode, validation: FieldValidation, apiVersion: string, kind: string): Decoded<KubeObject> => {
@@ -117,8 +132,12 @@ export const readDeleteOptions = async (request: ApiRequest, naming: Naming, sch
   return options(body, naming, schemas);
 };
 
+const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} as const;
+
+/** The options may come under the version of any group: clients write that of the object they delete. */
 const options = (body: ParsedBody, naming: Naming, schemas: Schemas): DeleteOptions => {
-  if (body.kind && body.kind !== 'DeleteOptions') throw badRequest(`expected a DeleteOptions, found a ${body.kind} of ${body.apiVersion || naming.apiVersion('meta', 'v1')}`);
-  const {kind: _, apiVersion: __, ...rest} = held(body, schemaOf(schemas, {group: 'meta', version: 'v1', kind: 'DeleteOptions'}), 'Ignore', 'v1', 'DeleteOptions').object as DeleteOptions & KubeObject;
+  if (body.kind && body.kind !== deleteOptionsKind.kind) throw badRequest('decoded object cannot be converted to DeleteOptions');
+  const decoded = held(body, schemaOf(schemas, deleteOptionsKind), 'Ignore', body.apiVersion || naming.apiVersion('meta', 'v1'), deleteOptionsKind.kind);
+  const {kind: _, apiVersion: __, ...rest} = decoded.object as DeleteOptions & KubeObject;
   return rest;
 };

@@ -7,6 +7,16 @@ import {isLongRunning} from './request-info.js';
 /** How long a request may take, in ms: what the server allows, or less when the query's `timeout` says so. Undefined for long-running ones. */
 export const deadlineOf = (info: RequestInfo, allowedMs: number): number | undefined => {
   if (isLongRunning(info)) return undefined;
+  return Math.min(requested(info, allowedMs), listing(info));
+};
+
+/** What `timeoutSeconds` leaves a list; nobody else is bound by it here. */
+const listing = ({verb, query}: RequestInfo): number => {
+  const seconds = verb === 'list' ? Number(query.get('timeoutSeconds') ?? 0) : 0;
+  return seconds > 0 ? seconds * 1000 : Infinity;
+};
+
+const requested = (info: RequestInfo, allowedMs: number): number => {
   const asked = info.query.get('timeout');
   if (asked === null || asked === '') return allowedMs;
   const ms = parseDuration(asked);

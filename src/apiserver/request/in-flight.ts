@@ -1,20 +1,25 @@
 import {isLongRunning, type RequestInfo} from './request-info.js';
 
-const readVerbs = new Set(['get', 'list', 'head', 'options']);
+const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-/** Counts the requests under way and says when there are too many. A limit of zero is none. */
+/** Counts the requests under way and says when there are too many. A limit of zero is none; those who are exempt are counted apart. */
 export class InFlight {
   readonly #limits: {readonly reading: number; readonly mutating: number};
   #reading = 0;
   #mutating = 0;
+  #exempt = 0;
 
   constructor(limits: {reading: number; mutating: number}) {
     this.#limits = limits;
   }
 
   /** Enters a request, or returns undefined when it has to be turned away. */
-  enter(info: RequestInfo): Disposable | undefined {
+  enter(info: RequestInfo, exempt = false): Disposable | undefined {
     if (isLongRunning(info)) return nothing;
+    if (exempt) {
+      this.#exempt++;
+      return {[Symbol.dispose]: () => void this.#exempt--};
+    }
     if (readVerbs.has(info.verb)) {
       if (this.#limits.reading > 0 && this.#reading >= this.#limits.reading) return undefined;
       this.#reading++;
@@ -23,6 +28,11 @@ export class InFlight {
     if (this.#limits.mutating > 0 && this.#mutating >= this.#limits.mutating) return undefined;
     this.#mutating++;
     return {[Symbol.dispose]: () => void this.#mutating--};
+  }
+
+  /** Every request under way that will come to an end by itself. */
+  get all(): number {
+    return this.#reading + this.#mutating + this.#exempt;
   }
 
   get current(): {readonly reading: number; readonly mutating: number} {

@@ -1,4 +1,5 @@
 import {knownApiSuffixes} from '#src/api/naming.js';
+import {own} from '#src/base/own.js';
 
 /** In which shape an object is wanted. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
@@ -59,6 +60,8 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
 };
 
 const cache = new Map<string, Accepted | null>();
+/** Longer headers are nobody's habit; they are read anew each time. */
+const longestCached = 1000;
 
 /**
  * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
@@ -71,7 +74,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
   if (known !== undefined) return known ?? undefined;
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
-      const media = medias[clause.type];
+      const media = own(medias, clause.type);
       if (!media || (media === 'yaml' && !yaml)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape) return undefined;
@@ -79,6 +82,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
       return {media, shape: shape.shape, shapeVersion: shape.version, contentType: `application/${media}${params}`};
     })
     .find(accepted => accepted !== undefined);
+  if (key.length > longestCached) return found;
   if (cache.size > 500) cache.clear();
   cache.set(key, found ?? null);
   return found;

@@ -1,3 +1,4 @@
+import {pathSegmentProblems} from '#src/api/names.js';
 import {badRequest} from '#src/api/status.js';
 
 /** What a request asks for, read off its method and URL alone. */
@@ -7,7 +8,6 @@ export interface RequestInfo {
   readonly query: URLSearchParams;
   /** Absent for paths that name no resource. */
   readonly resource?: ResourceTarget;
-  /** Path segments behind a named proxy-like subresource. */
 }
 
 export interface ResourceTarget {
@@ -26,8 +26,8 @@ export interface ResourceTarget {
 export const truthy = (value: string | null): boolean => value !== null && value !== '0' && value.toLowerCase() !== 'false';
 
 const noQuery = new URLSearchParams();
-const itemVerbs: Readonly<Record<string, string>> = {GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'};
-const collectionVerbs: Readonly<Record<string, string>> = {GET: 'list', HEAD: 'list', POST: 'create', DELETE: 'deletecollection'};
+const itemVerbs: ReadonlyMap<string, string> = new Map(Object.entries({GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete'}));
+const collectionVerbs: ReadonlyMap<string, string> = new Map([...itemVerbs, ['GET', 'list'], ['HEAD', 'list'], ['DELETE', 'deletecollection']]);
 const namespaceSubresources = new Set(['status', 'finalize']);
 
 const decoded = (path: string): string => {
@@ -55,7 +55,7 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
     at = 3;
   } else return plain();
   const version = parts[at++];
-  if (!version || parts.length <= at || (parts.length === at + 1 && parts[at] === '')) return plain();
+  if (!version || (at > 3 && group === '') || parts.length <= at || (parts.length === at + 1 && parts[at] === '')) return plain();
   if (parts.at(-1) === '') parts.pop();
   const watchPrefix = parts[at] === 'watch' && parts.length > at + 1;
   if (watchPrefix) at++;
@@ -70,15 +70,21 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
     if (parts.length > at + 2 && !namespaceSubresources.has(parts[at + 2]!)) {
       resource = decoded(parts[at + 2]!);
       rest = at + 3;
+      // A namespace lies in no other: rights in one must not reach another by this path.
+      if (resource === 'namespaces') return plain();
     }
   }
   const item = parts.length > rest;
   if (item) name = decoded(parts[rest]!);
+  const spaced = resource === 'namespaces' ? item : rest > at + 1;
+  if (spaced) checkSegment('Namespace', namespace);
+  if (item) checkSegment('Name', name);
   if (parts.length > rest + 1) subresource = parts.slice(rest + 1).map(decoded).join('/');
 
-  let verb = (item ? itemVerbs : collectionVerbs)[method] ?? method.toLowerCase();
-  if (verb === 'list' && (watchPrefix || truthy(query.get('watch')))) verb = 'watch';
-  if (verb === 'get' && watchPrefix) verb = 'watch';
+  let verb = (item ? itemVerbs : collectionVerbs).get(method) ?? method.toLowerCase();
+  // Only reading can be watching; under the old prefix nothing else can be done, and the method names no verb of a resource.
+  if (watchPrefix) verb = method === 'GET' ? 'watch' : method.toLowerCase();
+  else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
   return {verb, path: decoded(path), query, resource: {group, version, resource, subresource, namespace, name, item}};
 };
@@ -87,7 +93,15 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
 const pinnedName = (selector: string | null): string => {
   if (!selector || !selector.includes('metadata.name')) return '';
   const match = /(?:^|,)metadata\.name==?([^,\\]+)(?:,|$)/.exec(selector);
-  return match?.[1] ?? '';
+  const name = match?.[1] ?? '';
+  return pathSegmentProblems(name).length === 0 ? name : '';
+};
+
+/** Names become parts of keys: what could mean another key is refused before anybody looks. */
+const checkSegment = (what: 'Name' | 'Namespace', value: string): void => {
+  if (value === '') throw badRequest(`${what} parameter required.`);
+  const problems = pathSegmentProblems(value);
+  if (problems.length > 0) throw badRequest(`${what} parameter invalid: ${JSON.stringify(value)}: ${problems.join(';')}`);
 };
 
 /** Whether a request is exempt from the request deadline. */

@@ -70,8 +70,15 @@ const rawOf = ({raw}: Representation, {value}: StoredRecord, revision: number): 
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): EncodedEvent =>
   new LazyEvent('ADDED', () => representation.event(objectOf(resource, record), first), rawOf(representation, record, record.revision));
 
+export interface BookmarkSettings {
+  /** Whether it marks the end of the initial events. */
+  readonly initialEnd: boolean;
+  /** Whether it is the first event of its stream. */
+  readonly first: boolean;
+}
+
 /** A bookmark: an object of the kind with nothing but its revision; `initialEnd` marks the end of the initial events. */
-export const bookmark = ({settings, kind, apiVersion}: Resource, representation: Representation, revision: number, initialEnd: boolean): EncodedEvent => {
+export const bookmark = ({settings, kind, apiVersion}: Resource, representation: Representation, revision: number, {initialEnd, first}: BookmarkSettings): EncodedEvent => {
   const object: KubeObject = {
     kind: kind.kind,
     apiVersion,
@@ -80,8 +87,7 @@ export const bookmark = ({settings, kind, apiVersion}: Resource, representation:
       ...(initialEnd ? {annotations: Object.fromEntries(settings.naming.annotations.initialEventsEnd.map(key => [key, 'true']))} : {}),
     },
   };
-  if (representation.accepted.shape === 'object') return new LazyEvent('BOOKMARK', () => ({...object, apiVersion: representation.listKind.apiVersion}));
-  return new LazyEvent('BOOKMARK', () => representation.event(object, false));
+  return new LazyEvent('BOOKMARK', () => representation.bookmark(object, first));
 };
 
 /** The event that ends a stream with a Status. */

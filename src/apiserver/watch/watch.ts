@@ -1,8 +1,8 @@
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
-import {expired, type Status, StatusError} from '#src/api/status.js';
+import {expired, internalError, type Status, StatusError} from '#src/api/status.js';
 import type {Labels} from '#src/base/meter.js';
 import {jittered} from '#src/base/random.js';
-import {Compacted} from '#src/storage/errors.js';
+import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import {reached, scopeOf} from '#src/apiserver/registry/list.js';
@@ -75,6 +75,7 @@ class WatchStream implements Disposable {
   readonly #labels: Labels;
   #following: Disposable | undefined;
   #first = true;
+  #hasBegun = false;
   #told: number;
   #over = false;
 
@@ -95,25 +96,36 @@ class WatchStream implements Disposable {
     this.#sink = sink;
     this.#told = start.after;
     this.#labels = {group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource};
-    this.#sendInitial(start);
     settings.streams.add(this);
     this.#limitTime(options);
-    this.#follow(namespace, start.after);
+    this.#sendInitial(start.initial.values(), () => {
+      this.#hasBegun = true;
+      if (start.marksEnd) this.#mark(true);
+      this.#follow(namespace, start.after);
+    });
   }
 
   [Symbol.dispose](): void {
     this.#stop();
   }
 
-  #sendInitial({initial, marksEnd, after}: Start): void {
-    for (const record of initial) {
-      const object = objectOf(this.#resource, record);
-      if (this.#filter.all || this.#filter.matches(object)) this.#send(initialEvent(this.#resource, this.#representation, record, this.#isFirst()));
+  /** Tells the state the watch begins with as fast as its consumer takes it, so that a large one does not pile up, and then goes on. */
+  #sendInitial(records: Iterator<StoredRecord>, then: () => void): void {
+    for (let next = records.next(); !next.done; next = records.next()) {
+      if (this.#over) return;
+      if (!this.#filter.all && !this.#filter.matches(objectOf(this.#resource, next.value))) continue;
+      if (this.#send(initialEvent(this.#resource, this.#representation, next.value, this.#isFirst()))) continue;
+      this.#sink
+        .drained()
+        .then(() => this.#sendInitial(records, then))
+        .catch((error: unknown) => this.#fail(error));
+      return;
     }
-    if (marksEnd) this.#send(bookmark(this.#resource, this.#representation, after, true));
+    then();
   }
 
   #follow(namespace: string, after: number): void {
+    if (this.#over) return;
     const scope = scopeOf(this.#resource, namespace, this.#filter);
     const following = this.#resource.settings.store.watch(
       {...scope, after},
@@ -144,16 +156,22 @@ class WatchStream implements Disposable {
     return first;
   }
 
-  #send(event: EncodedEvent): void {
-    if (this.#over) return;
+  /** False when the consumer asks for patience. */
+  #send(event: EncodedEvent): boolean {
+    if (this.#over) return false;
     this.#settings.counted(this.#labels, 1);
-    this.#sink.event(event);
+    return this.#sink.event(event);
   }
 
-  #fail(error: Error | undefined): void {
+  /** Tells how far the watch has come; not before the state it began with is told. */
+  #mark(initialEnd = false): void {
+    if (this.#hasBegun) this.#send(bookmark(this.#resource, this.#representation, this.#told, {initialEnd, first: this.#isFirst()}));
+  }
+
+  #fail(error: unknown): void {
     if (this.#over) return;
-    if (error instanceof Compacted) this.#send(errorEvent(tooOld(this.#told, error.compacted)));
-    else if (error instanceof StatusError) this.#send(errorEvent(error.status));
+    const status = error === undefined || error instanceof StoreClosed ? undefined : statusOf(error, this.#told);
+    if (status) this.#send(errorEvent(status));
     this.end();
   }
 
@@ -162,12 +180,11 @@ class WatchStream implements Disposable {
     const ms = (timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
     this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
-    const mark = () => this.#send(bookmark(this.#resource, this.#representation, this.#told, false));
-    if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, mark));
+    if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, () => this.#mark()));
     const period = () => {
       const timer = clock.schedule(bookmarkPeriodMs, () => {
         this.#timers.delete(timer);
-        mark();
+        this.#mark();
         if (!this.#over) period();
       });
       this.#timers.add(timer);
@@ -191,4 +208,8 @@ class WatchStream implements Disposable {
   }
 }
 
-const tooOld = (asked: number, oldest: number): Status => expired(`too old resource version: ${asked} (${oldest})`).status;
+/** How a stream tells what ended it. */
+const statusOf = (error: unknown, told: number): Status => {
+  if (error instanceof Compacted) return expired(`too old resource version: ${told} (${error.compacted})`).status;
+  return error instanceof StatusError ? error.status : internalError(error).status;
+};

@@ -1,0 +1,22 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+
+/** A refusal that clients know as plain text, not as a Status. */
+export class PlainRefusal extends Error {
+  override readonly name = 'PlainRefusal';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+
+  response(): ApiResponse {
+    return {
+      status: this.status,
+      headers: {...this.headers, 'X-Content-Type-Options': 'nosniff'},
+      body: {kind: 'bytes', bytes: `${this.message}\n`, contentType: 'text/plain; charset=utf-8'},
+    };
+  }
+}

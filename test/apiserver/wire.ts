@@ -1,0 +1,162 @@
+import type {ApiRequest, ApiResponse, EncodedEvent, Exchange, WatchSink} from '#src/api/exchange.js';
+import {naming, type NamingName} from '#src/api/naming.js';
+import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {startServer, type ServerOptions} from '#test/fixtures/server.js';
+
+export const admin: UserInfo = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
+export const words = naming('plat');
+
+/** What a client sends besides method and path. */
+export interface Sent {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  readonly user?: UserInfo;
+}
+
+/** An answer as it goes over the wire. */
+export interface Received {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  header(name: string): string | readonly string[] | undefined;
+  /** The body as JSON. */
+  json<T = KubeObject>(): T;
+}
+
+export interface WireEvent {
+  readonly type: string;
+  readonly object: KubeObject & Partial<Status> & Record<string, unknown>;
+}
+
+/** A watch stream as its bytes tell it. */
+export interface Stream extends Disposable {
+  readonly type: string;
+  readonly lines: readonly string[];
+  readonly events: readonly WireEvent[];
+  readonly ended: boolean;
+  /** `TYPE name` of each event. */
+  readonly told: readonly string[];
+  clear(): void;
+}
+
+const requestOf = (method: string, url: string, {body, headers = {}, user = admin}: Sent): ApiRequest => {
+  const bytes = body === undefined ? undefined : typeof body === 'string' ? Buffer.from(body) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    method,
+    url,
+    headers: {...(method === 'PATCH' ? {'content-type': 'application/merge-patch+json'} : {}), ...lower},
+    caller: {user},
+    remoteAddress: '127.0.0.1',
+    ...(bytes ? {body: {kind: 'bytes', read: () => Promise.resolve(bytes)}} : {}),
+    signal: new AbortController().signal,
+  };
+};
+
+const textOf = ({body}: ApiResponse): string => {
+  switch (body.kind) {
+    case 'empty':
+      return '';
+    case 'bytes':
+      return body.bytes.toString();
+    case 'object':
+      return body.bytes().toString();
+    case 'watch':
+      throw new Error('the answer is a stream');
+  }
+};
+
+const received = (response: ApiResponse): Received => {
+  const text = textOf(response);
+  return {
+    status: response.status,
+    type: response.body.kind === 'empty' ? '' : response.body.contentType,
+    text,
+    header: name => Object.entries(response.headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1],
+    json: <T>() => JSON.parse(text) as T,
+  };
+};
+
+class Recorder implements Stream, WatchSink {
+  readonly type: string;
+  lines: string[] = [];
+  ended = false;
+  #handle: Disposable | undefined;
+
+  constructor(type: string) {
+    this.type = type;
+  }
+
+  attach(handle: Disposable): void {
+    this.#handle = handle;
+  }
+
+  event(event: EncodedEvent): boolean {
+    this.lines.push(event.bytes().toString());
+    return true;
+  }
+
+  drained(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  get events(): WireEvent[] {
+    return this.lines.map(line => JSON.parse(line) as WireEvent);
+  }
+
+  get told(): string[] {
+    return this.events.map(({type, object}) => `${type} ${object.metadata?.name ?? ''}`.trim());
+  }
+
+  clear(): void {
+    this.lines = [];
+  }
+
+  [Symbol.dispose](): void {
+    this.#handle?.[Symbol.dispose]();
+  }
+}
+
+/** Calls an exchange with bytes, as a client over HTTP does. */
+export const wire = (exchange: Exchange) => {
+  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => received(await exchange(requestOf(method, url, sent)));
+  return {
+    send,
+    get: (url: string, sent?: Sent) => send('GET', url, sent),
+    post: (url: string, body: unknown, sent: Sent = {}) => send('POST', url, {...sent, body}),
+    put: (url: string, body: unknown, sent: Sent = {}) => send('PUT', url, {...sent, body}),
+    patch: (url: string, body: unknown, sent: Sent = {}) => send('PATCH', url, {...sent, body}),
+    remove: (url: string, sent: Sent = {}) => send('DELETE', url, sent),
+    /** Opens a stream. Throws when the server refuses it. */
+    async watch(url: string, sent: Sent = {}): Promise<Stream> {
+      const response = await exchange(requestOf('GET', url, sent));
+      if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${textOf(response)}`);
+      const recorder = new Recorder(response.body.contentType);
+      recorder.attach(response.body.start(recorder));
+      return recorder;
+    },
+  };
+};
+
+/** A server on virtual time with the namespace `default`, reached as over the wire. */
+export const startWire = async ({namingName = 'plat', ...options}: ServerOptions & {readonly namingName?: NamingName} = {}) => {
+  const world = startServer({gate: name => name === 'WatchList', naming: naming(namingName), clock: new VirtualClock(), ...options});
+  const client = wire(world.server.exchange);
+  const made = await client.post('/api/v1/namespaces', {metadata: {name: 'default'}});
+  if (made.status !== 201) throw new Error(made.text);
+  return {...world, ...client};
+};
+
+export const configMaps = '/api/v1/namespaces/default/configmaps';
+export const csrs = '/apis/certificates.plat.io/v1/certificatesigningrequests';
+export const aConfigMap = (name: string, rest: object = {}) => ({kind: 'ConfigMap', apiVersion: 'v1', metadata: {name}, ...rest});
+
+/** Lets what was set off run to its end. */
+export const settled = (clock: VirtualClock): Promise<void> => clock.advance(0);
