@@ -33,7 +33,8 @@ const openPair = async (context: Context, files: SignerFiles): Promise<SigningPa
   } catch (error) {
     const [certificate, key] = files.flags;
     const cause = error instanceof Error ? error.message : String(error);
-    const message = `--${certificate}=${files.certificate} and --${key}=${files.key}: failed to start ${context.naming.signers[files.signer]} certificate controller: ${cause}`;
+    const named = `--${certificate}=${files.certificate} and --${key}=${files.key}`;
+    const message = `${named}: failed to start ${context.naming.signers[files.signer]} certificate controller: ${cause}`;
     throw new Error(message, {cause: error});
   }
 };

@@ -1,4 +1,4 @@
-import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
 import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
@@ -34,7 +34,8 @@ export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
   try {
     return parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
   } catch (error) {
-    throw new Error(`unable to parse csr ${JSON.stringify(keyText({namespace: '', name: csr.metadata?.name ?? ''}))}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new Error(`unable to parse csr ${JSON.stringify(csr.metadata?.name ?? '')}: ${cause}`, {cause: error});
   }
 };
 

@@ -111,7 +111,8 @@ const inOrder = ({versions = [], preferredVersion}: NonNullable<PlainGroups['gro
 };
 
 const fromPlain = async (client: Client, groupVersion: string): Promise<FoundVersion> => {
-  const [group, version] = groupVersion.includes('/') ? [groupVersion.slice(0, groupVersion.indexOf('/')), groupVersion.slice(groupVersion.indexOf('/') + 1)] : ['', groupVersion];
+  const slash = groupVersion.indexOf('/');
+  const [group, version] = [groupVersion.slice(0, Math.max(0, slash)), groupVersion.slice(slash + 1)];
   try {
     const path = group ? `/apis/${group}/${version}` : `/api/${version}`;
     const {resources = []} = (await client.request('GET', path)) as {readonly resources?: readonly PlainResource[]};
