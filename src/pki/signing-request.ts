@@ -1,5 +1,5 @@
 import type {KeyObject} from 'node:crypto';
-import {Remembered} from '#src/base/remembered.js';
+import {Lru} from '#src/base/lru.js';
 import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from './der.js';
 import {bits, encoded, integer, oid, sequence, setOf, toDer, wrapped, type Node} from './der-builder.js';
@@ -64,7 +64,7 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
 };
 
 /** One request is read at each step of its life, by the server and by every controller beside it. */
-const recent = new Remembered<SigningRequest>(512);
+const recent = new Lru<string, SigningRequest>(512);
 const longestRemembered = 8192;
 const verified = new WeakSet<SigningRequest>();
 
@@ -79,7 +79,8 @@ export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
   const block = firstPemBlock(pem);
   if (block?.label !== pemLabel) throw new PkiError(`PEM block type must be ${pemLabel}`);
   const request = parseSigningRequestDer(block.bytes);
-  return text.length <= longestRemembered ? recent.set(text, request) : request;
+  if (text.length <= longestRemembered) recent.set(text, request);
+  return request;
 };
 
 /** Refuses a request that is not signed with its own key. SHA-1 is still accepted here: the signature proves possession only. */

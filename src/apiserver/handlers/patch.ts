@@ -1,6 +1,6 @@
 import {badRequest, notFound, unsupportedMediaType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import {isSame} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
 import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -39,7 +39,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
 /** A patch may change what an object says, not what it is. */
 const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>): void => {
   for (const field of ['kind', 'apiVersion'] as const) {
-    if (object[field] && !isSame(object[field], live[field])) {
+    if (object[field] && !sameJson(object[field], live[field])) {
       throw badRequest(`the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
     }
   }

@@ -1,4 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
+import {Lru} from '#src/base/lru.js';
 import {recordObject} from './record.js';
 
 /** Freezes an object and all it holds, so that it can be shared. */
@@ -9,13 +10,12 @@ export const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
-/** The parsed, frozen form of records, shared by everyone in the process; holds the most recent `capacity` of them. */
+/** The parsed, frozen form of records, shared by everyone in the process; holds the most recent of them. */
 export class ObjectCache {
-  readonly #capacity: number;
-  readonly #objects = new Map<string, {revision: number; object: KubeObject}>();
+  readonly #objects: Lru<string, {revision: number; object: KubeObject}>;
 
   constructor(capacity = 4096) {
-    this.#capacity = capacity;
+    this.#objects = new Lru(capacity);
   }
 
   /** The object of a record. The same record yields the same frozen value while it is remembered. */
@@ -23,13 +23,7 @@ export class ObjectCache {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
     const object = deepFreeze(recordObject(value, revision));
-    if (!known || known.revision < revision) this.#remember(key, revision, object);
+    if (!known || known.revision < revision) this.#objects.set(key, {revision, object});
     return object;
-  }
-
-  #remember(key: string, revision: number, object: KubeObject): void {
-    this.#objects.delete(key);
-    this.#objects.set(key, {revision, object});
-    if (this.#objects.size > this.#capacity) this.#objects.delete(this.#objects.keys().next().value!);
   }
 }

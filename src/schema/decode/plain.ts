@@ -38,12 +38,3 @@ export const copied = <T>(value: T): T => {
   for (const key of Object.keys(value)) put(copy, key, copied((value as PlainObject)[key]));
   return copy as T;
 };
-
-/** Whether two JSON values are the same, whatever the order of their keys. */
-export const isSame = (a: unknown, b: unknown): boolean => {
-  if (a === b) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]));
-  if (!isPlainObject(a) || !isPlainObject(b)) return false;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every(key => Object.hasOwn(b, key) && isSame(a[key], b[key]));
-};

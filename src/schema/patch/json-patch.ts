@@ -1,4 +1,5 @@
-import {copied, deepest, isNestedDeeper, isSame, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
+import {copied, deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 
 /** One step of a JSON patch (RFC 6902 §4), as it was sent: what it lacks makes it fail. */
@@ -56,7 +57,7 @@ class Document {
       case 'copy':
         return this.#add(path, this.#copy(from ?? ''));
       case 'test':
-        if (!isSame(path === '' ? this.#root : (this.#get(path) ?? null), value)) throw unprocessable(`testing value ${path} failed`);
+        if (!sameJson(path === '' ? this.#root : (this.#get(path) ?? null), value)) throw unprocessable(`testing value ${path} failed`);
         return undefined;
       default:
         throw unprocessable(`unexpected kind: ${op}`);

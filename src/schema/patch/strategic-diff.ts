@@ -1,4 +1,5 @@
-import {copied, isPlainObject, isSame, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
+import {copied, isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {deleteFromPrimitiveList, patchDirective, patchMeta, retainKeysDirective, setElementOrder, type PatchMeta} from './directives.js';
 
@@ -18,7 +19,7 @@ const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
     changes.push(change);
   }
   for (const id of before.keys()) if (!after.has(id)) changes.push({[patchDirective]: 'delete', [meta.mergeKey]: id});
-  const reordered = !isSame([...before.keys()], [...after.keys()]);
+  const reordered = !sameJson([...before.keys()], [...after.keys()]);
   if (changes.length > 0) put(patch, key, changes);
   if (changes.length > 0 || reordered) put(patch, `${setElementOrder}/${key}`, [...after.keys()].map(id => ({[meta.mergeKey]: id})));
 };
@@ -28,11 +29,11 @@ const scalarsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
   const removed = from.filter(item => !to.includes(item));
   if (added.length > 0) put(patch, key, added);
   if (removed.length > 0) put(patch, `${deleteFromPrimitiveList}/${key}`, [...new Set(removed)]);
-  if (!isSame(from, to)) put(patch, `${setElementOrder}/${key}`, copied(to));
+  if (!sameJson(from, to)) put(patch, `${setElementOrder}/${key}`, copied(to));
 };
 
 const listsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[], meta: PatchMeta): void => {
-  if (isSame(from, to)) return;
+  if (sameJson(from, to)) return;
   if (meta.strategy !== 'merge' || from.length === 0) put(patch, key, copied(to));
   else if ([...from, ...to].every(isPlainObject)) objectsDiff(patch, key, from, to, meta);
   else scalarsDiff(patch, key, from, to);
@@ -48,7 +49,7 @@ const diff = (from: PlainObject, to: PlainObject, node: SchemaNode | undefined, 
       if (!isEmpty(inner)) put(patch, key, inner);
     } else if (Array.isArray(old) && Array.isArray(value)) {
       listsDiff(patch, key, old, value, meta);
-    } else if (!isSame(old, value)) {
+    } else if (!sameJson(old, value)) {
       put(patch, key, copied(value));
     }
   }
