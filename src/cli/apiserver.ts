@@ -21,7 +21,7 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const store = await openStore({backend: backendOf(options, set), directory: storeDirectory(options), naming: naming.name, clock, timeoutMs: options.storageInitializationTimeout});
   let address = '';
-  const running = assembleApiServer({
+  const running = await assembleApiServer({
     options,
     set,
     naming,

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {UserInfo} from '#src/api/user.js';
 import {sleep, type Clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {versionRoute} from '#src/apiserver/handlers/version.js';
@@ -18,6 +19,9 @@ import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {Route} from '#src/apiserver/routes.js';
+import {profilingRoutes} from '#src/serving/administration/profiling.js';
+import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
@@ -60,7 +64,8 @@ export interface RunningApiServer {
 /** The server's own identity. */
 export const serverUser: UserInfo = {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']};
 
-export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
+/** Puts an API server together. Rejects with one line that names the flag when a file it needs cannot be used. */
+export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningApiServer> => {
   const {options, naming, clock, random, log, store} = parts;
   const health = new ServerHealth({
     clock,
@@ -72,8 +77,8 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
   const judges = judgesOf(options.authorizationMode, naming);
-  const authenticators = authenticatorsOf(options, clock, naming, parts.gate);
   const following = new AbortController();
+  const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
   const server = createApiServer({
     naming,
     clock,
@@ -104,6 +109,7 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
       ...healthRoutes('healthz', health.healthz),
       ...healthRoutes('livez', health.livez),
       ...healthRoutes('readyz', health.readyz),
+      ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
@@ -132,6 +138,15 @@ export const assembleApiServer = (parts: ApiServerParts): RunningApiServer => {
     },
   };
 };
+
+/** The profiles of this process. */
+export const profiling = ({contentionProfiling}: Pick<ApiserverOptions, 'contentionProfiling'>, clock: Clock): AdministrativeRoute[] =>
+  profilingRoutes({clock, argv: process.argv, contention: contentionProfiling});
+
+const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
+  path,
+  handler: ({request, info}) => answer({method: request.method, path: info.path, query: info.query, request}),
+});
 
 /** Makes a value when it is first asked for. */
 const lazily = <T>(make: () => Promise<T>): (() => Promise<T>) => {

@@ -1,12 +1,13 @@
 import {readFileSync} from 'node:fs';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {parseCertificateBundle} from '#src/pki/certificate.js';
-import {trustAnchors} from '#src/pki/chain.js';
+import type {Files} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
+import {followedAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
@@ -30,14 +31,23 @@ const explained = <T>(flag: string, path: string, read: () => T): T => {
   }
 };
 
-/** The authenticators that the options ask for, in the order they are tried. */
-export const authenticatorsOf = (options: AuthenticationOptions, clock: Clock, naming: Naming, gate: (name: string) => boolean): Authenticator[] => {
+export interface AuthenticationParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly naming: Naming;
+  readonly files: Files;
+  /** Until when files are followed. */
+  readonly signal: AbortSignal;
+  gate(name: string): boolean;
+}
+
+/** The authenticators that the options ask for, in the order they are tried. The client authorities change when their file does. */
+export const authenticatorsOf = async (options: AuthenticationOptions, parts: AuthenticationParts): Promise<Authenticator[]> => {
   const authenticators: Authenticator[] = [];
   const {clientCaFile, tokenAuthFile} = options;
   if (clientCaFile) {
-    const pem = readFlagFile('client-ca-file', clientCaFile);
-    const anchors = explained('client-ca-file', clientCaFile, () => trustAnchors(parseCertificateBundle(pem)));
-    authenticators.push(x509Authenticator({current: anchors}, clock, naming, gate('AllowParsingUserUIDFromCertAuth')));
+    const authorities = await followedAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
+    authenticators.push(x509Authenticator(authorities, parts.clock, parts.naming, parts.gate('AllowParsingUserUIDFromCertAuth')));
   }
   if (tokenAuthFile) {
     const text = readFlagFile('token-auth-file', tokenAuthFile).toString();

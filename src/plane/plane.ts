@@ -84,7 +84,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     clock,
   });
   let address = '';
-  const api = assembleApiServer({
+  const api = await assembleApiServer({
     options: apiserver.options,
     set: apiserver.set,
     naming,

@@ -5,7 +5,9 @@ import type {Random} from '#src/base/random.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {httpFace} from '#src/serving/http-face.js';
 import {listen, type Listener} from '#src/serving/listener.js';
-import {drained, type RunningApiServer} from './api-server.js';
+import {openAdministration} from '#src/serving/administration/exchange.js';
+import {listenOnSocket} from '#src/serving/socket-listener.js';
+import {drained, profiling, type RunningApiServer} from './api-server.js';
 
 export interface SocketParts {
   readonly options: ApiserverOptions;
@@ -47,7 +49,11 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
     permitAddressSharing: options.permitAddressSharing,
     permitPortSharing: options.permitPortSharing,
   });
+  const socket = options.debugSocketPath
+    ? await listenOnSocket(options.debugSocketPath, httpFace(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
+    : undefined;
   const stop = async () => {
+    await socket?.[Symbol.asyncDispose]();
     const {server, health} = running;
     health.shutDown();
     if (options.shutdownDelayDuration > 0) await sleep(clock, options.shutdownDelayDuration);

@@ -66,11 +66,10 @@ export const serving = flagSection('Serving and network', {
   'debug-socket-path': {
     type: 'path',
     help: 'A Unix socket for profiling, without authentication or authorization.',
-    subject: 'pending',
   },
   'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', subject: 'pending'},
   profiling: {...profiling.profiling, subject: 'pending'},
-  'contention-profiling': {...profiling['contention-profiling'], subject: 'pending'},
+  'contention-profiling': profiling['contention-profiling'],
   'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', subject: 'pending'},
   'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', subject: 'pending'},
 });
