@@ -68,7 +68,7 @@ export const serving = flagSection('Serving and network', {
     help: 'A Unix socket for profiling, without authentication or authorization.',
   },
   'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', subject: 'pending'},
-  profiling: {...profiling.profiling, subject: 'pending'},
+  profiling: profiling.profiling,
   'contention-profiling': profiling['contention-profiling'],
   'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', subject: 'pending'},
   'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', subject: 'pending'},
