@@ -15,6 +15,7 @@ import type {Registry} from '#src/apiserver/registry/registry.js';
 import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
+import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
@@ -23,7 +24,7 @@ import type {Route} from '#src/apiserver/routes.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
-import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
+import {anonymousOf, authenticationConfig, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
@@ -117,7 +118,13 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const hooks = (): StartHook[] => {
     const client = clientAs(serverUser);
     return [
-      {name: 'start-system-namespaces-controller', run: () => ensureSystemNamespaces(client)},
+      {
+        name: 'start-system-namespaces-controller',
+        async run() {
+          await ensureSystemNamespaces(client);
+          await publishAuthenticationConfig(client, authenticationConfig(options));
+        },
+      },
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

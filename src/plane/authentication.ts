@@ -7,12 +7,27 @@ import type {ActionContext} from '#src/resources/definition.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
+import type {TrustAnchors} from '#src/pki/chain.js';
+import {requestHeaderAuthenticator, type RequestHeaderTrust} from '#src/serving/authenticators/request-header.js';
+import type {AuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {followedAuthorities} from '#src/serving/authenticators/authority-file.js';
 import {x509Authenticator} from '#src/serving/authenticators/x509.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 
 /** The options authentication is made from. */
-export type AuthenticationOptions = Pick<ApiserverOptions, 'anonymousAuth' | 'clientCaFile' | 'tokenAuthFile' | 'authorizationMode'>;
+export type AuthenticationOptions = Pick<
+  ApiserverOptions,
+  | 'anonymousAuth'
+  | 'clientCaFile'
+  | 'tokenAuthFile'
+  | 'authorizationMode'
+  | 'requestheaderClientCaFile'
+  | 'requestheaderAllowedNames'
+  | 'requestheaderUsernameHeaders'
+  | 'requestheaderGroupHeaders'
+  | 'requestheaderExtraHeadersPrefix'
+  | 'requestheaderUidHeaders'
+>;
 
 /** Reads a file named by a flag. Throws one line that names the flag and the cause. */
 export const readFlagFile = (flag: string, path: string): Buffer => {
@@ -44,7 +59,11 @@ export interface AuthenticationParts {
 /** The authenticators that the options ask for, in the order they are tried. The client authorities change when their file does. */
 export const authenticatorsOf = async (options: AuthenticationOptions, parts: AuthenticationParts): Promise<Authenticator[]> => {
   const authenticators: Authenticator[] = [];
-  const {clientCaFile, tokenAuthFile} = options;
+  const {clientCaFile, tokenAuthFile, requestheaderClientCaFile} = options;
+  if (requestheaderClientCaFile) {
+    const authorities = await followedAuthorities(requestheaderClientCaFile, {...parts, flag: '--requestheader-client-ca-file'});
+    authenticators.push(requestHeaderAuthenticator(trustIn(options, authorities), parts.clock));
+  }
   if (clientCaFile) {
     const authorities = await followedAuthorities(clientCaFile, {...parts, flag: '--client-ca-file'});
     authenticators.push(x509Authenticator(authorities, parts.clock, parts.naming, parts.gate('AllowParsingUserUIDFromCertAuth')));
@@ -54,6 +73,39 @@ export const authenticatorsOf = async (options: AuthenticationOptions, parts: Au
     authenticators.push(tokenFileAuthenticator(explained('token-auth-file', tokenAuthFile, () => parseTokenFile(text))));
   }
   return authenticators;
+};
+
+/** The trust in proxies as it is now; the same object for as long as the authorities are the same. */
+const trustIn = (options: AuthenticationOptions, authorities: {readonly current: TrustAnchors}): {readonly current: RequestHeaderTrust} => {
+  const trustOf = (anchors: TrustAnchors): RequestHeaderTrust => ({
+    authorities: anchors,
+    allowedNames: options.requestheaderAllowedNames,
+    usernameHeaders: options.requestheaderUsernameHeaders,
+    groupHeaders: options.requestheaderGroupHeaders,
+    extraHeaderPrefixes: options.requestheaderExtraHeadersPrefix,
+    uidHeaders: options.requestheaderUidHeaders,
+  });
+  let trust = trustOf(authorities.current);
+  return {
+    get current() {
+      if (trust.authorities !== authorities.current) trust = trustOf(authorities.current);
+      return trust;
+    },
+  };
+};
+
+/** What is published of how callers are authenticated. Throws one line that names the flag of a file that cannot be read. */
+export const authenticationConfig = (options: AuthenticationOptions): AuthenticationConfig => {
+  const {clientCaFile, requestheaderClientCaFile: proxyCaFile} = options;
+  return {
+    clientCa: clientCaFile ? readFlagFile('client-ca-file', clientCaFile).toString() : '',
+    requestHeaderCa: proxyCaFile ? readFlagFile('requestheader-client-ca-file', proxyCaFile).toString() : '',
+    allowedNames: options.requestheaderAllowedNames,
+    usernameHeaders: options.requestheaderUsernameHeaders,
+    groupHeaders: options.requestheaderGroupHeaders,
+    extraHeaderPrefixes: options.requestheaderExtraHeadersPrefix,
+    uidHeaders: options.requestheaderUidHeaders,
+  };
 };
 
 /** Whether requests without credentials are let in as anonymous. When everything is allowed they are not, unless that was asked for. */

@@ -1,0 +1,55 @@
+import {kinds} from '#src/api/kinds.js';
+import {sameJson} from '#src/api/equal.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import type {Client} from '#src/client/client.js';
+
+/** What servers that extend the API need to know to authenticate its callers. Bundles are PEM; empty ones are left out. */
+export interface AuthenticationConfig {
+  readonly clientCa: string;
+  readonly requestHeaderCa: string;
+  readonly allowedNames: readonly string[];
+  readonly usernameHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraHeaderPrefixes: readonly string[];
+  readonly uidHeaders: readonly string[];
+}
+
+const name = 'extension-apiserver-authentication';
+
+const dataOf = (config: AuthenticationConfig): Record<string, string> => ({
+  ...(config.clientCa ? {'client-ca-file': config.clientCa} : {}),
+  ...(config.requestHeaderCa
+    ? {
+        'requestheader-client-ca-file': config.requestHeaderCa,
+        'requestheader-allowed-names': JSON.stringify(config.allowedNames),
+        'requestheader-username-headers': JSON.stringify(config.usernameHeaders),
+        'requestheader-group-headers': JSON.stringify(config.groupHeaders),
+        'requestheader-extra-headers-prefix': JSON.stringify(config.extraHeaderPrefixes),
+        'requestheader-uid-headers': JSON.stringify(config.uidHeaders),
+      }
+    : {}),
+});
+
+/** Publishes how callers are authenticated, where others look it up. Keys of others stay. */
+export const publishAuthenticationConfig = async (client: Client, config: AuthenticationConfig): Promise<void> => {
+  const namespace = client.naming.systemNamespace;
+  const configMaps = client.resource(kinds.configMaps);
+  const data = dataOf(config);
+  for (;;) {
+    try {
+      const found = await configMaps.get(name, {namespace});
+      const merged = {...found.data, ...data};
+      if (!sameJson(found.data ?? {}, merged)) await configMaps.update({...found, data: merged});
+      return;
+    } catch (error) {
+      if (isConflict(error)) continue;
+      if (!isNotFound(error)) throw error;
+    }
+    try {
+      await configMaps.create({metadata: {name, namespace}, data});
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+};

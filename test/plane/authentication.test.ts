@@ -1,0 +1,51 @@
+import {mkdtempSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {authorityPem, createAuthority} from '#src/pki/authority.js';
+import {issueClientCertificate} from '#src/pki/issuing.js';
+import {generatePrivateKey} from '#src/pki/keys.js';
+import {startPlane} from '#src/plane/plane.js';
+
+const proxyWorld = async () => {
+  const authority = createAuthority(await generatePrivateKey(), {commonName: 'proxies', now: Date.now() - 60_000});
+  const file = join(mkdtempSync(join(tmpdir(), 'plat-proxy-')), 'ca.crt');
+  writeFileSync(file, authorityPem(authority).certificate);
+  const proxy = await issueClientCertificate(authority, {now: Date.now(), commonName: 'front-proxy'});
+  const plane = await startPlane({
+    listen: false,
+    apiserverArgs: [`--requestheader-client-ca-file=${file}`, '--requestheader-allowed-names=front-proxy', '--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group'],
+  });
+  return {plane, certificates: proxy.chain.map(({raw}) => raw), pem: authorityPem(authority).certificate};
+};
+
+test('a trusted proxy says who is calling, and nobody else can', async t => {
+  const {plane, certificates} = await proxyWorld();
+  await using _ = plane;
+  const whoAmI = async (chain: readonly Buffer[]) => {
+    const {status, body} = await plane.api.exchange({
+      method: 'POST',
+      url: `/apis/${plane.naming.group('authentication')}/v1/selfsubjectreviews`,
+      headers: {'content-type': 'application/json', 'x-remote-user': 'alice', 'x-remote-group': ['dev']},
+      caller: {credentials: {certificates: chain}},
+      remoteAddress: '127.0.0.1',
+      body: {kind: 'object', value: {}},
+      signal: new AbortController().signal,
+    });
+    return {status, object: body.kind === 'object' ? body.object() : undefined};
+  };
+
+  t.like(await whoAmI(certificates), {status: 201, object: {status: {userInfo: {username: 'alice', groups: ['dev', 'system:authenticated']}}}});
+  t.is((await whoAmI([])).status, 403);
+});
+
+test('how callers are authenticated is published for the servers that extend the API', async t => {
+  const {plane, pem} = await proxyWorld();
+  await using _ = plane;
+  const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
+
+  t.is(data?.['requestheader-client-ca-file'], pem);
+  t.is(data?.['requestheader-allowed-names'], '["front-proxy"]');
+  t.regex(data?.['client-ca-file'] ?? '', /BEGIN CERTIFICATE/);
+});
