@@ -2,7 +2,6 @@ import {MessageChannel} from 'node:worker_threads';
 import {versionInfo, type VersionInfo} from '#src/api/version.js';
 import {systemClock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {createLog} from '#src/observe/log.js';
 import {logWriter} from '#src/observe/streams.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
@@ -91,6 +90,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = []} = parsed.options as CommonOptions;
+    const {createLog} = await import('#src/observe/log.js'); // Help and versions do without.
     const verbosity = new Verbosity(v, vmodule.join(','));
     const stopping = stopSignal();
     const write = writerOf(parsed.options as CommonOptions, stopping);

@@ -1,0 +1,90 @@
+import {readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {certificateFlags, versionFlags} from '#src/options/client.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {demoFlags} from '#src/options/demo.js';
+import type {FlagTable} from '#src/options/flag.js';
+import {upFlags} from '#src/options/up.js';
+import {packageVersion, release} from '#src/api/version.js';
+import {aDirectory, aServer, Program, run} from './programs.js';
+
+const tables = [apiserverFlags, controllerManagerFlags, upFlags, certificateFlags, demoFlags, versionFlags] as unknown as readonly FlagTable[];
+
+for (const {program, sections} of tables) {
+  const [name = '', ...command] = program.split(' ');
+
+  test(`${program} --help prints every section with every flag, and nothing else happens`, async t => {
+    const {code, stdout, stderr} = await run(name, [...command, '--help']);
+
+    t.deepEqual([code, stderr], [0, '']);
+    const titles = [...stdout.matchAll(/^(\S.*) flags:$/gm)].map(([, title]) => title);
+    t.deepEqual(titles, sections.map(({title}) => title));
+    const named = new Set([...stdout.matchAll(/^ {2}.*?--([a-z0-9-]+)/gm)].map(([, flag]) => flag));
+    t.deepEqual(sections.flatMap(({rows}) => Object.keys(rows)).filter(flag => !named.has(flag)), []);
+  });
+}
+
+test('every program tells its version', async t => {
+  const line = `v${release}-plat.${packageVersion}\n`;
+
+  t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
+  for (const name of ['plat-apiserver', 'plat-controller-manager']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
+});
+
+test('plat without a command lists the commands', async t => {
+  const {code, stdout} = await run('plat', []);
+
+  t.is(code, 0);
+  for (const command of ['up', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
+});
+
+const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
+if (!bundled) console.log('skipped: modules are counted in bundles that are as new as the tests (make test)');
+const counting = bundled ? test : test.skip;
+
+/** How many modules a process has loaded, by what its engine says of the scripts it ran. */
+const loaded = (directory: string): number => {
+  const urls = readdirSync(directory).flatMap(file => (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url));
+  return new Set(urls.filter(url => url.startsWith('file:'))).size;
+};
+
+/** What a start may load. A module costs 0.3 ms, so these are limits of time. */
+const budgets: readonly (readonly [string, number])[] = [
+  ['plat version', 45],
+  ['plat-apiserver --help', 15],
+  ['plat-controller-manager --help', 15],
+];
+for (const [line, most] of budgets) {
+  counting(`${line} loads no more than ${most} modules`, async t => {
+    const directory = aDirectory();
+    const [name = '', ...args] = line.split(' ');
+    await run(name, args, {NODE_V8_COVERAGE: directory});
+
+    const count = loaded(directory);
+    t.true(count > 0 && count <= most, `${count} modules`);
+  });
+}
+
+counting('a plane is ready with no more than 120 modules', async t => {
+  const directory = aDirectory();
+  const coverage = aDirectory();
+  const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
+  await program.said(/^ready: /m);
+  await program.stop();
+
+  const count = loaded(coverage);
+  t.true(count > 20 && count <= 120, `${count} modules`);
+});
+
+counting('a controller manager is at work with no more than 110 modules', async t => {
+  await using server = await aServer('plat');
+  const coverage = aDirectory();
+  const program = new Program('plat-controller-manager', [`--platconfig=${server.settings}`, '--secure-port=0'], {NODE_V8_COVERAGE: coverage});
+  await program.said(/^ready: /m);
+  await program.stop();
+
+  const count = loaded(coverage);
+  t.true(count > 20 && count <= 110, `${count} modules`);
+});
