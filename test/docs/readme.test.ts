@@ -1,0 +1,148 @@
+import {execFileSync, spawn} from 'node:child_process';
+import {chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test, {type ExecutionContext} from 'ava';
+import {aDirectory, Program, programFile} from '#test/cli/programs.js';
+import {hasKubectl} from '#test/e2e/kubectl.js';
+
+interface Block {
+  readonly language: string;
+  readonly about: string;
+  readonly lines: readonly string[];
+}
+
+const blocks: readonly Block[] = [...readFileSync('README.md', 'utf8').matchAll(/^```(\w+) ?(\w*)\n([^]*?)^```$/gm)].map(([, language = '', about = '', text = '']) => ({
+  language,
+  about,
+  lines: text.trimEnd().split('\n'),
+}));
+
+interface Step {
+  readonly command: string;
+  readonly output: readonly string[];
+}
+
+/** What a session types, and what it shows. */
+const stepsOf = (about: string): Step[] => {
+  const steps: {command: string; output: string[]}[] = [];
+  for (const line of blocks.filter(block => block.language === 'console' && block.about === about).flatMap(({lines}) => lines)) {
+    if (line.startsWith('$ ')) steps.push({command: line.slice(2), output: []});
+    else if (line.startsWith('> ')) steps.at(-1)!.command += `\n${line.slice(2)}`;
+    else steps.at(-1)!.output.push(line);
+  }
+  return steps;
+};
+
+/** A line without what is different each time: ages, ports, and how wide a column is. */
+const settled = (line: string): string =>
+  line
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+    .replaceAll(/ \d+[smh](?= |$)/g, ' AGE');
+
+const hasOpenssl = (() => {
+  try {
+    execFileSync('openssl', ['version'], {stdio: 'pipe'});
+    return true;
+  } catch {
+    console.log('skipped: openssl is not installed');
+    return false;
+  }
+})();
+
+/** A shell that runs one command after the other and gives what each said. */
+class Shell implements Disposable {
+  readonly #child;
+  #text = '';
+  #wake: () => void = () => {};
+
+  constructor(cwd: string) {
+    this.#child = spawn('bash', [], {cwd, env: {PATH: process.env['PATH'], HOME: cwd}});
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.#text += text;
+        this.#wake();
+      });
+    }
+  }
+
+  async run(command: string): Promise<{readonly code: number; readonly lines: string[]}> {
+    this.#text = '';
+    this.#child.stdin.write(`{\n${command}\n} 2>&1 < /dev/null\necho "@@ended $?"\n`);
+    for (;;) {
+      const [all, code] = /^@@ended (\d+)\n/m.exec(this.#text) ?? [];
+      if (all) return {code: Number(code), lines: this.#text.replace(all, '').split('\n')};
+      await new Promise<void>(resolve => (this.#wake = resolve));
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+const isServer = (command: string): boolean => /^bin\/(plat up|plat-\w)/.test(command);
+
+/** Types a session into a directory of its own, in which bin/ holds our programs. */
+const play = async (t: ExecutionContext, about: string): Promise<void> => {
+  const cwd = aDirectory();
+  mkdirSync(join(cwd, 'bin'));
+  for (const name of ['plat', 'plat-controller-manager']) {
+    writeFileSync(join(cwd, 'bin', name), `#!/bin/sh\nexec '${process.execPath}' '${join(process.cwd(), programFile(name))}' "$@"\n`);
+    chmodSync(join(cwd, 'bin', name), 0o755);
+  }
+  using shell = new Shell(cwd);
+  const servers: Program[] = [];
+  t.teardown(() => Promise.all(servers.map(server => server.stop('SIGKILL'))));
+  for (const {command, output} of stepsOf(about)) {
+    const said = isServer(command) ? await serve(command, cwd, servers) : await shell.run(command);
+    t.is(said.code, 0, `${command}\n${said.lines.join('\n')}`);
+    const shown = said.lines.map(settled);
+    for (const line of output) t.true(shown.includes(settled(line)), `${command}\nshows\n${said.lines.join('\n')}\nwithout\n${line}`);
+  }
+};
+
+/** Starts a program that goes on until it is stopped, and waits until it says that it is ready. */
+const serve = async (command: string, cwd: string, servers: Program[]) => {
+  const [file = '', ...args] = command.split(' ');
+  const name = file.replace('bin/', '');
+  const server = new Program(name, name === 'plat' ? [...args, '--secure-port=0'] : args, {}, cwd);
+  servers.push(server);
+  await server.said(/^ready: .*\n/m);
+  return {code: 0, lines: server.stdout.split('\n')};
+};
+
+for (const about of ['kubernetes', 'plat']) {
+  (hasOpenssl && hasKubectl() ? test : test.skip)(`the session in the ${about} naming shows what the README shows`, t => play(t, about));
+}
+
+test('every make target the README names exists', t => {
+  const targets = blocks.filter(({language}) => language === 'sh').flatMap(({lines}) => lines.map(line => line.split('#')[0]!.trim()));
+
+  t.deepEqual(targets, ['make up', 'make demo']);
+  for (const target of targets) t.notThrows(() => execFileSync('make', ['-n', ...target.split(' ').slice(1)], {stdio: 'pipe'}));
+});
+
+const printed = ['apiVersion: v1 true', 'hello', 'false'];
+
+test('the examples in TypeScript do what they say', t => {
+  // Within the package its own name is an import; types are left out, as the examples have none.
+  const output = blocks
+    .filter(({language}) => language === 'ts')
+    .flatMap(({lines}, index) => {
+      const file = join('dist', `readme-${process.pid}-${index}.mjs`);
+      writeFileSync(file, lines.join('\n'));
+      try {
+        return execFileSync(process.execPath, [file], {encoding: 'utf8'}).trimEnd().split('\n');
+      } finally {
+        rmSync(file);
+      }
+    });
+
+  t.deepEqual(output, printed);
+});
+
+test('nothing in the README is of a kind that nobody runs', t => {
+  t.deepEqual([...new Set(blocks.map(({language}) => language))].sort(), ['console', 'sh', 'ts']);
+});
