@@ -5,7 +5,7 @@ import {chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync} f
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager'].filter(name => existsSync(`dist/src/cli/${name}.js`));
 const {dependencies} = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Packages with native parts, and those that are loaded only when asked for and find their own files. */
-const external = ['lmdb', '@kubernetes/client-node', 'pino', 'prom-client'].filter(name => dependencies[name]);
+const external = ['lmdb', '@kubernetes/client-node', 'pino', 'prom-client', 'ws'].filter(name => dependencies[name]);
 
 rmSync('dist/bundle', {recursive: true, force: true});
 await build({

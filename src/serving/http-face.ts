@@ -1,4 +1,6 @@
-import type {IncomingMessage, ServerResponse} from 'node:http';
+import {type IncomingMessage, ServerResponse} from 'node:http';
+import type {Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
 import {type StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
@@ -11,6 +13,7 @@ import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
 import {Http1Request, Http2Request} from './http-request.js';
 import type {RequestHandler} from './listener.js';
+import {wantsWebSocket, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 
 export interface FaceOptions {
@@ -46,9 +49,11 @@ class Face implements HttpFace {
   readonly #hsts: string | undefined;
   readonly #goaway: (() => boolean) | undefined;
   readonly #onFault: (fault: unknown) => void;
+  readonly #watches: WebSocketWatches;
 
   constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, onFault = ignore}: FaceOptions) {
     this.#exchange = exchange;
+    this.#watches = new WebSocketWatches(exchange);
     this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
     this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
@@ -69,6 +74,20 @@ class Face implements HttpFace {
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
     const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, this.#frames);
     this.#answer(request, send, () => outgoing.destroy());
+  }
+
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', ignore);
+    if (!wantsWebSocket(incoming)) return this.http1(incoming, plainly(incoming, socket));
+    this.#watches.upgrade(incoming, socket, head).then(
+      upgraded => {
+        if (upgraded !== 'upgraded') sendHttp1(incoming, plainly(incoming, socket), upgraded.answer, this.#frames);
+      },
+      (fault: unknown) => {
+        this.#onFault(fault);
+        socket.destroy();
+      },
+    );
   }
 
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
@@ -122,13 +141,22 @@ class Face implements HttpFace {
   }
 }
 
+/** The answer to a request whose connection was already taken for another protocol. It is the last on that connection. */
+const plainly = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
+  const outgoing = new ServerResponse(incoming);
+  outgoing.shouldKeepAlive = false;
+  outgoing.assignSocket(socket as Socket);
+  outgoing.once('finish', () => socket.end());
+  return outgoing;
+};
+
 /** What the face itself turns down. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {
   if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
   if (request.method !== 'GET') return undefined;
   const {upgrade} = request.headers;
-  if (upgrade === undefined || !/websocket|spdy/i.test(String(upgrade))) return undefined;
-  return badRequest(`this server does not upgrade connections to ${String(upgrade)}: a watch is streamed as the body of an ordinary request`);
+  if (upgrade === undefined || !/spdy/i.test(String(upgrade))) return undefined;
+  return badRequest(`this server does not upgrade connections to ${String(upgrade)}`);
 };
 
 const failure = ({status}: StatusError): ApiResponse => ({

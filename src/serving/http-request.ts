@@ -17,11 +17,12 @@ export class Http1Request implements ApiRequest {
   readonly remoteAddress: string;
   readonly body: ApiBody | undefined;
   readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
+  readonly #response: ServerResponse | undefined;
   #headers: Headers | undefined;
   #signal: AbortSignal | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, connection: Connection) {
+  /** Without a response the signal is the caller's affair. */
+  constructor(request: IncomingMessage, response: ServerResponse | undefined, connection: Connection) {
     this.#request = request;
     this.#response = response;
     this.method = request.method!;
@@ -36,7 +37,7 @@ export class Http1Request implements ApiRequest {
   }
 
   get signal(): AbortSignal {
-    return (this.#signal ??= abortedByClose(this.#response));
+    return (this.#signal ??= this.#response ? abortedByClose(this.#response) : new AbortController().signal);
   }
 
   #body(): ApiBody | undefined {

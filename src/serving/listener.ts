@@ -3,6 +3,7 @@ import http2, {type IncomingHttpHeaders, type ServerHttp2Session, type ServerHtt
 import https from 'node:https';
 import {constants as crypto} from 'node:crypto';
 import type {AddressInfo} from 'node:net';
+import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
@@ -11,6 +12,8 @@ import {Connection, remember} from './connection.js';
 /** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
 export interface RequestHandler {
   http1(request: IncomingMessage, response: ServerResponse): void;
+  /** A request that asks to speak another protocol on its connection. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: readonly string[]): void;
 }
 
@@ -187,6 +190,7 @@ class Endpoint implements Listener {
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
     });
+    server.on('upgrade', (request, socket, head) => options.handler.upgrade(request, socket, head));
     return server;
   }
 
