@@ -39,6 +39,7 @@ export class Discovery {
     const parts = path.replace(/\/$/, '').split('/').slice(1);
     if (parts[0] === 'api' && parts.length === 1) return context => this.#root(context, true);
     if (parts[0] === 'apis' && parts.length === 1) return context => this.#root(context, false);
+    if ((parts[0] !== 'api' && parts[0] !== 'apis') || (parts[0] === 'apis' && parts[1] === '')) return undefined;
     const [group, version] = parts[0] === 'api' ? ['', parts[1]] : [parts[1] ?? '', parts[2]];
     const found = this.groups.find(candidate => naming.group(candidate.group) === group);
     if (!found || parts.length > (group ? 3 : 2)) return undefined;

@@ -82,8 +82,8 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   if (parts.length > rest + 1) subresource = parts.slice(rest + 1).map(decoded).join('/');
 
   let verb = (item ? itemVerbs : collectionVerbs).get(method) ?? method.toLowerCase();
-  // Only reading can be watching; under the old prefix nothing else can be done, and the method names no verb of a resource.
-  if (watchPrefix) verb = method === 'GET' ? 'watch' : method.toLowerCase();
+  // Only reading can be watching: under the old prefix every other method names a verb that nothing has and nobody is allowed.
+  if (watchPrefix) verb = method === 'GET' ? 'watch' : `${method.toLowerCase()}watch`;
   else if (verb === 'list' && method === 'GET' && truthy(query.get('watch'))) verb = 'watch';
   if (!name && (verb === 'list' || verb === 'watch' || verb === 'deletecollection')) name = pinnedName(query.get('fieldSelector'));
   return {verb, path: decoded(path), query, resource: {group, version, resource, subresource, namespace, name, item}};

@@ -1,0 +1,181 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
+
+const world = await startWire();
+const {send} = world;
+await world.post(configMaps, aConfigMap('a'));
+const status = async (method: string, url: string, body?: unknown): Promise<Status> => (await send(method, url, body === undefined ? {} : {body})).json<Status>();
+
+for (const [method, url] of [
+  ['GET', '/api/v1/nothings'],
+  ['GET', '/api/v2/configmaps'],
+  ['GET', '/apis/none/v1/things'],
+  ['GET', '/apis//v1/configmaps'],
+  ['GET', '/api/v1/configmaps/a'],
+  ['GET', '/api/v1/namespaces/default/nodes'],
+  ['GET', '/api/v1/namespaces/default/namespaces/default'],
+  ['DELETE', '/api/v1/namespaces/default/namespaces/plat-system'],
+  ['GET', `${configMaps}/a/status`],
+  ['GET', `${configMaps}/a/constructor`],
+  ['PUT', `${csrs}/a/__proto__`],
+  ['GET', `${csrs}/a/toString`],
+  ['GET', '/nothing'],
+  ['GET', '/api/v1/watch'],
+  ['POST', '/apis/authorization.plat.io/v1/localsubjectaccessreviews'],
+  ['POST', '/apis/authentication.plat.io/v1/tokenreviews/a'],
+] as const) {
+  test(`${method} ${url} is no address`, async t => {
+    const {status: code, text, type} = await send(method, url, method === 'GET' ? {} : {body: {}});
+
+    t.deepEqual([code, text, type], [404, '404 page not found\n', 'text/plain; charset=utf-8']);
+  });
+}
+
+for (const [method, url, verb] of [
+  ['PUT', configMaps, 'update'],
+  ['PATCH', configMaps, 'patch'],
+  ['POST', `${configMaps}/a`, 'create'],
+  ['POST', '/api/v1/configmaps', 'create'],
+  ['DELETE', '/api/v1/configmaps', 'deletecollection'],
+  ['DELETE', '/api/v1/namespaces', 'deletecollection'],
+  ['POST', '/api/v1/watch/namespaces/default/configmaps', 'postwatch'],
+  ['DELETE', '/api/v1/watch/namespaces/default/configmaps/a', 'deletewatch'],
+  ['CONSTRUCTOR', configMaps, 'constructor'],
+  ['TRACE', `${configMaps}/a`, 'trace'],
+] as const) {
+  test(`${method} ${url} is not supported`, async t => {
+    t.like(await status(method, url, aConfigMap('b')), {
+      status: 'Failure',
+      reason: 'MethodNotAllowed',
+      code: 405,
+      message: `${verb} is not supported on resources of kind "${url.includes('configmaps') ? 'configmaps' : 'namespaces'}"`,
+      details: {kind: url.includes('configmaps') ? 'configmaps' : 'namespaces'},
+    });
+    t.is((await send('GET', `${configMaps}/b`)).status, 404);
+  });
+}
+
+for (const [method, url, verb] of [
+  ['GET', '/apis/authentication.plat.io/v1/tokenreviews', 'list'],
+  ['GET', '/apis/authentication.plat.io/v1/tokenreviews?watch=1', 'watch'],
+  ['DELETE', `${csrs}/a/status`, 'delete'],
+  ['POST', `${csrs}/a/approval`, 'create'],
+  ['GET', '/api/v1/namespaces/default/finalize', 'get'],
+  ['PATCH', '/api/v1/namespaces/default/finalize', 'patch'],
+  ['POST', '/api', 'post'],
+  ['PUT', '/apis/certificates.plat.io', 'put'],
+  ['DELETE', '/', 'delete'],
+] as const) {
+  test(`${method} ${url} cannot be done`, async t => {
+    const {code, reason, message} = await status(method, url);
+
+    t.deepEqual([code, reason], [405, 'MethodNotAllowed']);
+    t.true(message?.startsWith(`${verb} is not supported on resources of kind `), message);
+  });
+}
+
+for (const [name, shown, problem] of [
+  ['..', '..', "may not be '..'"],
+  ['.', '.', "may not be '.'"],
+  ['a%2Fb', 'a/b', "may not contain '/'"],
+  ['a%25b', 'a%b', "may not contain '%'"],
+] as const) {
+  for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+    test(`${method} refuses the name ${name}, and the namespace`, async t => {
+      t.like(await status(method, `${configMaps}/${name}`, {}), {code: 400, reason: 'BadRequest', message: `Name parameter invalid: ${JSON.stringify(shown)}: ${problem}`});
+      t.like(await status(method, `/api/v1/namespaces/${name}/configmaps/a`, {}), {code: 400, message: `Namespace parameter invalid: ${JSON.stringify(shown)}: ${problem}`});
+    });
+  }
+}
+
+test('a path without a name where one belongs is refused', async t => {
+  t.like(await status('GET', '/api/v1/namespaces//configmaps/a'), {code: 400, message: 'Namespace parameter required.'});
+  t.like(await status('GET', '/api/v1/namespaces//configmaps'), {code: 400, message: 'Namespace parameter required.'});
+  t.like(await status('GET', `${configMaps}//status`), {code: 400, message: 'Name parameter required.'});
+});
+
+test('a path that is not escaped right is refused', async t => {
+  t.like(await status('GET', `${configMaps}/%zz`), {code: 400, reason: 'BadRequest'});
+});
+
+test('a slash at the end changes nothing', async t => {
+  t.is((await send('GET', `${configMaps}/`)).status, 200);
+  t.is((await send('GET', '/api/v1/')).status, 200);
+  t.is((await send('GET', '/apis/')).status, 200);
+});
+
+test('HEAD is answered like GET, and never opens a stream', async t => {
+  const got = await send('GET', `${configMaps}/a`);
+  const head = await send('HEAD', `${configMaps}/a`);
+
+  t.deepEqual([head.status, head.text], [200, got.text]);
+  t.is((await send('HEAD', `${configMaps}?watch=1`)).status, 200);
+});
+
+test('every answer names its audit, and is not to be kept', async t => {
+  const echoed = await send('GET', `${configMaps}/a`, {headers: {'Audit-Id': 'mine'}});
+  const own = await send('GET', `${configMaps}/none`);
+
+  t.is(echoed.header('audit-id'), 'mine');
+  t.regex(String(own.header('audit-id')), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  t.is(own.header('cache-control'), 'no-cache, private');
+});
+
+test('what fails by a fault of the server is a 500 without a stack', async t => {
+  const failures: unknown[] = [];
+  const broken = await startWire({failed: error => void failures.push(error), authorizer: {authorize: ({path}) => (path.includes('broken') ? Promise.reject(new TypeError('it broke')) : {decision: 'allow'})}});
+  const {status: code, text} = await broken.get('/api/v1/namespaces/broken');
+
+  t.is(code, 500);
+  t.deepEqual(JSON.parse(text), {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'Internal error occurred: it broke',
+    reason: 'InternalError',
+    details: {causes: [{message: 'it broke'}]},
+    code: 500,
+  });
+  t.is(failures.length, 1);
+});
+
+test('too many at once are turned away in plain text, but not the system\u2019s masters', async t => {
+  const full = await startWire({maxReadingInFlight: 1, maxMutatingInFlight: 1});
+  using reading = full.server.inFlight.enter({verb: 'get', path: '/', query: new URLSearchParams()});
+  const user = {name: 'jane', groups: ['system:authenticated']};
+  const refused = await full.get(configMaps, {user});
+
+  t.truthy(reading);
+  t.deepEqual([refused.status, refused.text, refused.type, refused.header('retry-after')], [429, 'Too many requests, please try again later.\n', 'text/plain; charset=utf-8', '1']);
+  t.is((await full.post(configMaps, aConfigMap('x'), {user})).status, 201, 'writes are counted apart');
+  t.is((await full.get(configMaps, {user: admin})).status, 200);
+});
+
+test('a denial says who may not do what where', async t => {
+  const closed = await startWire({authorizer: {authorize: ({user}) => (user === admin ? {decision: 'allow'} : {decision: 'noOpinion', reason: 'nobody knows jane'})}});
+  const user = {name: 'jane', groups: []};
+  const denied = await closed.get(`${configMaps}/a`, {user});
+
+  t.is(denied.header('x-content-type-options'), 'nosniff');
+  t.like(denied.json<Status>(), {
+    code: 403,
+    reason: 'Forbidden',
+    message: 'configmaps "a" is forbidden: User "jane" cannot get resource "configmaps" in API group "" in the namespace "default": nobody knows jane',
+    details: {name: 'a', kind: 'configmaps'},
+  });
+  t.is((await closed.get(`${csrs}/a/status`, {user})).json<Status>().message, 'certificatesigningrequests.certificates.plat.io "a" is forbidden: User "jane" cannot get resource "certificatesigningrequests/status" in API group "certificates.plat.io" at the cluster scope: nobody knows jane');
+  t.like((await closed.get('/api', {user})).json<Status>(), {message: 'forbidden: User "jane" cannot get path "/api": nobody knows jane', details: {}});
+});
+
+test('the name a selector pins is what is asked of the authorizer', async t => {
+  const asked: string[] = [];
+  const listening = await startWire({authorizer: {authorize: ({verb, resource}) => (asked.push(`${verb} ${resource?.name ?? ''}`), {decision: 'allow'})}});
+  asked.length = 0;
+  for (const selector of ['metadata.name=x', 'metadata.name==x,metadata.namespace=default', 'metadata.name!=x', 'metadata.name=x/y']) await listening.get(`${configMaps}?fieldSelector=${encodeURIComponent(selector)}`);
+  await listening.remove(`${configMaps}?fieldSelector=metadata.name%3Dx`);
+  await listening.get('/api/v1/namespaces/n1');
+
+  t.deepEqual(asked, ['list x', 'list x', 'list ', 'list ', 'deletecollection x', 'get n1']);
+});

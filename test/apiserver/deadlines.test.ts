@@ -1,0 +1,57 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import {aConfigMap, configMaps, startWire} from './wire.js';
+
+/** A server whose authorizer takes for ever where a path says `slow`. */
+const start = () =>
+  startWire({authorizer: {authorize: ({path}) => (path.includes('slow') ? new Promise(() => {}) : {decision: 'allow'})}});
+
+for (const [query, afterMs] of [
+  ['', 60_000],
+  ['?timeout=5s', 5000],
+  ['?timeout=0s', 60_000],
+  ['?timeout=0', 60_000],
+  ['?timeout=', 60_000],
+  ['?timeout=2m', 60_000],
+  ['?timeout=1.5s', 1500],
+] as const) {
+  for (const method of ['GET', 'PUT']) {
+    test(`${method} with the query '${query}' gives up after ${afterMs} ms`, async t => {
+      const {clock, send} = await start();
+      let answer: Status | undefined;
+      void send(method, `${configMaps}/slow${query}`, method === 'PUT' ? {body: aConfigMap('slow')} : {}).then(({json}) => (answer = json<Status>()));
+      await clock.advance(afterMs - 1);
+      t.is(answer, undefined);
+      await clock.advance(1);
+
+      t.like(answer, {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within the allotted timeout'});
+      t.is(clock.pending, 0);
+    });
+  }
+}
+
+for (const text of ['abc', '5', '-1s', '1d']) {
+  test(`the timeout ${text} is refused before anything else`, async t => {
+    const {get} = await start();
+    const {status, json} = await get(`${configMaps}/slow?timeout=${text}`);
+
+    t.is(status, 400);
+    t.true(json<Status>().message?.startsWith('invalid timeout specified in the request URL'));
+  });
+}
+
+test('timeoutSeconds bounds a list', async t => {
+  const {clock, send} = await start();
+  let answer: Status | undefined;
+  void send('GET', '/api/v1/namespaces/slow/configmaps?timeoutSeconds=2').then(({json}) => (answer = json<Status>()));
+  await clock.advance(2000);
+
+  t.is(answer?.code, 504);
+});
+
+test('a finished request leaves no timer behind', async t => {
+  const {clock, get} = await start();
+  await get(configMaps);
+
+  t.is(clock.pending, 0);
+});

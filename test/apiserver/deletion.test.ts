@@ -1,0 +1,223 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import {samples} from './samples.js';
+import {aConfigMap, configMaps, csrs, settled, startWire, words} from './wire.js';
+
+const now = '2026-01-01T00:00:00Z';
+const one = `${configMaps}/a`;
+const start = async (metadata: object = {}, settings: Parameters<typeof startWire>[0] = {}) => {
+  const world = await startWire({garbageCollector: true, ...settings});
+  const made = (await world.post(configMaps, {metadata: {name: 'a', ...metadata}})).json();
+  return {...world, made};
+};
+const finalizersOf = (object: KubeObject): readonly string[] | undefined => object.metadata?.finalizers;
+
+test('an object that nothing holds is gone, and a Status says which', async t => {
+  const {remove, get, made} = await start();
+  const {status, json} = await remove(one);
+
+  t.is(status, 200);
+  t.deepEqual(json<Status>(), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details: {name: 'a', kind: 'configmaps', uid: made.metadata?.uid ?? ''}});
+  t.is((await get(one)).status, 404);
+  t.like((await remove(one)).json<Status>(), {code: 404, reason: 'NotFound', message: 'configmaps "a" not found', details: {name: 'a', kind: 'configmaps'}});
+});
+
+test('some kinds answer with the object they removed', async t => {
+  const {post, remove} = await startWire();
+  await post('/api/v1/namespaces/default/serviceaccounts', {metadata: {name: 's'}});
+  const {status, json} = await remove('/api/v1/namespaces/default/serviceaccounts/s');
+
+  t.is(status, 200);
+  t.like(json(), {kind: 'ServiceAccount', metadata: {name: 's'}});
+});
+
+test('an object that finalizers hold is marked once', async t => {
+  const {remove, clock} = await start({finalizers: ['x.io/y']});
+  const first = await remove(one);
+  await clock.advance(5000);
+  const second = await remove(one);
+
+  t.is(first.status, 200);
+  t.like(first.json(), {metadata: {deletionTimestamp: now, deletionGracePeriodSeconds: 0, finalizers: ['x.io/y']}});
+  t.deepEqual(second.json(), first.json());
+});
+
+for (const [options, before, after] of [
+  [{}, [], undefined],
+  [{propagationPolicy: 'Background'}, [], undefined],
+  [{propagationPolicy: 'Foreground'}, [], ['foregroundDeletion']],
+  [{propagationPolicy: 'Orphan'}, [], ['orphan']],
+  [{orphanDependents: true}, [], ['orphan']],
+  [{orphanDependents: false}, ['orphan'], undefined],
+  [{}, ['orphan'], ['orphan']],
+  [{}, ['foregroundDeletion'], ['foregroundDeletion']],
+  [{propagationPolicy: 'Background'}, ['foregroundDeletion'], undefined],
+  [{propagationPolicy: 'Foreground'}, ['orphan', 'x.io/y'], ['x.io/y', 'foregroundDeletion']],
+  [{propagationPolicy: 'Orphan'}, ['foregroundDeletion', 'x.io/y'], ['x.io/y', 'orphan']],
+] as const) {
+  test(`deletion with ${JSON.stringify(options)} of an object with the finalizers [${before.join()}]`, async t => {
+    const {remove, get} = await start({finalizers: before});
+    const {status} = await remove(one, {body: options});
+
+    t.is(status, 200);
+    const left = await get(one);
+    if (after) t.deepEqual(finalizersOf(left.json()), [...after]);
+    else t.is(left.status, 404);
+  });
+}
+
+test('finalizers of a pending deletion are no longer chosen', async t => {
+  const {remove, get} = await start({finalizers: ['x.io/y']});
+  await remove(one);
+  await remove(`${one}?propagationPolicy=Orphan`);
+
+  t.deepEqual(finalizersOf((await get(one)).json()), ['x.io/y']);
+});
+
+test('without a garbage collector nobody would take its finalizers away, so none are added', async t => {
+  const {remove, get} = await start({}, {garbageCollector: false});
+  await remove(`${one}?propagationPolicy=Foreground`);
+
+  t.is((await get(one)).status, 404);
+});
+
+test('events have no dependents to wait for', async t => {
+  const {post, remove, get} = await startWire({garbageCollector: true});
+  const events = '/api/v1/namespaces/default/events';
+  await post(events, {metadata: {name: 'e'}, ...samples(words)['Event']});
+  await remove(`${events}/e?propagationPolicy=Foreground`);
+
+  t.is((await get(`${events}/e`)).status, 404);
+});
+
+test('who asked not to orphan hears that it is not done yet', async t => {
+  const {remove} = await start({finalizers: ['x.io/y']});
+
+  t.is((await remove(one, {body: {orphanDependents: false}})).status, 202);
+});
+
+const yaml = 'application/yaml';
+for (const [title, body, type] of [
+  ['JSON', '{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan"}', 'application/json'],
+  ['JSON without a kind', '{"propagationPolicy":"Orphan"}', ''],
+  ['JSON of another group', '{"kind":"DeleteOptions","apiVersion":"apps/v1","propagationPolicy":"Orphan"}', 'application/json'],
+  ['YAML', 'kind: DeleteOptions\napiVersion: meta.plat.io/v1\npropagationPolicy: Orphan\n', yaml],
+] as const) {
+  test(`the options of a deletion are read from ${title}`, async t => {
+    const {remove} = await start();
+    const {json} = await remove(`${one}?propagationPolicy=Background`, {body, headers: type ? {'content-type': type} : {}});
+
+    t.deepEqual(finalizersOf(json()), ['orphan']);
+  });
+}
+
+test('the options of a deletion are read from the query when there is no body', async t => {
+  const {remove} = await start();
+
+  t.deepEqual(finalizersOf((await remove(`${one}?propagationPolicy=Foreground&gracePeriodSeconds=5`)).json()), ['foregroundDeletion']);
+});
+
+for (const [title, query, body, code, message] of [
+  ['a policy nobody knows', '', {propagationPolicy: 'Quick'}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Unsupported value: "Quick": supported values: "Foreground", "Background", "Orphan", "nil"'],
+  ['two policies', '', {propagationPolicy: 'Orphan', orphanDependents: true}, 422, 'DeleteOptions.meta.plat.io "" is invalid: propagationPolicy: Invalid value: "Orphan": orphanDependents and deletionPropagation cannot be both set'],
+  ['half a dry run', '?dryRun=Some', undefined, 422, 'DeleteOptions.meta.plat.io "" is invalid: dryRun: Unsupported value: "Some": supported values: "All"'],
+  ['a grace that is no number', '?gracePeriodSeconds=soon', undefined, 400, 'strconv.ParseInt: parsing "soon": invalid syntax'],
+  ['another kind', '', {kind: 'ConfigMap', apiVersion: 'v1'}, 400, 'decoded object cannot be converted to DeleteOptions'],
+  ['a number for a policy', '', {propagationPolicy: 5}, 400, 'cannot unmarshal number'],
+  ['no JSON', '', 'propagationPolicy: Orphan', 400, "couldn't get version/kind"],
+] as const) {
+  test(`a deletion with ${title} is refused and does nothing`, async t => {
+    const {remove, get} = await start();
+    const answer = (await remove(`${one}${query}`, body === undefined ? {} : {body})).json<Status>();
+
+    t.is(answer.code, code);
+    t.true(answer.message?.includes(message), answer.message);
+    t.is((await remove(`${configMaps}${query}`, body === undefined ? {} : {body})).status, code);
+    t.is((await get(one)).status, 200);
+  });
+}
+
+test('options in an unknown form are a 415', async t => {
+  const {remove} = await start();
+
+  t.is((await remove(one, {body: 'x', headers: {'content-type': 'text/plain'}})).json<Status>().reason, 'UnsupportedMediaType');
+});
+
+for (const [title, preconditions, cause] of [
+  ['uid', {uid: 'other'}, 'the UID in the precondition (other) does not match the UID in record (UID). The object might have been deleted and then recreated'],
+  ['resourceVersion', {resourceVersion: '1'}, 'the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (VERSION). The object might have been modified'],
+] as const) {
+  test(`a deletion for another ${title} is a conflict`, async t => {
+    const {remove, get, made} = await start();
+    const {uid = '', resourceVersion = ''} = made.metadata ?? {};
+    const {code, reason, message} = (await remove(one, {body: {preconditions}})).json<Status>();
+
+    t.deepEqual([code, reason], [409, 'Conflict']);
+    t.is(message, `Operation cannot be fulfilled on configmaps "a": ${cause.replace('UID)', `${uid})`).replace('VERSION)', `${resourceVersion})`).replace('VERSION', resourceVersion)}`);
+    t.is((await get(one)).status, 200);
+    t.is((await remove(one, {body: {preconditions: {uid, resourceVersion}}})).status, 200);
+  });
+}
+
+test('certificate signing requests answer with a Status, whatever holds them', async t => {
+  const {post, remove} = await startWire();
+  const sample = samples(words)['CertificateSigningRequest'];
+  for (const [name, finalizers] of [['held', ['x.io/y']], ['free', []]] as const) await post(csrs, {metadata: {name, finalizers}, ...sample});
+  const held = await remove(`${csrs}/held`);
+  const all = await remove(csrs);
+
+  t.deepEqual([held.status, held.json().kind, held.json<Status>().details?.kind], [202, 'Status', 'certificatesigningrequests']);
+  t.deepEqual([all.status, all.json<Status>().status], [200, 'Success']);
+});
+
+test('a collection is deleted by its selection, and listed as it was', async t => {
+  const {post, remove, get, watch, clock} = await startWire();
+  for (const name of ['a', 'b', 'c']) await post(configMaps, {metadata: {name, labels: {go: String(name !== 'b')}, finalizers: name === 'c' ? ['x.io/y'] : []}});
+  using stream = await watch(`${configMaps}?watch=1`);
+  stream.clear();
+  const {status, json} = await remove(`${configMaps}?labelSelector=go=true`);
+  await settled(clock);
+
+  t.is(status, 200);
+  t.is(json().kind, 'ConfigMapList');
+  t.deepEqual(json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['a', 'c']);
+  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => [metadata?.name, metadata?.deletionTimestamp]), [['b', undefined], ['c', now]]);
+  t.deepEqual([...stream.told].sort(), ['DELETED a', 'MODIFIED c']);
+});
+
+test('a limit on the deletion of a collection leaves the rest', async t => {
+  const {post, remove, get} = await startWire({deleteCollectionWorkers: 3});
+  for (const name of ['a', 'b', 'c']) await post(configMaps, aConfigMap(name));
+  await remove(`${configMaps}?limit=2`);
+
+  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata?.name), ['c']);
+  t.is((await remove(`${configMaps}?resourceVersionMatch=Exact`)).status, 422);
+  t.is((await remove(configMaps, {headers: {accept: 'text/html'}})).status, 406);
+  t.is((await remove(configMaps)).status, 200);
+  t.is((await get(configMaps)).json<KubeList<KubeObject>>().items.length, 0);
+});
+
+test('a namespace goes in two steps', async t => {
+  const {post, remove, put, get} = await startWire({garbageCollector: true});
+  const address = '/api/v1/namespaces/n';
+  const made = (await post('/api/v1/namespaces', {metadata: {name: 'n'}})).json<KubeObject & {spec: object; status: object}>();
+  t.deepEqual([made.spec, made.status], [{finalizers: ['plat']}, {phase: 'Active'}]);
+  const marked = await remove(address);
+
+  t.is(marked.status, 200);
+  t.like(marked.json(), {kind: 'Namespace', metadata: {deletionTimestamp: now}, status: {phase: 'Terminating'}, spec: {finalizers: ['plat']}});
+  t.is(marked.json().metadata?.deletionGracePeriodSeconds, undefined);
+  const busy = (await remove(address)).json<Status>();
+  t.deepEqual([busy.code, busy.reason], [409, 'Conflict']);
+  const finalized = await put(`${address}/finalize`, {...marked.json<KubeObject>(), spec: {finalizers: []}});
+  t.is(finalized.status, 200);
+  t.is((await get(address)).status, 404);
+});
+
+test('two deletions at once are one', async t => {
+  const {remove} = await start();
+  const answers = await Promise.all([remove(one), remove(one)]);
+
+  t.deepEqual(answers.map(({status}) => status).sort(), [200, 404]);
+});

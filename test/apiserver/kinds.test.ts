@@ -1,0 +1,110 @@
+import test from 'ava';
+import {naming} from '#src/api/naming.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import {samples} from './samples.js';
+import {settled, startWire} from './wire.js';
+
+interface Case {
+  readonly collection: string;
+  readonly make: (name: string, labels?: Record<string, string>) => KubeObject;
+}
+
+const caseOf = (namingName: 'plat' | 'kubernetes', {kind}: ServedResource): Case => {
+  const words = naming(namingName);
+  const group = words.group(kind.group);
+  const known = samples(words);
+  const sample = known[`${group}/${kind.kind}`] ?? known[kind.kind] ?? {};
+  const root = group ? `/apis/${group}` : '/api';
+  return {
+    collection: `${root}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`,
+    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name, labels: {family: 'kinds', ...labels}}, ...sample}),
+  };
+};
+
+const {server} = await startWire();
+const stored = [...server.registry.served].filter(({resource}) => !resource.definition.review);
+const address = ({kind}: ServedResource): string => `${kind.group || 'core'}/${kind.version} ${kind.plural}`;
+
+for (const namingName of ['plat', 'kubernetes'] as const) {
+  for (const {kind} of stored) {
+    test(`in the ${namingName} naming ${address({kind} as ServedResource)} live from create to delete, and a watch tells it all`, async t => {
+      const world = await startWire({namingName});
+      const served = world.server.registry.find(naming(namingName).group(kind.group), kind.version, kind.plural)!;
+      const {collection, make} = caseOf(namingName, served);
+      using stream = await world.watch(`${collection}?watch=1&labelSelector=family=kinds`);
+      const item = `${collection}/one`;
+
+      const dry = await world.post(`${collection}?dryRun=All`, make('one'));
+      t.is(dry.status, 201, dry.text);
+      t.is(dry.json().metadata?.resourceVersion, undefined);
+      t.is((await world.get(item)).status, 404);
+
+      const created = await world.post(collection, make('one'));
+      t.is(created.status, 201, `${created.text} (a kind that needs more than a name has its sample in samples.ts)`);
+      const got = await world.get(item);
+      t.deepEqual(got.json(), created.json(), 'get shows what create answered');
+      t.is((await world.post(collection, make('one'))).status, 409);
+
+      const listed = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
+      const {kind: ownKind, apiVersion, ...item1} = created.json();
+      t.deepEqual(listed.items, [item1]);
+      t.deepEqual([listed.kind, listed.apiVersion], [`${ownKind}List`, apiVersion]);
+
+      const same = await world.put(item, created.json());
+      t.is(same.status, 200, same.text);
+      t.deepEqual(same.json(), created.json(), 'a write that changes nothing keeps the resourceVersion');
+
+      const updated = await world.put(item, {...created.json<KubeObject>(), metadata: {...created.json().metadata, annotations: {by: 'put'}}});
+      t.is(updated.json().metadata?.annotations?.['by'], 'put', updated.text);
+      t.is((await world.put(item, created.json())).status, 409, 'an old resourceVersion is a conflict');
+
+      const patches = [
+        ['merge', '+json', {metadata: {annotations: {by: 'merge'}}}],
+        ['strategic-merge', '+json', {metadata: {annotations: {by: 'strategic-merge'}}}],
+        ['json', '+json', [{op: 'replace', path: '/metadata/annotations/by', value: 'json'}]],
+      ] as const;
+      for (const [type, , patch] of patches) {
+        const patched = await world.patch(item, patch, {headers: {'content-type': `application/${type}-patch+json`}});
+        t.is(patched.json().metadata?.annotations?.['by'], type, patched.text);
+      }
+
+      const dryPatch = await world.patch(`${item}?dryRun=All`, {metadata: {annotations: {by: 'nobody'}}});
+      t.is(dryPatch.json().metadata?.annotations?.['by'], 'nobody', dryPatch.text);
+      t.is((await world.get(item)).json().metadata?.annotations?.['by'], 'json');
+
+      for (const subresource of Object.keys(served.resource.definition.subresources ?? {})) {
+        if (served.resource.definition.subresources?.[subresource]?.verbs) continue;
+        const shown = await world.get(`${item}/${subresource}`);
+        t.deepEqual(shown.json(), (await world.get(item)).json(), subresource);
+        t.is((await world.put(`${item}/${subresource}`, shown.json())).status, 200);
+        t.is((await world.patch(`${item}/${subresource}`, {metadata: {resourceVersion: '1'}})).status, 409);
+        t.is((await world.put(`${collection}/none/${subresource}`, {...make('none')})).status, 404);
+      }
+
+      const before = await world.get(item);
+      t.is((await world.remove(`${item}?dryRun=All`)).status, 200);
+      t.deepEqual((await world.get(item)).json(), before.json(), 'a dry delete leaves the object alone');
+
+      const twoSteps = served.resource.definition.beginDelete !== undefined;
+      t.is((await world.remove(item)).status, 200);
+      if (twoSteps) await world.put(`${item}/finalize`, {...(await world.get(item)).json<KubeObject>(), spec: {}});
+      t.is((await world.remove(item)).status, 404);
+      await settled(world.clock);
+      const told = ['ADDED one', ...Array.from({length: twoSteps ? 5 : 4}, () => 'MODIFIED one'), 'DELETED one'];
+      t.deepEqual(stream.told, told);
+      const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
+      t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
+
+      if (served.resource.definition.lacks?.includes('deletecollection')) {
+        t.is((await world.remove(collection)).status, 405);
+        return;
+      }
+      for (const name of ['a', 'b']) await world.post(collection, make(name, {kept: String(name === 'b')}));
+      const gone = await world.remove(`${collection}?labelSelector=kept=false,family=kinds`);
+      t.is(gone.status, 200, gone.text);
+      const left = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
+      t.deepEqual(left.items.map(({metadata}) => metadata?.name), ['b']);
+    });
+  }
+}

@@ -1,0 +1,381 @@
+import test from 'ava';
+import {naming} from '#src/api/naming.js';
+import type {Status} from '#src/api/status.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import {seededRandom, type Random} from '#src/base/random.js';
+import {samples} from './samples.js';
+import {aConfigMap, configMaps, csrs, settled, startWire} from './wire.js';
+
+const now = '2026-01-01T00:00:00Z';
+const roles = '/apis/rbac.authorization.plat.io/v1/namespaces/default/roles';
+const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';
+const aRole = (name: string, metadata: object = {}) => ({metadata: {name, ...metadata}, rules: []});
+
+test('what the server owns is filled in, whatever the caller sends', async t => {
+  const {post} = await startWire();
+  const {json, status} = await post(configMaps, {
+    metadata: {
+      name: 'a',
+      uid: 'mine',
+      creationTimestamp: '1999-01-01T00:00:00Z',
+      deletionTimestamp: '1999-01-01T00:00:00Z',
+      deletionGracePeriodSeconds: 5,
+      generation: 7,
+      selfLink: '/a',
+      generateName: 'kept-',
+    },
+  });
+  const {metadata = {}, kind, apiVersion} = json();
+
+  t.is(status, 201);
+  t.deepEqual([kind, apiVersion], ['ConfigMap', 'v1']);
+  t.regex(metadata.uid ?? '', /^[0-9a-f-]{36}$/);
+  t.deepEqual(Object.keys(metadata).sort(), ['creationTimestamp', 'generateName', 'name', 'namespace', 'resourceVersion', 'uid']);
+  t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-'});
+});
+
+test('a generated name is the prefix, cut where it must be, and five characters', async t => {
+  const {post} = await startWire();
+  const short = await post(configMaps, {metadata: {generateName: 'a-'}});
+  const long = await post(csrs, {metadata: {generateName: 'x'.repeat(80)}, ...samples(naming('plat'))['CertificateSigningRequest']});
+
+  t.regex(short.json().metadata?.name ?? '', /^a-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  t.regex(long.json().metadata?.name ?? '', /^x{58}[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+  t.is(short.json().metadata?.generateName, 'a-');
+});
+
+test('eight tries make a name, and then the caller is asked to try again', async t => {
+  let tries = 0;
+  const seeded = seededRandom(1);
+  const stuck: Random = {...seeded, float: () => 0, uuid: () => (tries++, seeded.uuid())};
+  const {post} = await startWire({random: stuck});
+  await post(configMaps, aConfigMap('a-bbbbb'));
+  tries = 0;
+  const refused = await post(configMaps, {metadata: {generateName: 'a-'}});
+
+  t.is(tries - 1, 8, 'one uuid a try, and one for the audit id');
+  t.is(refused.header('retry-after'), '1');
+  t.like(refused.json<Status>(), {
+    code: 409,
+    reason: 'AlreadyExists',
+    message: 'configmaps "a-bbbbb" already exists, the server was not able to generate a unique name for the object',
+    details: {name: 'a-bbbbb', kind: 'configmaps', retryAfterSeconds: 1},
+  });
+});
+
+test('a name taken by one that is being deleted is refused in other words', async t => {
+  const {post, remove} = await startWire();
+  await post(configMaps, aConfigMap('a'));
+  await post(configMaps, {metadata: {name: 'b', finalizers: ['x.io/y']}});
+  await remove(`${configMaps}/b`);
+
+  t.is((await post(configMaps, aConfigMap('a'))).json<Status>().message, 'configmaps "a" already exists');
+  t.like((await post(configMaps, aConfigMap('b'))).json<Status>(), {reason: 'AlreadyExists', message: 'object is being deleted: configmaps "b" already exists', details: {name: 'b', kind: 'configmaps'}});
+  t.is((await post(`${configMaps}?dryRun=All`, aConfigMap('a'))).status, 409);
+});
+
+test('the namespace of a body must be that of the path, and is dropped where the kind has none', async t => {
+  const {post, put} = await startWire();
+  const other = await post(configMaps, {metadata: {name: 'a', namespace: 'other'}});
+  const node = await post('/api/v1/nodes', {metadata: {name: 'n', namespace: 'other'}});
+
+  t.like(other.json<Status>(), {code: 400, reason: 'BadRequest', message: 'the namespace of the provided object does not match the namespace sent on the request'});
+  t.is(node.status, 201);
+  t.is(node.json().metadata?.namespace, undefined);
+  t.is((await put('/api/v1/nodes/n', {metadata: {name: 'n', namespace: 'other'}})).status, 200);
+});
+
+for (const [title, body, message] of [
+  ['nothing', '', 'the object provided is unrecognized (must be of type ConfigMap): couldn\'t get version/kind; json parse error: unexpected end of JSON input (<empty>)'],
+  ['half an object', '{"kind":"ConfigMap","apiVersion":"v1"', '(must be of type ConfigMap): couldn\'t get version/kind; json parse error: unexpected end of JSON input ({"kind":"ConfigMap","apiVersio ...)'],
+  ['text', 'hello', '(68656c6c6f)'],
+  ['a list', '[]', '(5b5d)'],
+  ['another kind', {kind: 'Secret', apiVersion: 'v1'}, 'Secret in version "v1" cannot be handled as a ConfigMap: '],
+  ['an unknown kind', {kind: 'Thing', apiVersion: 'example.com/v3'}, 'Thing in version "v3" cannot be handled as a ConfigMap: '],
+  ['another version', {kind: 'ConfigMap', apiVersion: 'v2'}, 'the API version in the data (v2) does not match the expected API version (v1)'],
+  ['a field of the wrong type', {data: {a: 1}, metadata: {name: 'a'}}, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string'],
+  ['a version on creation', {metadata: {name: 'a', resourceVersion: '7'}}, 'resourceVersion should not be set on objects to be created'],
+] as const) {
+  test(`${title} is no object to create`, async t => {
+    const {post} = await startWire();
+    const answer = (await post(configMaps, body)).json<Status>();
+
+    t.deepEqual([answer.code, answer.reason], [400, 'BadRequest']);
+    t.true(answer.message?.includes(message), answer.message);
+  });
+}
+
+test('a body says its kind, or its address says it', async t => {
+  const {post} = await startWire();
+
+  t.is((await post(configMaps, {metadata: {name: 'a'}})).status, 201);
+  t.is((await post(configMaps, {kind: 'ConfigMap', metadata: {name: 'b'}})).status, 201);
+  t.is((await post(configMaps, {apiVersion: 'v1', metadata: {name: 'c'}})).status, 201);
+});
+
+for (const [title, metadata, message] of [
+  ['another name', {name: 'b'}, 'the name of the object (b) does not match the name on the URL (a)'],
+  ['no name', {}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+  ['another namespace', {name: 'a', namespace: 'other'}, 'the namespace of the object (other) does not match the namespace on the request (default)'],
+] as const) {
+  test(`PUT refuses ${title}, whether or not the object is there`, async t => {
+    const {post, put} = await startWire();
+    t.like((await put(`${configMaps}/a`, {metadata})).json<Status>(), {code: 400, message});
+    await post(configMaps, aConfigMap('a'));
+    t.like((await put(`${configMaps}/a`, {metadata})).json<Status>(), {code: 400, message});
+  });
+}
+
+test('PUT on what is not there is a 404, or a creation where the kind allows it', async t => {
+  const {put, get} = await startWire();
+
+  t.like((await put(`${configMaps}/a`, aConfigMap('a'))).json<Status>(), {code: 404, reason: 'NotFound', message: 'configmaps "a" not found'});
+  t.like((await put(`${roles}/a`, aRole('a', {uid: 'u'}))).json<Status>(), {
+    code: 409,
+    reason: 'Conflict',
+    message: 'Operation cannot be fulfilled on roles.rbac.authorization.plat.io "a": uid mismatch: the provided object specified uid u, and no existing object was found',
+  });
+  t.is((await put(`${roles}/a?dryRun=All`, aRole('a'))).status, 201);
+  t.is((await get(`${roles}/a`)).status, 404);
+  t.is((await put(`${roles}/a`, aRole('a', {resourceVersion: '12345'}))).status, 201);
+  t.is((await put(`${roles}/a`, aRole('a'))).status, 200);
+});
+
+test('a PUT that creates needs the right to create', async t => {
+  const {put} = await startWire({authorizer: {authorize: ({verb, user}) => ({decision: user.name === 'jane' && verb === 'create' ? 'noOpinion' : 'allow'})}});
+  const {json} = await put(`${roles}/a`, aRole('a'), {user: {name: 'jane', groups: []}});
+
+  t.like(json<Status>(), {code: 403, message: 'roles.rbac.authorization.plat.io "a" is forbidden: User "jane" cannot create resource "roles" in API group "rbac.authorization.plat.io" in the namespace "default"'});
+});
+
+test('two PUTs that both create end as one creation and one update', async t => {
+  const {put} = await startWire();
+  const answers = await Promise.all(['1', '2'].map(by => put(`${roles}/a`, aRole('a', {annotations: {by}}))));
+
+  t.deepEqual(answers.map(({status}) => status).sort(), [200, 201]);
+});
+
+test('a PUT must know the version it replaces, or leave it out where the kind allows that', async t => {
+  const {post, put} = await startWire();
+  const made = (await post(configMaps, aConfigMap('a'))).json();
+  const version = made.metadata?.resourceVersion ?? '';
+  const write = (resourceVersion: string | undefined, by: string) => put(`${configMaps}/a`, {metadata: {name: 'a', ...(resourceVersion === undefined ? {} : {resourceVersion}), annotations: {by}}});
+
+  t.is((await write(version, '1')).status, 200);
+  t.like((await write(version, '2')).json<Status>(), {
+    code: 409,
+    reason: 'Conflict',
+    message: 'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+    details: {name: 'a', kind: 'configmaps'},
+  });
+  t.is((await write(undefined, '3')).status, 200);
+  t.is((await write('0', '4')).status, 200);
+  t.is((await write('', '5')).status, 200);
+
+  await post(leases, {metadata: {name: 'l'}, spec: {}});
+  t.like((await put(`${leases}/l`, {metadata: {name: 'l'}, spec: {}})).json<Status>(), {
+    code: 422,
+    reason: 'Invalid',
+    message: 'Lease.coordination.plat.io "l" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+    details: {causes: [{reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message: 'Invalid value: 0x0: must be specified for an update'}]},
+  });
+});
+
+test('a uid on PUT is a precondition', async t => {
+  const {post, put} = await startWire();
+  const {metadata} = (await post(configMaps, aConfigMap('a'))).json();
+
+  t.is((await put(`${configMaps}/a`, {metadata: {name: 'a', uid: metadata?.uid}})).status, 200);
+  t.like((await put(`${configMaps}/a`, {metadata: {name: 'a', uid: 'other'}})).json<Status>(), {
+    code: 409,
+    message: `Operation cannot be fulfilled on configmaps "a": Precondition failed: UID in precondition: other, UID in object meta: ${metadata?.uid}`,
+  });
+});
+
+test('what the server owns survives a PUT, and what the caller owns goes with it', async t => {
+  const {post, put} = await startWire();
+  const made = (await post(configMaps, {metadata: {name: 'a', labels: {x: 'y'}, generateName: 'a'}, data: {k: 'v'}})).json();
+  const {metadata} = (await put(`${configMaps}/a`, {metadata: {name: 'a', creationTimestamp: '1999-01-01T00:00:00Z', deletionTimestamp: now, generation: 9}})).json();
+
+  t.deepEqual(metadata, {name: 'a', namespace: 'default', uid: made.metadata?.uid, creationTimestamp: now, resourceVersion: metadata?.resourceVersion} as typeof metadata);
+});
+
+test('a write that changes nothing is not written, and nobody hears of it', async t => {
+  const {post, put, patch, watch, clock} = await startWire();
+  const made = (await post(configMaps, aConfigMap('a', {data: {b: '1', a: '2'}}))).json();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${made.metadata?.resourceVersion}`);
+  const again = await put(`${configMaps}/a`, {...made, data: {a: '2', b: '1'}});
+  const patched = await patch(`${configMaps}/a`, {data: {a: '2'}});
+  await settled(clock);
+
+  t.is(again.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
+  t.is(patched.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
+  t.deepEqual(stream.told, []);
+});
+
+test('the update that takes the last finalizer of a dying object removes it', async t => {
+  const {post, put, remove, get, watch, clock} = await startWire();
+  await post(configMaps, {metadata: {name: 'a', finalizers: ['x.io/y']}});
+  const dying = (await remove(`${configMaps}/a`)).json();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${dying.metadata?.resourceVersion}`);
+  const kept = await put(`${configMaps}/a?dryRun=All`, {metadata: {name: 'a'}});
+  t.is((await get(`${configMaps}/a`)).status, 200);
+  const last = await put(`${configMaps}/a`, {metadata: {name: 'a'}, data: {last: 'words'}});
+  await settled(clock);
+
+  t.is(kept.status, 200);
+  t.is(last.status, 200);
+  t.is(last.json().metadata?.deletionTimestamp, now);
+  t.is((await get(`${configMaps}/a`)).status, 404);
+  t.deepEqual(stream.told, ['DELETED a']);
+  t.true(Number(stream.events[0]?.object.metadata?.resourceVersion) > Number(dying.metadata?.resourceVersion));
+});
+
+test('owner references that are there twice are dropped with a warning', async t => {
+  const {post, put, patch} = await startWire();
+  const owner = {apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u1'};
+  const made = await post(configMaps, {metadata: {name: 'a', ownerReferences: [owner, owner, {...owner, uid: 'u2'}, owner]}});
+  const warning =
+    '299 - ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u1, u1"';
+
+  t.deepEqual(made.header('warning'), [warning]);
+  t.deepEqual(made.json().metadata?.ownerReferences?.map(({uid}) => uid), ['u1', 'u2']);
+  t.is((await put(`${configMaps}/a`, {metadata: {name: 'a', ownerReferences: [owner, owner]}})).json().metadata?.ownerReferences?.length, 1);
+  const patched = await patch(`${configMaps}/a`, {metadata: {ownerReferences: [owner, owner]}});
+  t.regex(String(patched.header('warning')), /duplicate entries after mutating admission happens/);
+});
+
+for (const [title, patch, code, message] of [
+  ['the name', {metadata: {name: 'b'}}, 400, 'the name of the object (b) does not match the name on the URL (a)'],
+  ['the name away', {metadata: {name: null}}, 400, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
+  ['the namespace', {metadata: {namespace: 'b'}}, 400, 'the namespace of the object (b) does not match the namespace on the request (default)'],
+  ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
+  ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
+] as const) {
+  test(`a patch cannot change ${title}`, async t => {
+    const {post, patch: send} = await startWire();
+    await post(configMaps, aConfigMap('a'));
+    const answer = (await send(`${configMaps}/a`, patch)).json<Status>();
+
+    t.is(answer.code, code);
+    t.true(answer.message?.includes(message), answer.message);
+  });
+}
+
+test('a patch of what is not there is a 404, one of no known type a 415', async t => {
+  const {patch} = await startWire();
+  const types = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
+
+  t.is((await patch(`${configMaps}/a`, {})).status, 404);
+  t.like((await patch(`${configMaps}/a`, {}, {headers: {'content-type': 'application/json'}})).json<Status>(), {
+    code: 415,
+    reason: 'UnsupportedMediaType',
+    message: `the body of the request was in an unknown format - accepted media types include: ${types.join(', ')}`,
+  });
+});
+
+test('patches that meet are all applied', async t => {
+  const {post, patch, get} = await startWire();
+  await post(configMaps, aConfigMap('a'));
+  const keys = Array.from({length: 20}, (_, index) => `k${index}`);
+  const answers = await Promise.all(keys.map(key => patch(`${configMaps}/a`, {data: {[key]: 'v'}})));
+
+  t.true(answers.every(({status}) => status === 200));
+  t.deepEqual(Object.keys((await get(`${configMaps}/a`)).json<{data: object}>().data).sort(), keys.sort());
+});
+
+test('of two PUTs that know the same version one wins', async t => {
+  const {post, put} = await startWire();
+  const made = (await post(configMaps, aConfigMap('a'))).json();
+  const answers = await Promise.all(['1', '2'].map(by => put(`${configMaps}/a`, {...made, metadata: {...made.metadata, annotations: {by}}})));
+
+  t.deepEqual(answers.map(({status}) => status).sort(), [200, 409]);
+});
+
+for (const [query, kind, causes] of [
+  ['dryRun=x', 'CreateOptions', [['FieldValueNotSupported', 'dryRun', 'Unsupported value: "x": supported values: "All"']]],
+  ['dryRun=', 'CreateOptions', [['FieldValueNotSupported', 'dryRun', 'Unsupported value: "": supported values: "All"']]],
+  [`fieldManager=${'x'.repeat(129)}`, 'CreateOptions', [['FieldValueTooLong', 'fieldManager', 'Too long: may not be more than 128 bytes']]],
+  ['fieldManager=a%09b', 'CreateOptions', [['FieldValueInvalid', 'fieldManager', 'Invalid value: "a\\tb": should only contain printable characters']]],
+  ['fieldValidation=strict', 'CreateOptions', [['FieldValueNotSupported', 'fieldValidation', 'Unsupported value: "strict": supported values: "", "Ignore", "Strict", "Warn"']]],
+  ['force=true', 'PatchOptions', [['FieldValueForbidden', 'force', 'Forbidden: may not be specified for non-apply patch']]],
+  ['force=false&dryRun=no', 'PatchOptions', [['FieldValueForbidden', 'force', 'Forbidden: may not be specified for non-apply patch'], ['FieldValueNotSupported', 'dryRun', 'Unsupported value: "no": supported values: "All"']]],
+] as const) {
+  for (const method of kind === 'PatchOptions' ? (['PATCH'] as const) : (['POST', 'PUT'] as const)) {
+    test(`${method} refuses the options ${query.slice(0, 40)}`, async t => {
+      const {send} = await startWire();
+      const {json, status} = await send(method, `${method === 'POST' ? configMaps : `${configMaps}/a`}?${query}`, {body: aConfigMap('a')});
+      const {details, reason, message} = json<Status>();
+
+      t.deepEqual([status, reason], [422, 'Invalid']);
+      t.deepEqual(details, {group: 'meta.plat.io', kind: method === 'PUT' ? 'UpdateOptions' : kind, causes: causes.map(([cause, field, text]) => ({reason: cause, message: text, field}))});
+      t.true(message?.startsWith(`${method === 'PUT' ? 'UpdateOptions' : kind}.meta.plat.io "" is invalid: `), message);
+    });
+  }
+}
+
+for (const [fieldValidation, status, warnings] of [
+  ['', 201, 2],
+  ['Warn', 201, 2],
+  ['Ignore', 201, 0],
+  ['Strict', 400, 0],
+] as const) {
+  test(`unknown and double fields under fieldValidation=${fieldValidation}`, async t => {
+    const {post, get} = await startWire();
+    const body = '{"metadata":{"name":"a"},"nothing":1,"data":{"a":"1"},"data":{"a":"2"}}';
+    const answer = await post(`${configMaps}?fieldValidation=${fieldValidation}`, body);
+
+    t.is(answer.status, status);
+    t.deepEqual(answer.header('warning'), warnings ? ['299 - "unknown field \\"nothing\\""', '299 - "duplicate field \\"data\\""'] : undefined);
+    if (status === 400) t.is(answer.json<Status>().message, 'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "nothing", duplicate field "data"');
+    else t.deepEqual((await get(`${configMaps}/a`)).json<{data: object}>().data, {a: '2'});
+  });
+}
+
+test('a dry run tells what would be and leaves no trace', async t => {
+  const {post, put, patch, remove, get, watch, clock} = await startWire();
+  const made = (await post(configMaps, aConfigMap('a'))).json();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${made.metadata?.resourceVersion}`);
+  const created = await post(`${configMaps}?dryRun=All`, aConfigMap('b'));
+  const updated = await put(`${configMaps}/a?dryRun=All`, aConfigMap('a', {data: {x: '1'}}));
+  const patched = await patch(`${configMaps}/a?dryRun=All`, {data: {x: '2'}});
+  const removed = await remove(`${configMaps}/a?dryRun=All`);
+  const collected = await remove(`${configMaps}?dryRun=All`);
+  await settled(clock);
+
+  t.deepEqual([created, updated, patched, removed, collected].map(({status}) => status), [201, 200, 200, 200, 200]);
+  t.is(created.json().metadata?.resourceVersion, undefined);
+  t.truthy(created.json().metadata?.uid);
+  t.is(updated.json().metadata?.resourceVersion, made.metadata?.resourceVersion);
+  t.deepEqual((await get(configMaps)).json<KubeList<KubeObject>>().items.map(({metadata}) => metadata), [made.metadata]);
+  t.deepEqual(stream.told, []);
+});
+
+test('a name that no store can hold is refused as invalid', async t => {
+  const {post} = await startWire();
+  const sample = samples(naming('plat'))['CertificateSigningRequest'];
+
+  for (const name of ['a\0b', 'x'.repeat(3000)]) t.is((await post(csrs, {metadata: {name}, ...sample})).status, 422);
+});
+
+test('a GET waits for a version that is coming, and not for ever', async t => {
+  const {post, get, clock} = await startWire();
+  const made = (await post(configMaps, aConfigMap('a'))).json();
+  const next = Number(made.metadata?.resourceVersion) + 1;
+  const waiting = get(`${configMaps}/a?resourceVersion=${next}`);
+  await clock.advance(100);
+  await post(configMaps, aConfigMap('b'));
+  await clock.advance(100);
+  t.is((await waiting).status, 200);
+
+  const vain = get(`${configMaps}/a?resourceVersion=${next + 100}`);
+  await clock.advance(3100);
+  t.like((await vain).json<Status>(), {
+    code: 504,
+    reason: 'Timeout',
+    message: `Timeout: Too large resource version: ${next + 100}, current: ${next}`,
+    details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]},
+  });
+  t.is((await get(`${configMaps}/a?resourceVersion=0`)).status, 200);
+  t.is((await get(`${configMaps}/a?resourceVersion=x`)).status, 400);
+});

@@ -1,0 +1,304 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import type {WatchSink} from '#src/api/exchange.js';
+import {aConfigMap, admin, configMaps, csrs, settled, startWire} from './wire.js';
+
+const labelled = (name: string, labels: Record<string, string>) => ({metadata: {name, labels}});
+
+/** A server with the config maps `a` and `b`, and the revision after each. */
+const start = async (settings: Parameters<typeof startWire>[0] = {}) => {
+  const world = await startWire(settings);
+  const versions: string[] = [];
+  for (const name of ['a', 'b']) versions.push((await world.post(configMaps, aConfigMap(name))).json().metadata?.resourceVersion ?? '');
+  return {...world, versions, last: versions[1]!};
+};
+
+test('each event is a line of JSON with the whole object', async t => {
+  const {post, get, watch, clock} = await startWire();
+  using stream = await watch(`${configMaps}?watch=true`);
+  await post(configMaps, aConfigMap('a'));
+  await settled(clock);
+  const stored = (await get(`${configMaps}/a`)).text.trimEnd();
+
+  t.is(stream.type, 'application/json');
+  t.deepEqual(stream.lines, [`{"type":"ADDED","object":${stored}}\n`]);
+});
+
+for (const [query, initial] of [
+  ['', ['ADDED a', 'ADDED b']],
+  ['resourceVersion=0', ['ADDED a', 'ADDED b']],
+  ['resourceVersion=FIRST', ['ADDED b']],
+  ['resourceVersion=LAST', []],
+  ['resourceVersion=0&resourceVersionMatch=NotOlderThan&sendInitialEvents=false', []],
+  ['resourceVersionMatch=NotOlderThan&sendInitialEvents=false', []],
+  ['resourceVersion=FIRST&resourceVersionMatch=NotOlderThan&sendInitialEvents=false', ['ADDED b']],
+  ['resourceVersionMatch=NotOlderThan&sendInitialEvents=true', ['ADDED a', 'ADDED b']],
+  ['resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
+  ['resourceVersion=LAST&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&allowWatchBookmarks=1', ['ADDED a', 'ADDED b', 'BOOKMARK']],
+  ['allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
+  ['resourceVersion=0&allowWatchBookmarks=true', ['ADDED a', 'ADDED b', 'BOOKMARK']],
+  ['resourceVersion=LAST&allowWatchBookmarks=true', []],
+] as const) {
+  test(`a watch with '${query}' begins with [${initial.join()}] and goes on from there`, async t => {
+    const {watch, post, clock, versions, last} = await start();
+    using stream = await watch(`${configMaps}?watch=1&${query.replace('FIRST', versions[0]!).replace('LAST', last)}`);
+    await post(configMaps, aConfigMap('c'));
+    await settled(clock);
+
+    t.deepEqual(stream.told, [...initial, 'ADDED c']);
+  });
+}
+
+test('the end of the initial events is marked in both spellings', async t => {
+  const {watch, last} = await start();
+  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
+
+  t.deepEqual(stream.events[2], {
+    type: 'BOOKMARK',
+    object: {kind: 'ConfigMap', apiVersion: 'v1', metadata: {resourceVersion: last, annotations: {'plat.io/initial-events-end': 'true', 'k8s.io/initial-events-end': 'true'}}},
+  });
+});
+
+test('without its gate a streaming list is refused, and a legacy watch marks nothing', async t => {
+  const {watch, get} = await start({gate: () => false});
+  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
+
+  t.deepEqual(stream.told, ['ADDED a', 'ADDED b']);
+  t.deepEqual((await get(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`)).json<Status>().details?.causes, [
+    {reason: 'FieldValueForbidden', message: 'Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled', field: 'sendInitialEvents'},
+  ]);
+});
+
+for (const [query, message] of [
+  ['sendInitialEvents=true', 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
+  ['resourceVersionMatch=NotOlderThan', 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'],
+  ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x', 'Forbidden: resourceVersionMatch is forbidden when continue is provided'],
+] as const) {
+  test(`a watch with '${query}' is invalid`, async t => {
+    const {get} = await startWire();
+    const {json, status} = await get(`${configMaps}?watch=1&${query}`);
+
+    t.is(status, 422);
+    t.deepEqual(json<Status>().details, {group: 'meta.plat.io', kind: 'ListOptions', causes: [{reason: 'FieldValueForbidden', message, field: 'resourceVersionMatch'}]});
+  });
+}
+
+test('other matches of a watch are listed with what there is', async t => {
+  const {get} = await startWire();
+  const {details} = (await get(`${configMaps}?watch=1&resourceVersionMatch=Exact&sendInitialEvents=true`)).json<Status>();
+
+  t.deepEqual(details?.causes?.map(({message}) => message), ['Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan', 'Unsupported value: "Exact": supported values: "NotOlderThan"']);
+});
+
+test('history that is gone is told in the stream', async t => {
+  const {watch, store, post, versions, clock} = await start();
+  const newest = Number((await post(configMaps, aConfigMap('c'))).json().metadata?.resourceVersion);
+  await store.compact(newest);
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${versions[0]}`);
+  await settled(clock);
+
+  t.deepEqual(stream.events, [
+    {type: 'ERROR', object: {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `too old resource version: ${versions[0]} (${newest})`, reason: 'Expired', code: 410}},
+  ] as unknown as typeof stream.events);
+  t.true(stream.ended);
+});
+
+test('what is wrong is told before the stream', async t => {
+  const {get} = await startWire();
+
+  for (const [query, code] of [['resourceVersion=x', 400], ['labelSelector=!!', 400], ['fieldSelector=spec.x%3D1', 400], ['timeoutSeconds=x', 400]] as const) t.is((await get(`${configMaps}?watch=1&${query}`)).status, code, query);
+  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/yaml'}})).status, 406);
+  t.is((await get('/apis/authentication.plat.io/v1/tokenreviews?watch=1')).json<Status>().message, 'watch is not supported on resources of kind "tokenreviews.authentication.plat.io"');
+});
+
+test('what enters a selection is added, what leaves it is deleted, whatever happened in the store', async t => {
+  const {watch, post, patch, remove, clock} = await startWire();
+  using stream = await watch(`${configMaps}?watch=1&labelSelector=in=yes`);
+  await post(configMaps, labelled('a', {in: 'no'}));
+  await patch(`${configMaps}/a`, {metadata: {labels: {in: 'yes'}}});
+  await patch(`${configMaps}/a`, {data: {k: '1'}});
+  const out = (await patch(`${configMaps}/a`, {metadata: {labels: {in: 'no'}}, data: {k: '2'}})).json();
+  await patch(`${configMaps}/a`, {data: {k: '3'}});
+  await patch(`${configMaps}/a`, {metadata: {labels: {in: 'yes'}}});
+  await remove(`${configMaps}/a`);
+  await settled(clock);
+
+  t.deepEqual(stream.told, ['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a']);
+  t.like(stream.events[2]?.object, {metadata: {labels: {in: 'yes'}, resourceVersion: out.metadata?.resourceVersion}, data: {k: '1'}});
+});
+
+test('the last state of an object comes with the version of its deletion', async t => {
+  const {watch, remove, clock, last} = await start();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${last}`);
+  await remove(`${configMaps}/a`);
+  await settled(clock);
+
+  t.deepEqual(stream.told, ['DELETED a']);
+  t.is(stream.events[0]?.object.metadata?.resourceVersion, String(Number(last) + 1));
+});
+
+for (const path of ['/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST', `${configMaps}?watch=1&fieldSelector=metadata.name%3Da&resourceVersion=LAST`, '/api/v1/watch/namespaces/default/configmaps/a?resourceVersion=LAST&fieldSelector=metadata.name%3Da']) {
+  test(`${path} tells of one object`, async t => {
+    const {watch, patch, clock, last} = await start();
+    using stream = await watch(path.replace('LAST', last));
+    for (const name of ['a', 'b']) await patch(`${configMaps}/${name}`, {data: {x: '1'}});
+    await settled(clock);
+
+    t.deepEqual(stream.told, ['MODIFIED a']);
+  });
+}
+
+for (const selector of ['metadata.name=b', 'metadata.name!=a', 'metadata.namespace=default']) {
+  test(`a watch of one object does not select ${selector}`, async t => {
+    const {get} = await start();
+
+    t.like((await get(`/api/v1/watch/namespaces/default/configmaps/a?fieldSelector=${encodeURIComponent(selector)}`)).json<Status>(), {code: 400, message: "fieldSelector metadata.name doesn't match requested name"});
+  });
+}
+
+test('an object is not watched through its own address', async t => {
+  const {get} = await start();
+
+  t.is((await get(`${configMaps}/a?watch=1`)).json().kind, 'ConfigMap');
+});
+
+test('a watch without a namespace tells of all of them, one with a namespace of its own', async t => {
+  const {watch, post, clock} = await startWire();
+  await post('/api/v1/namespaces', {metadata: {name: 'other'}});
+  using all = await watch('/api/v1/configmaps?watch=1');
+  using old = await watch('/api/v1/watch/configmaps');
+  using own = await watch('/api/v1/namespaces/other/configmaps?watch=1');
+  await post(configMaps, aConfigMap('a'));
+  await post('/api/v1/namespaces/other/configmaps', aConfigMap('b'));
+  await settled(clock);
+
+  t.deepEqual([all.told, old.told, own.told], [['ADDED a', 'ADDED b'], ['ADDED a', 'ADDED b'], ['ADDED b']]);
+});
+
+test('bookmarks come each minute and before the end, if they were asked for', async t => {
+  const {watch, post, clock, last} = await start();
+  using marked = await watch(`${configMaps}?watch=1&resourceVersion=${last}&allowWatchBookmarks=true&timeoutSeconds=90`);
+  using silent = await watch(`${configMaps}?watch=1&resourceVersion=${last}&timeoutSeconds=90`);
+  const other = (await post('/api/v1/nodes', {metadata: {name: 'n'}})).json().metadata?.resourceVersion;
+  await clock.advance(59_999);
+  t.deepEqual(marked.told, []);
+  await clock.advance(1);
+  t.deepEqual(marked.events.map(({type, object}) => [type, object.kind, Object.keys(object.metadata ?? {})]), [['BOOKMARK', 'ConfigMap', ['resourceVersion']]]);
+  await clock.advance(28_000);
+  t.deepEqual(marked.told, ['BOOKMARK', 'BOOKMARK']);
+  t.is(marked.events[1]?.object.metadata?.resourceVersion, other);
+  t.deepEqual([marked.ended, silent.ended], [false, false]);
+  await clock.advance(2000);
+
+  t.deepEqual([marked.ended, silent.ended], [true, true]);
+  t.deepEqual([marked.told.length, silent.told.length], [2, 0]);
+  t.is(clock.pending, 0);
+});
+
+test('a watch that names no time lives between once and twice the least', async t => {
+  const {watch, clock} = await startWire({minRequestTimeoutSeconds: 100});
+  const streams = await Promise.all(Array.from({length: 20}, () => watch(`${configMaps}?watch=1&timeoutSeconds=0`)));
+  await clock.advance(99_999);
+  t.is(streams.filter(({ended}) => ended).length, 0);
+  await clock.advance(50_000);
+  const half = streams.filter(({ended}) => ended).length;
+  t.true(half > 0 && half < 20);
+  await clock.advance(50_001);
+
+  t.true(streams.every(({ended}) => ended));
+});
+
+test('who stops listening leaves nothing behind', async t => {
+  const {watch, clock, server} = await start();
+  const stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`);
+  stream[Symbol.dispose]();
+  server.endWatches();
+
+  t.is(clock.pending, 0);
+  t.false(stream.ended);
+});
+
+test('a stop ends streams without an error', async t => {
+  const {watch, server, clock} = await start();
+  const stream = await watch(`${configMaps}?watch=1`);
+  stream.clear();
+  server.endWatches();
+
+  t.deepEqual([stream.ended, stream.told, clock.pending], [true, [], 0]);
+});
+
+test('a consumer who asks for patience gets the initial state piece by piece, and then what followed', async t => {
+  const {server, post, clock} = await start();
+  const lines: string[] = [];
+  const waiting: (() => void)[] = [];
+  const slow: WatchSink = {
+    event: event => (lines.push(event.type), false),
+    drained: () => new Promise(resolve => void waiting.push(resolve)),
+    end() {},
+  };
+  const url = `${configMaps}?watch=1&allowWatchBookmarks=true`;
+  const {body} = await server.exchange({method: 'GET', url, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  if (body.kind !== 'watch') return t.fail();
+  using _ = body.start(slow);
+  await post(configMaps, aConfigMap('c'));
+  await clock.advance(60_000);
+  t.deepEqual(lines, ['ADDED'], 'no bookmark overtakes the initial state');
+  waiting.shift()?.();
+  await settled(clock);
+  t.deepEqual(lines, ['ADDED', 'ADDED']);
+  waiting.shift()?.();
+  await settled(clock);
+
+  t.deepEqual(lines, ['ADDED', 'ADDED', 'BOOKMARK', 'ADDED']);
+});
+
+const table = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
+test('a watch of tables tells the columns once, and bookmarks carry metadata', async t => {
+  const {watch, post, clock, last} = await start();
+  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: table});
+  await post(configMaps, aConfigMap('c'));
+  await settled(clock);
+  const tables = stream.events.map(({object}) => object as unknown as {kind: string; metadata: {resourceVersion: string}; columnDefinitions: unknown[] | null; rows: {cells: unknown[]; object: {kind: string; metadata: {name?: string}}}[]});
+
+  t.deepEqual(tables.map(({kind, columnDefinitions, rows}) => [kind, columnDefinitions?.length ?? null, rows.length]), [['Table', 3, 1], ['Table', null, 1], ['Table', null, 1], ['Table', null, 1]]);
+  t.deepEqual(tables[0]?.rows[0]?.cells, ['a', 0, '0s']);
+  t.like(tables[0]?.rows[0]?.object, {kind: 'PartialObjectMetadata', apiVersion: 'meta.plat.io/v1', metadata: {name: 'a'}});
+  t.is(tables[2]?.metadata.resourceVersion, last);
+  t.like(tables[2]?.rows[0]?.object.metadata, {resourceVersion: last, annotations: {'plat.io/initial-events-end': 'true'}});
+});
+
+test('a bookmark in a watch of tables disturbs no column', async t => {
+  const {watch} = await startWire();
+  using stream = await watch(`${csrs}?watch=1&allowWatchBookmarks=true`, {headers: table});
+
+  t.is(stream.events[0]?.type, 'BOOKMARK');
+});
+
+test('a watch of metadata tells metadata alone, bookmarks too', async t => {
+  const {watch, last} = await start();
+  using stream = await watch(`${configMaps}?watch=1&allowWatchBookmarks=true`, {headers: {accept: 'application/json;as=PartialObjectMetadata;v=v1;g=meta.plat.io'}});
+
+  t.deepEqual(stream.events.map(({object}) => [object.kind, object.apiVersion]), Array.from({length: 3}, () => ['PartialObjectMetadata', 'meta.plat.io/v1']));
+  t.deepEqual(Object.keys(stream.events[0]?.object ?? {}), ['kind', 'apiVersion', 'metadata']);
+  t.is(stream.events[2]?.object.metadata?.resourceVersion, last);
+});
+
+test('every list leads to a watch that loses and repeats nothing', async t => {
+  const {watch, get, post, remove, clock} = await startWire();
+  const streams = [];
+  for (let i = 0; i < 10; i++) {
+    await post(configMaps, aConfigMap(`m${i}`));
+    if (i % 3 === 2) await remove(`${configMaps}/m${i - 1}`);
+    const {metadata} = (await get(configMaps)).json();
+    streams.push([i, await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}`)] as const);
+  }
+  await settled(clock);
+  const whole = streams[0]![1].told;
+
+  for (const [, stream] of streams) {
+    t.deepEqual(stream.told, whole.slice(whole.length - stream.told.length));
+    stream[Symbol.dispose]();
+  }
+  t.is(whole.length, 9 + 3);
+  t.is(streams[9]![1].told.length, 0);
+});
