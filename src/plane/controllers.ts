@@ -1,49 +1,103 @@
+import type {Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import {inProcessCaller} from '#src/client/in-process.js';
+import {limited} from '#src/client/limits.js';
+import {clientOver} from '#src/client/resource-client.js';
 import {HealthChecks} from '#src/observe/health.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {Manager} from '#src/runtime/manager.js';
+import {electionOf} from './controller-manager/election.js';
 
 export interface InProcessControllers {
   readonly options: ControllerManagerOptions;
+  /** Flags given explicitly. */
+  readonly set: ReadonlySet<string>;
   readonly controllers: readonly Controller[];
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  readonly meter: Meter;
   gate(name: string): boolean;
-  clientAs(user: UserInfo, userAgent: string): Client;
+  readonly exchange: Exchange;
   readonly freeze: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A controller manager beside its API server. */
+export interface InProcessManager {
+  readonly manager: Manager;
+  /** Opens the manager's own port where it was asked for; the answer closes it. */
+  openPort(): Promise<(() => Promise<void>) | undefined>;
 }
 
 /** The manager's own user. */
 const managerUser = (naming: Naming): UserInfo => ({name: naming.componentUser('controller-manager'), groups: [wellKnown.authenticated]});
 
-/** A controller manager beside its API server: each controller acts as its own service account, without token, limits or election. */
-export const inProcessManager = ({options, controllers, naming, gate, clientAs, ...shared}: InProcessControllers): Manager => {
+/**
+ * A controller manager beside its API server: each controller acts as its own service account, without a token. There are no client limits, no
+ * election and no port of its own unless the flags for them are given.
+ */
+export const inProcessManager = (parts: InProcessControllers): InProcessManager => {
+  const {options, set, controllers, naming, gate, ...shared} = parts;
   const agent = naming.component('controller-manager');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
   if (missing.length > 0) shared.log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
-  return new Manager({
+  const checks = new HealthChecks(shared.log);
+  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  const clientAs = clients(parts);
+  const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);
+  const election = electionOf({...parts, client: own});
+  const manager = new Manager({
     ...shared,
+    meter: metrics,
     naming,
     name: agent,
     controllers: chosen,
     options,
     gates: {enabled: gate},
-    client: clientAs(managerUser(naming), `${agent}/shared-informers`),
-    clientFor: ({controller, serviceAccount}) => clientAs(serviceAccountUser(naming.systemNamespace, serviceAccount), `${agent}/${controller}`),
-    checks: new HealthChecks(shared.log),
+    client: own('shared-informers'),
+    clientFor: ({controller, serviceAccount, ...factors}) => {
+      const user = options.useServiceAccountCredentials ? serviceAccountUser(naming.systemNamespace, serviceAccount) : managerUser(naming);
+      return clientAs(user, `${agent}/${controller}`, factors);
+    },
+    checks,
     startIntervalMs: options.controllerStartInterval,
     shutdownTimeoutMs: options.controllerShutdownTimeout,
     minResyncMs: options.minResyncPeriod,
+    ...(election ? {election} : {}),
   });
+  return {
+    manager,
+    async openPort() {
+      if (!set.has('secure-port') || options.securePort === 0) return undefined;
+      const {openPort} = await import('./controller-manager/port.js');
+      const reviewer = own('delegated-review');
+      const port = await openPort({...parts, checks, metrics, verbosity: undefined, authentication: reviewer, authorization: reviewer});
+      shared.log.info({address: port.address, port: port.port}, 'the controller manager serves');
+      return () => port.close();
+    },
+  };
+};
+
+interface Factors {
+  readonly qpsFactor: number;
+  readonly burstFactor: number;
+}
+
+/** Clients by the user they act as, each with limits of its own where limits were asked for. */
+const clients = ({exchange, naming, clock, options, set}: InProcessControllers) => {
+  const isLimited = set.has('plat-api-qps') || set.has('plat-api-burst');
+  const {platApiQps: qps, platApiBurst: burst} = options;
+  return (user: UserInfo, userAgent: string, {qpsFactor, burstFactor}: Factors = {qpsFactor: 1, burstFactor: 1}): Client => {
+    const caller = inProcessCaller(exchange, {user, userAgent});
+    return clientOver(isLimited ? limited(caller, {qps: qps * qpsFactor, burst: burst * burstFactor}, {clock}) : caller, naming);
+  };
 };

@@ -6,7 +6,6 @@ import type {UserInfo} from '#src/api/user.js';
 import {versionInfo} from '#src/api/version.js';
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
-import {noMeter} from '#src/base/meter.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -104,19 +103,22 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   await api.begin();
 
   const {controllers: all} = await import('#controllers/index.js');
-  const manager = inProcessManager({
+  const stopping = new AbortController();
+  const {manager, openPort: openManagerPort} = inProcessManager({
     options: controllers.options,
+    set: controllers.set,
     controllers: all,
     naming,
     clock,
     random,
     log,
-    meter: noMeter,
     gate: gateOf(controllers),
-    clientAs: api.clientAs,
+    exchange: api.exchange,
     freeze: options.freeze ?? false,
+    signal: stopping.signal,
   });
-  const stopping = new AbortController();
+  const closeManagerPort = await openManagerPort();
+  if (closeManagerPort) undo.defer(closeManagerPort);
   const run = manager.run(stopping.signal);
   undo.defer(async () => {
     stopping.abort();

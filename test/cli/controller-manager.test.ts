@@ -1,11 +1,12 @@
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import https from 'node:https';
+import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {wireMicroTime} from '#src/api/time.js';
 import {systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
-import {aServer, Program, run, type ServerProcess} from './programs.js';
+import {aDirectory, aServer, Program, run, type ServerProcess} from './programs.js';
 
 const shortLease = ['--leader-elect-lease-duration=2s', '--leader-elect-renew-deadline=1s', '--leader-elect-retry-period=400ms'];
 
@@ -55,10 +56,11 @@ interface Asked {
   readonly body: string;
 }
 
-const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}): Promise<Asked> =>
+const ask = (port: string, path: string, pair?: {readonly certificate: string; readonly key: string}, token?: string): Promise<Asked> =>
   new Promise((resolve, reject) => {
     const identity = pair ? {cert: pair.certificate, key: pair.key} : {};
-    const request = https.get({host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...identity}, response => {
+    const headers = token ? {authorization: `Bearer ${token}`} : {};
+    const request = https.get({host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false, ...identity}, response => {
       let body = '';
       response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('end', () => resolve({status: response.statusCode ?? 0, body}));
     });
@@ -66,13 +68,15 @@ const ask = (port: string, path: string, pair?: {readonly certificate: string; r
   });
 
 test('the secure port tells health to everyone and everything else to those whom the API server lets', async t => {
-  await using server = await aServer('plat');
+  const tokens = join(aDirectory(), 'tokens.csv');
+  writeFileSync(tokens, 'let-me-see,scraper,1,"system:monitoring"\n', {mode: 0o600});
+  await using server = await aServer('plat', [`--token-auth-file=${tokens}`]);
   const {authority, files} = server.material;
   const pairOf = async (commonName: string, organizations: string[]) =>
     keyPairPem(await issueClientCertificate(authority, {now: systemClock.now(), commonName, organizations, lifetimeMs: 3_600_000}));
   const [monitor, stranger] = await Promise.all([pairOf('prometheus', ['system:monitoring']), pairOf('stranger', [])]);
   const admin = {certificate: readFileSync(files.admin, 'utf8'), key: readFileSync(files.adminKey, 'utf8')};
-  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, `--client-ca-file=${files.ca}`, `--authorization-kubeconfig=${server.settings}`);
+  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, `--authentication-kubeconfig=${server.settings}`, `--authorization-kubeconfig=${server.settings}`);
   const [, port = ''] = await manager.said(/"serving" address="127.0.0.1" port=(\d+)/);
   await manager.said(/ready: /);
 
@@ -85,12 +89,27 @@ test('the secure port tells health to everyone and everything else to those whom
   t.is(metrics.status, 200);
   t.regex(metrics.body, /leader_election_master_status\{name="plat-controller-manager"\} 1/);
   t.regex(metrics.body, /rest_client_requests_total\{/);
+  t.is((await ask(port, '/metrics', undefined, 'let-me-see')).status, 200);
+  t.is((await ask(port, '/metrics', undefined, 'let-me-in')).status, 401);
   t.is((await ask(port, '/configz', monitor)).status, 403);
   const configz = JSON.parse((await ask(port, '/configz', admin)).body) as Record<string, Record<string, Record<string, unknown>>>;
   t.deepEqual(Object.keys(configz), ['platcontrollermanager.config.plat.io']);
   t.is(configz['platcontrollermanager.config.plat.io']?.['Generic']?.['MinResyncPeriod'], '12h0m0s');
   t.is((await ask(port, '/nowhere', admin)).status, 404);
   t.is((await manager.stop()).code, 0);
+});
+
+test('plat up opens the manager\'s port, elects and limits only when it is asked to', async t => {
+  const directory = aDirectory();
+  const port = await freePort();
+  const args = [`--secure-port=${port}`, '--bind-address=127.0.0.1', '--leader-elect=true', '--plat-api-qps=50'].map(arg => `--controller-manager-arg=${arg}`);
+  const plane = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', ...args]);
+  await plane.said(/^ready: /m);
+
+  const admin = {certificate: readFileSync(`${directory}/plane/pki/admin.crt`, 'utf8'), key: readFileSync(`${directory}/plane/pki/admin.key`, 'utf8')};
+  t.regex((await ask(String(port), '/healthz?verbose')).body, /\[\+\]leaderElection ok\n[^]*\[\+\]namespace-controller ok\n/);
+  t.regex((await ask(String(port), '/metrics', admin)).body, /leader_election_master_status\{name="plat-controller-manager"\} 1/);
+  t.is((await plane.stop()).code, 0);
 });
 
 test('warns of each controller that the cluster\'s own manager runs already', async t => {

@@ -5,16 +5,14 @@ import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {electionOf, placeOfLock} from '#src/plane/controller-manager/election.js';
+import {openPort} from '#src/plane/controller-manager/port.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {Recorder} from '#src/runtime/events.js';
-import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
-import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timing.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
 import type {Invocation} from '#src/cli/program.js';
 import {openConnection, type ServerConnection} from './connection.js';
 import {ownManagerOf} from './doubled.js';
-import {openPort} from './port.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 
@@ -36,11 +34,19 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
   const gate = (name: string) => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
-  const shared = {options, connection, clock, random, log, version, gate, signal: ending.signal};
-  const namespaceGiven = set.has('leader-elect-resource-namespace');
-  const manager = new Manager(managerOptions({...shared, checks, metrics, chosen, namespaceGiven}));
+  const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
+  const manager = new Manager(managerOptions({...shared, checks, metrics, chosen, set}));
   if (options.securePort !== 0) {
-    const port = await openPort({...shared, checks, metrics, verbosity});
+    const delegate = (file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
+    const port = await openPort({
+      ...shared,
+      checks,
+      metrics,
+      verbosity,
+      naming: connection.naming,
+      authentication: await delegate(options.authenticationKubeconfig, '--authentication-kubeconfig'),
+      authorization: await delegate(options.authorizationKubeconfig, '--authorization-kubeconfig'),
+    });
     undo.defer(() => port.close());
     log.info({address: port.address, port: port.port}, 'serving');
   }
@@ -48,7 +54,7 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
     () => print(`ready: ${checks.names.filter(name => name !== 'leaderElection').length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
-  await warnOfDoubles({...shared, chosen, namespaceGiven});
+  await warnOfDoubles({...shared, chosen, set});
   const end = await manager.run(stopping);
   if (end === 'lost') log.error('the lead was lost');
   return end === 'stopped' ? 0 : 1;
@@ -67,14 +73,15 @@ interface Parts {
   readonly metrics: MetricsRegistry;
   readonly log: Given['log'];
   readonly chosen: readonly Controller[];
-  readonly namespaceGiven: boolean;
+  readonly set: ReadonlySet<string>;
   readonly signal: AbortSignal;
   gate(name: string): boolean;
 }
 
 const managerOptions = (parts: Parts): ManagerOptions => {
   const {options, connection, checks, metrics, log, chosen, gate} = parts;
-  const election = options.leaderElect ? electionOf(parts) : undefined;
+  const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
+  const election = electionOf({...parts, client, clock, random});
   return {
     name: 'plat-controller-manager',
     options,
@@ -97,33 +104,13 @@ const managerOptions = (parts: Parts): ManagerOptions => {
   };
 };
 
-/** The lock is in the namespace of the vocabulary that is spoken, unless another was asked for; its name is always ours. */
-const placeOfLock = ({options, connection, namespaceGiven}: Pick<Parts, 'options' | 'connection' | 'namespaceGiven'>) => ({
-  namespace: namespaceGiven ? options.leaderElectResourceNamespace : connection.naming.systemNamespace,
-  name: options.leaderElectResourceName,
-});
-
 /** Tells of each controller that a manager of the cluster's own runs already, under another lock than ours. Nothing is tried to find out more. */
-const warnOfDoubles = async ({log, ...parts}: Pick<Parts, 'options' | 'connection' | 'namespaceGiven' | 'chosen' | 'log'>): Promise<void> => {
+const warnOfDoubles = async ({log, ...parts}: Pick<Parts, 'options' | 'connection' | 'set' | 'chosen' | 'log'>): Promise<void> => {
   try {
-    const holder = await ownManagerOf(parts.connection.client('doubled', {timeoutMs: 5000}), clock, parts.options.leaderElect ? placeOfLock(parts) : undefined);
+    const holder = await ownManagerOf(parts.connection.client('doubled', {timeoutMs: 5000}), clock, parts.options.leaderElect ? placeOfLock(parts.options, parts.set, parts.connection.naming.systemNamespace) : undefined);
     if (holder === undefined) return;
     for (const {name} of parts.chosen) log.warn({controller: name, manager: holder}, 'the cluster has a manager of its own that runs this controller too');
   } catch (error) {
     log.v(1).info({err: error}, 'whether the cluster has a manager of its own is unknown');
   }
-};
-
-const electionOf = ({options, connection, log, namespaceGiven, signal}: Parts): NonNullable<ManagerOptions['election']> => {
-  const timing: LeaseTiming = {
-    leaseDurationMs: options.leaderElectLeaseDuration,
-    renewDeadlineMs: options.leaderElectRenewDeadline,
-    retryPeriodMs: options.leaderElectRetryPeriod,
-  };
-  const lock = new LeaseLock({
-    ...placeOfLock({options, connection, namespaceGiven}),
-    client: connection.client('leader-election', {timeoutMs: callTimeoutMs(timing)}),
-    events: new Recorder({client: connection.client('events'), clock, random, log, component: 'plat-controller-manager', host: hostname(), signal}),
-  });
-  return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing};
 };

@@ -1,6 +1,5 @@
 import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
-import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
 import {type Files, systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
@@ -16,19 +15,22 @@ import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {httpFace} from '#src/serving/http-face.js';
 import {listen} from '#src/serving/listener.js';
 import {configuration} from './configuration.js';
-import type {ServerConnection} from './connection.js';
 
 export interface PortParts {
   readonly options: ControllerManagerOptions;
-  readonly connection: ServerConnection;
+  readonly naming: Naming;
+  /** Who reviews tokens and tells whom to believe, and who reviews access; without them nobody does. */
+  readonly authentication: Delegate | undefined;
+  readonly authorization: Delegate | undefined;
   readonly checks: HealthChecks;
   readonly metrics: MetricsRegistry;
-  readonly verbosity: Verbosity;
-  readonly version: VersionInfo;
+  /** How much the log tells, where that may be changed. */
+  readonly verbosity: Verbosity | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -45,12 +47,11 @@ export interface AdministrativePort {
 
 /** Opens the port with health, metrics, configuration and profiles, each request judged by the API server that the flags name. */
 export const openPort = async (parts: PortParts): Promise<AdministrativePort> => {
-  const {options, connection, clock, random, log, signal} = parts;
-  const {naming} = connection;
+  const {options, naming, clock, random, log, signal} = parts;
   const security = await delegatedSecurity({
     flags: options,
-    authentication: await delegateOf(connection, options.authenticationKubeconfig, '--authentication-kubeconfig'),
-    authorization: await delegateOf(connection, options.authorizationKubeconfig, '--authorization-kubeconfig'),
+    authentication: parts.authentication,
+    authorization: parts.authorization,
     naming,
     clock,
     random,
@@ -76,14 +77,12 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
   return {address: listener.address, port: listener.port, close: () => listener.close({graceMs: 0})};
 };
 
-const delegateOf = (connection: ServerConnection, file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
-
-const routesOf = ({options, connection: {naming}, checks, metrics, verbosity, clock}: PortParts): AdministrativeRoute[] => [
+const routesOf = ({options, naming, checks, metrics, verbosity, clock}: PortParts): AdministrativeRoute[] => [
   ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
   metricsRoute(metrics),
   slisRoute(metrics, naming, [checks]),
   configzRoute(() => configuration(options, naming)),
-  ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), verbosityRoute(verbosity)] : []),
+  ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
 ];
 
 const servingCertificates = (options: ControllerManagerOptions, naming: Naming, ports: {clock: Clock; log: Log; signal: AbortSignal}) =>
