@@ -146,13 +146,15 @@ for (const [version, ask] of bothVersions) {
   });
 }
 
-test('a request to upgrade the connection is refused in words', async t => {
+test('a request to upgrade the connection to a protocol nobody speaks is refused in words, or answered without', async t => {
   await using server = await serve(answering(() => json({})));
 
-  const answer = await ask1(server, {path: '/api/v1/pods?watch=1', headers: {connection: 'upgrade', upgrade: 'websocket'}});
+  const answer = await ask1(server, {path: '/api/v1/pods?watch=1', headers: {connection: 'upgrade', upgrade: 'SPDY/3.1'}});
+  const other = await ask1(server, {path: '/api/v1/pods', headers: {connection: 'upgrade', upgrade: 'h2c'}});
 
   t.is(answer.status, 400);
-  t.regex(JSON.parse(answer.body.toString()).message, /does not upgrade connections to websocket/);
+  t.regex(JSON.parse(answer.body.toString()).message, /does not upgrade connections to SPDY/);
+  t.is(other.status, 200);
 });
 
 test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t => {
