@@ -1,0 +1,48 @@
+import {isNestedDeeper, isPlainObject} from '#src/schema/decode/plain.js';
+import {leaf, nodeOf, union, type FieldSet, type MutableFieldSet} from './field-set.js';
+import {canonicalElement, compareElements} from './path-element.js';
+
+/** More levels than any schema has; what is nested deeper is refused. */
+const deepest = 200;
+
+/** Reads a set that came from outside. Throws for what is none; elements of a kind that is not known are passed over. */
+export const decodeFields = (fields: unknown): FieldSet => {
+  if (fields === undefined || fields === null) return leaf;
+  if (isNestedDeeper(fields, deepest)) throw new Error('fields are nested too deeply');
+  return decodeNode(fields).below ?? leaf;
+};
+
+const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefined} => {
+  if (!isPlainObject(fields)) throw new Error('fields must be an object');
+  let below: MutableFieldSet | undefined;
+  let member = false;
+  for (const key of Object.keys(fields)) {
+    if (key === '.') {
+      member = true;
+      continue;
+    }
+    const element = canonicalElement(key);
+    if (element === undefined) continue;
+    const decoded = decodeNode(fields[key]);
+    const node = nodeOf(decoded.member, decoded.below)!;
+    below ??= {};
+    below[element] = below[element] ? union({x: below[element]}, {x: node})['x']! : node;
+  }
+  return {member: member || !below, below};
+};
+
+/** The set with its elements in the order of the wire; the set itself where they already are. */
+export const inWireOrder = (set: FieldSet): FieldSet => {
+  const keys = Object.keys(set);
+  let same = true;
+  for (let index = 1; index < keys.length && same; index++) same = compareElements(keys[index - 1]!, keys[index]!) < 0;
+  if (!same) keys.sort(compareElements);
+  const result: MutableFieldSet = {};
+  for (const key of keys) {
+    const node = set[key]!;
+    const ordered = inWireOrder(node);
+    if (ordered !== node) same = false;
+    result[key] = ordered;
+  }
+  return same ? set : result;
+};

@@ -1,0 +1,88 @@
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {applyIntent, type Application, type Applied} from './apply.js';
+import {compareWhole} from './compare.js';
+import {ApplyConflict} from './conflicts.js';
+import {difference, hasPath, type FieldSet} from './field-set.js';
+import {fieldsOf, misfits} from './intent.js';
+import type {Writer} from './tracking.js';
+
+/** The manager that took over from clients who merged by themselves and left what they had applied in an annotation. */
+const heir = 'kubectl';
+/** All annotations of an object together have at most as many bytes (the API reference, ObjectMeta.annotations). */
+const mostAnnotationBytes = 256 * 1024;
+
+type Annotations = Readonly<Record<string, string>>;
+const annotationsOf = ({metadata}: PlainObject): Annotations => (isPlainObject(metadata) && isPlainObject(metadata['annotations']) ? (metadata['annotations'] as Annotations) : {});
+
+const annotationOf = (object: PlainObject, key: string): string | undefined => {
+  const annotations = annotationsOf(object);
+  return Object.hasOwn(annotations, key) ? annotations[key] : undefined;
+};
+
+/**
+ * Applies as `applyIntent` does. For the command line's manager, conflicts over fields that are as the annotation under `key` says are forgiven,
+ * and the annotation, where there is one, is brought up to the new intent.
+ */
+export const applyAfterClient = (application: Application, writer: Writer, key: string): Applied => {
+  if (writer.manager !== heir) return applyIntent(application, writer);
+  const {object, entries} = applyForgivingly(application, writer, key);
+  return {object: annotationOf(object, key) ? annotated(object, application.intent, key) : object, entries};
+};
+
+const applyForgivingly = (application: Application, writer: Writer, key: string): Applied => {
+  try {
+    return applyIntent(application, writer);
+  } catch (error) {
+    if (!(error instanceof ApplyConflict)) throw error;
+    const forgiven = appliedByClient(application, writer, key);
+    if (!forgiven) throw error;
+    const left = error.conflicts.filter(({path}) => !hasPath(forgiven, path));
+    if (left.length > 0) throw new ApplyConflict(left);
+    return applyIntent({...application, force: true}, writer);
+  }
+};
+
+/** The fields that are still as the client left them; undefined when the annotation does not tell. */
+const appliedByClient = ({live, node}: Application, {apiVersion}: Writer, key: string): FieldSet | undefined => {
+  const text = annotationOf(live, key);
+  if (!text) return undefined;
+  const last = parsed(text);
+  if (!last || last['apiVersion'] !== apiVersion || misfits(last, node).length > 0) return undefined;
+  const {changed, removed} = compareWhole(last, live, node);
+  return difference(difference(fieldsOf(last, node), changed), removed);
+};
+
+const parsed = (text: string): PlainObject | undefined => {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return isPlainObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const annotated = (object: PlainObject, intent: PlainObject, key: string): PlainObject => {
+  const metadata = object['metadata'] as PlainObject;
+  const {[key]: _, ...others} = annotationsOf(object);
+  const annotations = {...others, [key]: `${JSON.stringify(sorted(withoutAnnotation(intent, key)))}\n`};
+  return {...object, metadata: {...metadata, annotations: bytesOf(annotations) > mostAnnotationBytes ? others : annotations}};
+};
+
+const bytesOf = (annotations: Annotations): number =>
+  Object.entries(annotations).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
+
+const withoutAnnotation = (intent: PlainObject, key: string): PlainObject => {
+  if (annotationOf(intent, key) === undefined) return intent;
+  const {[key]: _, ...annotations} = annotationsOf(intent);
+  return {...intent, metadata: {...(intent['metadata'] as PlainObject), annotations}};
+};
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map(name => [name, sorted(value[name])]),
+  );
+};

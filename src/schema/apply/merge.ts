@@ -1,0 +1,86 @@
+import {isPlainObject, own, put, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {deduced, fieldNode, itemElement, shapeOf} from './shape.js';
+
+/**
+ * The object with an intent laid over it: leaves as the intent has them, maps by key, keyed lists and sets by item in the intent's order. Nothing
+ * is removed. Both stay as they are; the result shares parts with them.
+ */
+export const mergeIntent = (live: PlainObject, intent: PlainObject, node: SchemaNode): PlainObject => merged(live, intent, node) as PlainObject;
+
+const isEmptyMap = (value: unknown): boolean => !isPlainObject(value) || Object.keys(value).length === 0;
+const isEmptyList = (value: unknown): boolean => !Array.isArray(value) || value.length === 0;
+
+/** Undefined when nothing is left. */
+const merged = (old: unknown, wanted: unknown, node: SchemaNode): unknown => {
+  if (wanted === undefined) return old;
+  const shape = shapeOf(node, old, wanted);
+  if (shape === 'map' && !(isEmptyMap(old) && isEmptyMap(wanted))) return mergedFields(isPlainObject(old) ? old : {}, isPlainObject(wanted) ? wanted : {}, node);
+  if (shape === 'list' && !(isEmptyList(old) && isEmptyList(wanted))) {
+    return mergedItems(Array.isArray(old) ? (old as unknown[]) : [], Array.isArray(wanted) ? (wanted as unknown[]) : [], node);
+  }
+  return wanted;
+};
+
+const mergedFields = (old: PlainObject, wanted: PlainObject, node: SchemaNode): PlainObject | undefined => {
+  const result: PlainObject = {};
+  for (const key of [...Object.keys(old), ...Object.keys(wanted).filter(name => !Object.hasOwn(old, name))]) {
+    const value = merged(own(old, key), own(wanted, key), fieldNode(node, key) ?? deduced);
+    if (value !== undefined) put(result, key, value);
+  }
+  return Object.keys(result).length > 0 ? result : undefined;
+};
+
+/** Items under their elements; undefined stands for an element that more than one item has. */
+const index = (elements: readonly string[], list: readonly unknown[]): Map<string, unknown> => {
+  const items = new Map<string, unknown>();
+  for (const [at, element] of elements.entries()) items.set(element, items.has(element) ? null : list[at]);
+  return items;
+};
+
+/**
+ * Walks both lists at once. Items that only the old list has keep their place among the items both have; the items of the intent come in the
+ * intent's order.
+ */
+const mergedItems = (old: readonly unknown[], wanted: readonly unknown[], node: SchemaNode): unknown[] | undefined => {
+  const schema = node.items ?? deduced;
+  const left = old.map(item => itemElement(node, item));
+  const right = wanted.map(item => itemElement(node, item));
+  const oldItems = index(left, old);
+  const wantedItems = index(right, wanted);
+  const shared = right.filter(element => oldItems.has(element));
+  const done = new Set<string>();
+  const result: unknown[] = [];
+  let next = 0;
+  const take = (element: string): void => {
+    done.add(element);
+    const value = merged(oldItems.get(element) ?? undefined, wantedItems.get(element), schema);
+    if (value !== undefined) result.push(value);
+  };
+  for (let l = 0, r = 0; l < left.length || r < right.length; ) {
+    const mine = left[l];
+    const theirs = right[r];
+    if (mine !== undefined && mine === theirs) {
+      take(mine);
+      l++;
+      r++;
+      next++;
+      continue;
+    }
+    if (mine !== undefined && theirs !== undefined && wantedItems.has(mine) && next < shared.length && shared[next] !== mine) {
+      l++;
+      continue;
+    }
+    if (mine !== undefined && !wantedItems.has(mine)) {
+      result.push(old[l]);
+      l++;
+      continue;
+    }
+    if (mine !== undefined && done.has(mine)) l++;
+    if (theirs === undefined) continue;
+    take(theirs);
+    r++;
+    if (shared[next] === theirs) next++;
+  }
+  return result.length > 0 ? result : undefined;
+};

@@ -1,0 +1,61 @@
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {difference, intersection, isEmpty, noFields, union, type FieldSet} from './field-set.js';
+import {fieldsOf, withNamedFields} from './intent.js';
+import type {ManagedFieldsEntry, Managers} from './managers.js';
+import {removeFields} from './remove.js';
+import type {Versions, Writer} from './tracking.js';
+
+export interface Pruning {
+  /** The object with the intent laid over it, under the writer's version. */
+  readonly merged: PlainObject;
+  readonly node: SchemaNode;
+  /** The owners, the applier with its new intent among them. */
+  readonly managers: Managers;
+  /** What the applier owned before. */
+  readonly last: ManagedFieldsEntry;
+}
+
+/** An object under the version it is looked at in. */
+interface View {
+  readonly object: PlainObject;
+  readonly version: string;
+  readonly node: SchemaNode;
+}
+
+const seen = ({object, version}: View, to: string, versions: Versions): View => ({object: versions.convert(object, version, to), version: to, node: versions.schemaOf(to)!});
+
+const allFields = ({object, node}: View): FieldSet => withNamedFields(fieldsOf(object, node), node);
+const without = ({object, version, node}: View, set: FieldSet): View => ({object: removeFields(object, set, node), version, node});
+
+/**
+ * Removes the fields, keys and items that the manager applied last and not this time, unless others own them or something below them. What others
+ * put beside them without owning stays.
+ */
+export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, versions}: Writer): PlainObject => {
+  if (isEmpty(last.fieldsV1)) return merged;
+  const whole = seen({object: merged, version: apiVersion, node}, last.apiVersion, versions);
+  const pruned = without(whole, withNamedFields(last.fieldsV1, whole.node));
+  const owned = withOwned(whole, pruned, last.apiVersion, managers, versions);
+  const left = withOthers(whole, seen(owned, last.apiVersion, versions), last.fieldsV1);
+  return versions.convert(left.object, left.version, apiVersion);
+};
+
+/** Gives back what someone owns: first under the version that was pruned, then under all others. */
+const withOwned = (whole: View, pruned: View, first: string, managers: Managers, versions: Versions): View => {
+  const byVersion = new Map<string, FieldSet>([[first, noFields]]);
+  for (const {apiVersion, fieldsV1} of managers.values()) byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? noFields, fieldsV1));
+  let left = pruned;
+  for (const [version, owned] of byVersion) {
+    if (!versions.schemaOf(version)) continue;
+    const all = seen(whole, version, versions);
+    const now = seen(left, version, versions);
+    const stay = union(allFields(now), withNamedFields(owned, all.node));
+    left = without(all, difference(allFields(all), stay));
+  }
+  return left;
+};
+
+/** Gives back what the manager never owned. */
+const withOthers = (whole: View, pruned: View, last: FieldSet): View =>
+  without(whole, intersection(difference(allFields(whole), allFields(pruned)), withNamedFields(last, whole.node)));

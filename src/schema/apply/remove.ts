@@ -1,0 +1,62 @@
+import {isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {hasBelow, isMember, type FieldSet} from './field-set.js';
+import {deduced, fieldNode, itemElement, shapeOf, structFields} from './shape.js';
+
+/**
+ * The object without the fields and items of a set. What loses all it holds becomes null, or empty where its type is always written. The object
+ * stays as it is; the result shares parts with it.
+ */
+export const removeFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (remaining(object, set, node) ?? {}) as PlainObject;
+
+/** Only the fields and items of a set, on the way to which lies what holds them. */
+export const extractFields = (object: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => (extracted(object, set, node) ?? {}) as PlainObject;
+
+const remaining = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
+  const shape = shapeOf(node, value);
+  if (shape === 'map' && isPlainObject(value)) return orNull(fieldsWithout(value, set, node));
+  if (shape === 'list' && Array.isArray(value)) return orNull(itemsWithout(value, set, node));
+  return typeof value === 'object' ? null : value;
+};
+
+const orNull = <T extends object>(value: T): T | null => (Object.keys(value).length > 0 ? value : null);
+
+const fieldsWithout = (value: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => {
+  const result: PlainObject = {};
+  for (const key of Object.keys(value)) {
+    const below = set[`f:${key}`];
+    if (below && isMember(below)) continue;
+    put(result, key, below ? (remaining(value[key], below, fieldNode(node, key) ?? deduced) ?? structFields(node)?.get(key)?.zero ?? null) : value[key]);
+  }
+  return result;
+};
+
+const itemsWithout = (list: readonly unknown[], set: FieldSet, node: SchemaNode): unknown[] =>
+  list.flatMap(item => {
+    const below = set[itemElement(node, item)];
+    if (!below) return [item];
+    return isMember(below) ? [] : [remaining(item, below, node.items ?? deduced)];
+  });
+
+const extracted = (value: unknown, set: FieldSet, node: SchemaNode): unknown => {
+  const shape = shapeOf(node, value);
+  if (shape === 'map' && isPlainObject(value)) return fieldsWithin(value, set, node);
+  if (shape === 'list' && Array.isArray(value)) return itemsWithin(value, set, node);
+  return value;
+};
+
+const fieldsWithin = (value: PlainObject, set: FieldSet, node: SchemaNode): PlainObject => {
+  const result: PlainObject = {};
+  for (const key of Object.keys(value)) {
+    const below = set[`f:${key}`];
+    if (below) put(result, key, hasBelow(below) || isMember(below) ? extracted(value[key], below, fieldNode(node, key) ?? deduced) : value[key]);
+  }
+  return result;
+};
+
+const itemsWithin = (list: readonly unknown[], set: FieldSet, node: SchemaNode): unknown[] =>
+  list.flatMap(item => {
+    const below = set[itemElement(node, item)];
+    if (!below) return [];
+    return [hasBelow(below) ? extracted(item, below, node.items ?? deduced) : item];
+  });

@@ -1,0 +1,115 @@
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {compareObjects, type Difference} from './compare.js';
+import {isEmpty, isMember, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
+
+/** The schemas of a kind's versions by their apiVersion, and the way between them. */
+export interface Versions {
+  /** Undefined for a version that is not served (any more). */
+  schemaOf(apiVersion: string): SchemaNode | undefined;
+  /** The object under another version. Changes nothing; the two versions may be the same. */
+  convert(object: PlainObject, from: string, to: string): PlainObject;
+}
+
+/** Who writes, through which address, when. */
+export interface Writer {
+  /** The name it goes by; empty for one without. */
+  readonly manager: string;
+  /** Empty for the main address. */
+  readonly subresource: string;
+  /** The version of the request. */
+  readonly apiVersion: string;
+  /** On the wire's form. */
+  readonly time: string;
+  /** The fields the address writes, as dotted paths; undefined when it writes all. */
+  readonly writes: Writes | undefined;
+  readonly versions: Versions;
+}
+
+/** A list of dotted paths, prepared. */
+export class Writes {
+  /** The top-level fields some path begins with. */
+  readonly top: ReadonlySet<string>;
+  readonly #tree: PathTree = {};
+  readonly #nested: boolean;
+
+  constructor(paths: readonly string[]) {
+    const parts = paths.map(path => path.split('.'));
+    this.top = new Set(parts.map(([first]) => first!));
+    this.#nested = parts.some(({length}) => length > 1);
+    for (const path of parts) plant(this.#tree, path);
+  }
+
+  /** Only the fields of a set that lie at or below one of the paths. */
+  within(set: FieldSet): FieldSet {
+    return within(set, this.#tree);
+  }
+
+  /** The same for a set in which only the top-level fields occur already. */
+  withinTop(set: FieldSet): FieldSet {
+    return this.#nested ? within(set, this.#tree) : set;
+  }
+}
+
+/** `true` for a path that ends here. */
+interface PathTree {
+  [element: string]: PathTree | true;
+}
+
+const plant = (tree: PathTree, path: readonly string[]): void => {
+  const [first, ...rest] = path;
+  const element = `f:${first}`;
+  if (tree[element] === true) return;
+  if (rest.length === 0) tree[element] = true;
+  else plant((tree[element] ??= {}) as PathTree, rest);
+};
+
+const within = (set: FieldSet, tree: PathTree): FieldSet => {
+  const result: MutableFieldSet = {};
+  for (const element in set) {
+    const kept = tree[element];
+    const node = set[element]!;
+    const left = kept === true ? node : kept ? nodeOf(isMember(node), within(node, kept)) : undefined;
+    if (left) result[element] = left;
+  }
+  return result;
+};
+
+/** What a write changed, seen from every version that owners speak of. */
+export class Differences {
+  readonly #before: PlainObject;
+  readonly #after: PlainObject;
+  readonly #writer: Writer;
+  readonly #known = new Map<string, Difference | undefined>();
+  readonly own: Difference;
+
+  constructor(before: PlainObject, after: PlainObject, node: SchemaNode, writer: Writer) {
+    this.#before = before;
+    this.#after = after;
+    this.#writer = writer;
+    this.own = restricted(compareObjects(before, after, node, writer.writes?.top), writer.writes);
+    this.#known.set(writer.apiVersion, this.own);
+  }
+
+  get none(): boolean {
+    return isEmpty(this.own.changed) && isEmpty(this.own.removed);
+  }
+
+  /** Undefined for a version that is not served. */
+  under(apiVersion: string): Difference | undefined {
+    if (!this.#known.has(apiVersion)) this.#known.set(apiVersion, this.#compare(apiVersion));
+    return this.#known.get(apiVersion);
+  }
+
+  #compare(apiVersion: string): Difference | undefined {
+    const {versions, apiVersion: own, writes} = this.#writer;
+    const node = versions.schemaOf(apiVersion);
+    if (!node) return undefined;
+    const before = versions.convert(this.#before, own, apiVersion);
+    const after = versions.convert(this.#after, own, apiVersion);
+    return restricted(compareObjects(before, after, node, writes?.top), writes);
+  }
+}
+
+const restricted = ({changed, removed}: Difference, writes: Writes | undefined): Difference =>
+  writes ? {changed: writes.withinTop(changed), removed: writes.withinTop(removed)} : {changed, removed};

@@ -1,0 +1,572 @@
+import test from 'ava';
+import {copied, isSame, type PlainObject} from '#src/schema/decode/plain.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import {applyIntent} from '#src/schema/apply/apply.js';
+import {ApplyConflict} from '#src/schema/apply/conflicts.js';
+import {difference, hasPath, intersection, recursiveDifference, setOf, union, type FieldSet} from '#src/schema/apply/field-set.js';
+import {decodeFields, inWireOrder} from '#src/schema/apply/fields-v1.js';
+import {fieldsOf, misfits, misfitText} from '#src/schema/apply/intent.js';
+import {applyAfterClient} from '#src/schema/apply/last-applied.js';
+import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
+import {mergeIntent} from '#src/schema/apply/merge.js';
+import {pathsOf, shownPath} from '#src/schema/apply/path-element.js';
+import {extractFields} from '#src/schema/apply/remove.js';
+import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
+import {trackUpdate} from '#src/schema/apply/update.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {Schemas} from '#src/schema/schemas.js';
+
+const schemas = new Schemas();
+const node = (group: string, name: string): SchemaNode => schemas.of(group, 'v1', name)!;
+const configMap = node('', 'ConfigMap');
+const deployment = node('apps', 'Deployment');
+const pod = node('', 'Pod');
+const service = node('', 'Service');
+const anything: SchemaNode = {type: 'object', preservesUnknown: true};
+
+const lastAppliedKey = 'last-applied';
+
+interface Write {
+  readonly manager?: string;
+  readonly subresource?: string;
+  readonly force?: boolean;
+  readonly apiVersion?: string;
+  readonly writes?: readonly string[];
+}
+
+const held = (object: PlainObject, schema: SchemaNode): PlainObject => (schema === anything ? copied(object) : decodeValue(object, schema, 'Ignore').object);
+
+/** One object, written as a server without defaults, admission and validation would. */
+class World {
+  object: PlainObject = {};
+  entries: readonly ManagedFieldsEntry[] = [];
+  seconds = 0;
+  readonly #node: SchemaNode;
+  readonly #versions: Versions;
+
+  constructor(schema: SchemaNode, versions?: Versions) {
+    this.#node = schema;
+    this.#versions = versions ?? {schemaOf: () => schema, convert: object => object};
+  }
+
+  apply(intent: PlainObject, write: Write = {}): this {
+    const writer = this.#writer(write);
+    const {object, entries} = applyAfterClient({live: this.object, intent, node: this.#node, entries: this.entries, force: write.force ?? false}, writer, lastAppliedKey);
+    this.object = held(object, this.#node);
+    this.entries = entries;
+    return this;
+  }
+
+  update(after: PlainObject, write: Write = {}): this {
+    this.entries = trackUpdate({before: this.object, after, node: this.#node}, this.entries, this.#writer(write));
+    this.object = copied(after);
+    return this;
+  }
+
+  /** The fields of a manager, as messages show them. */
+  owned(manager: string, operation: 'Apply' | 'Update' = 'Apply'): string[] {
+    const fields = this.entries.filter(entry => entry.manager === manager && entry.operation === operation).flatMap(entry => [...pathsOf(entry.fieldsV1)]);
+    return fields.map(shownPath).sort();
+  }
+
+  #writer({manager = 'me', subresource = '', apiVersion = 'v1', writes}: Write): Writer {
+    this.seconds++;
+    const time = new Date(Date.UTC(2026, 0, 2, 3, 4, this.seconds)).toISOString().replace('.000', '');
+    return {manager, subresource, apiVersion, time, writes: writes && new Writes(writes), versions: this.#versions};
+  }
+}
+
+const conflictOf = (run: () => unknown): ApplyConflict => {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ApplyConflict) return error;
+    throw error;
+  }
+  throw new Error('there was no conflict');
+};
+
+test('Sets of fields join, meet and differ', t => {
+  const a = decodeFields({'f:spec': {'f:x': {}, 'f:list': {'.': {}, 'k:{"name":"a"}': {'.': {}, 'f:image': {}}}}});
+  const b = decodeFields({'f:spec': {'f:list': {'k:{"name":"a"}': {'f:image': {}, 'f:args': {}}}}});
+
+  t.deepEqual(union(a, b), {'f:spec': {'f:x': {}, 'f:list': {'.': {}, 'k:{"name":"a"}': {'.': {}, 'f:image': {}, 'f:args': {}}}}});
+  t.deepEqual(intersection(a, b), {'f:spec': {'f:list': {'k:{"name":"a"}': {'f:image': {}}}}});
+  t.deepEqual(difference(a, b), {'f:spec': {'f:x': {}, 'f:list': {'.': {}, 'k:{"name":"a"}': {}}}});
+  t.deepEqual(difference(b, a), {'f:spec': {'f:list': {'k:{"name":"a"}': {'f:args': {}}}}});
+  t.deepEqual(recursiveDifference(b, setOf([['f:spec', 'f:list']])), {});
+  t.is(difference(a, setOf([['f:status']])), a);
+  t.true(hasPath(a, ['f:spec', 'f:list']));
+  t.false(hasPath(b, ['f:spec', 'f:list']));
+});
+
+test('Sets from outside take on one spelling and the order of the wire', t => {
+  const set = decodeFields({
+    'v:"b"': {},
+    'k:{"protocol":"TCP","containerPort":80}': {},
+    'k:{"containerPort":443,"protocol":"TCP"}': {'.': {}},
+    'f:b': {},
+    'f:a': {'.': {}, 'f:c': {}},
+    'x:future': {'f:y': {}},
+  });
+
+  t.deepEqual(Object.keys(inWireOrder(set)), ['f:a', 'f:b', 'k:{"containerPort":80,"protocol":"TCP"}', 'k:{"containerPort":443,"protocol":"TCP"}', 'v:"b"']);
+  for (const bad of [{x: {}}, {nocolon: {}}, {'k:{': {}}, {'v:': {}}, {'f:a': 1}, 'text', {'i:x': {}}]) t.throws(() => decodeFields(bad), undefined, JSON.stringify(bad));
+});
+
+test('Paths show fields, keys, values and indices', t => {
+  const path = ['f:spec', 'k:{"containerPort":80,"name":"a"}', 'v:"x"', 'v:3', 'i:1', 'f:image'];
+
+  t.is(shownPath(path), '.spec[containerPort=80,name="a"][="x"][=3][1].image');
+});
+
+test('The creator of an object owns what it set, and no more than the type needs', t => {
+  const world = new World(deployment).update({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {name: 'web', namespace: 'default', uid: 'u', labels: {app: 'web'}},
+    spec: {
+      replicas: 1,
+      selector: {matchLabels: {app: 'web'}},
+      strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: 1}},
+      template: {
+        metadata: {labels: {app: 'web'}},
+        spec: {containers: [{name: 'web', image: 'nginx', ports: [{containerPort: 80, protocol: 'TCP'}], resources: {}, args: ['a']}], securityContext: {}},
+      },
+    },
+  });
+
+  t.deepEqual(world.entries, [
+    {
+      manager: 'me',
+      operation: 'Update',
+      apiVersion: 'v1',
+      time: '2026-01-02T03:04:01Z',
+      fieldsType: 'FieldsV1',
+      fieldsV1: {
+        'f:metadata': {'f:labels': {'.': {}, 'f:app': {}}},
+        'f:spec': {
+          'f:replicas': {},
+          'f:selector': {},
+          'f:strategy': {'f:rollingUpdate': {'.': {}, 'f:maxSurge': {}, 'f:maxUnavailable': {}}, 'f:type': {}},
+          'f:template': {
+            'f:metadata': {'f:labels': {'.': {}, 'f:app': {}}},
+            'f:spec': {
+              'f:containers': {
+                'k:{"name":"web"}': {
+                  '.': {},
+                  'f:args': {},
+                  'f:image': {},
+                  'f:name': {},
+                  'f:ports': {'.': {}, 'k:{"containerPort":80,"protocol":"TCP"}': {'.': {}, 'f:containerPort': {}, 'f:protocol': {}}},
+                  'f:resources': {},
+                },
+              },
+              'f:securityContext': {},
+            },
+          },
+        },
+      },
+    },
+  ]);
+});
+
+test('The owner of an intent owns its leaves, items and empty maps alone', t => {
+  const world = new World(pod).apply({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {name: 'p', labels: {a: 'b'}, annotations: {}, finalizers: ['x/y']},
+    spec: {containers: [{name: 'c', image: 'i', ports: [{containerPort: 80}], env: []}], tolerations: [{key: 'k'}], nodeSelector: {z: '1'}, dnsPolicy: null},
+  });
+
+  t.deepEqual(world.entries[0]!.fieldsV1, {
+    'f:metadata': {'f:annotations': {}, 'f:finalizers': {'v:"x/y"': {}}, 'f:labels': {'f:a': {}}},
+    'f:spec': {
+      'f:containers': {
+        'k:{"name":"c"}': {'.': {}, 'f:image': {}, 'f:name': {}, 'f:ports': {'k:{"containerPort":80,"protocol":"TCP"}': {'.': {}, 'f:containerPort': {}}}},
+      },
+      'f:dnsPolicy': {},
+      'f:nodeSelector': {},
+      'f:tolerations': {},
+    },
+  });
+});
+
+test('An update takes what it changes from everyone and keeps its own time while its fields stay', t => {
+  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
+  world.update({data: {a: '2', b: '1'}}, {manager: 'two'});
+
+  t.deepEqual(world.owned('one'), ['.data.b']);
+  t.deepEqual(world.owned('two', 'Update'), ['.data.a']);
+  const before = world.entries;
+  world.update({data: {a: '3', b: '1'}}, {manager: 'two'});
+  t.is(world.entries, before, 'another value is no other set');
+  world.update({data: {a: '3', b: '2'}}, {manager: 'two'});
+  t.deepEqual(world.entries.map(({manager, time}) => [manager, time]), [['two', '2026-01-02T03:04:04Z']]);
+  world.update({data: {b: '2'}}, {manager: 'three'});
+  t.deepEqual(world.owned('two', 'Update'), ['.data.b']);
+  t.deepEqual(world.owned('three', 'Update'), []);
+});
+
+test('Untracked metadata belongs to nobody', t => {
+  const world = new World(configMap).update({metadata: {name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1', generation: 2, creationTimestamp: '2026-01-01T00:00:00Z', generateName: 'g-', labels: {a: 'b'}}});
+  world.apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'n', namespace: 'ns', uid: 'u'}}, {manager: 'empty'});
+
+  t.deepEqual(world.owned('me', 'Update'), ['.metadata.generateName', '.metadata.labels', '.metadata.labels.a']);
+  t.is(world.entries.length, 1);
+});
+
+test('Equal values are shared, other values conflict', t => {
+  const world = new World(deployment).apply({spec: {replicas: 1, paused: true}}, {manager: 'one', apiVersion: 'apps/v1'});
+  world.apply({spec: {replicas: 1}}, {manager: 'two', apiVersion: 'apps/v1'});
+
+  t.deepEqual([world.owned('one'), world.owned('two')], [['.spec.paused', '.spec.replicas'], ['.spec.replicas']]);
+  const {message, status} = conflictOf(() => world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'apps/v1'}));
+  t.is(message, 'Apply failed with 1 conflict: conflict with "one": .spec.replicas');
+  t.like(status, {code: 409, reason: 'Conflict', details: {causes: [{reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.spec.replicas'}]}});
+});
+
+test('A conflict names all owners and all their fields', t => {
+  const world = new World(pod);
+  world.update({spec: {containers: [{name: 'app', image: 'a', command: ['x']}]}}, {manager: 'm2', apiVersion: 'v1', subresource: 'status'});
+  world.apply({spec: {containers: [{name: 'app', image: 'a'}], hostNetwork: true}}, {manager: 'm1'});
+
+  const wanted = {spec: {containers: [{name: 'app', image: 'b', command: ['y']}], hostNetwork: false}};
+  const {message, status} = conflictOf(() => world.apply(wanted, {manager: 'm3'}));
+  t.is(
+    message,
+    [
+      'Apply failed with 4 conflicts: conflicts with "m1":',
+      '- .spec.hostNetwork',
+      '- .spec.containers[name="app"].image',
+      'conflicts with "m2" with subresource "status" using v1:',
+      '- .spec.containers[name="app"].command',
+      '- .spec.containers[name="app"].image',
+    ].join('\n'),
+  );
+  t.deepEqual(
+    status.details?.causes?.map(({message: text, field}) => `${text} at ${field}`),
+    [
+      'conflict with "m1" at .spec.hostNetwork',
+      'conflict with "m1" at .spec.containers[name="app"].image',
+      'conflict with "m2" with subresource "status" using v1 at .spec.containers[name="app"].command',
+      'conflict with "m2" with subresource "status" using v1 at .spec.containers[name="app"].image',
+    ],
+  );
+});
+
+test('Force takes the fields from the others', t => {
+  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'});
+  world.apply({data: {a: '2'}}, {manager: 'two', force: true});
+
+  t.deepEqual(world.object, {data: {a: '2', b: '1'}});
+  t.deepEqual([world.owned('one'), world.owned('two')], [['.data.b'], ['.data.a']]);
+});
+
+const removals: readonly [title: string, schema: SchemaNode, first: PlainObject, second: PlainObject, left: PlainObject][] = [
+  ['a key of a map', configMap, {data: {a: '1', b: '1'}}, {data: {a: '1'}}, {data: {a: '1'}}],
+  ['a whole map', configMap, {data: {a: '1'}, immutable: true}, {immutable: true}, {immutable: true}],
+  ['a scalar', deployment, {spec: {replicas: 1, paused: true}}, {spec: {paused: true}}, {spec: {paused: true}}],
+  ['an item of a keyed list', pod, {spec: {containers: [{name: 'a'}, {name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}],
+  ['a field of an item', pod, {spec: {containers: [{name: 'a', image: 'i'}]}}, {spec: {containers: [{name: 'a'}]}}, {spec: {containers: [{name: 'a'}]}}],
+  [
+    'an item of a nested list',
+    pod,
+    {spec: {containers: [{name: 'a', ports: [{containerPort: 1, protocol: 'UDP'}, {containerPort: 1}]}]}},
+    {spec: {containers: [{name: 'a', ports: [{containerPort: 1}]}]}},
+    {spec: {containers: [{name: 'a', ports: [{containerPort: 1}]}]}},
+  ],
+  ['an item of a set', pod, {metadata: {finalizers: ['a/b', 'c/d']}}, {metadata: {finalizers: ['c/d']}}, {metadata: {finalizers: ['c/d']}}],
+  ['an atomic list', pod, {spec: {tolerations: [{key: 'a'}], hostIPC: true}}, {spec: {hostIPC: true}}, {spec: {hostIPC: true}}],
+  ['an atomic list it shrinks', pod, {spec: {tolerations: [{key: 'a'}, {key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
+  ['an atomic struct it changes', deployment, {spec: {selector: {matchLabels: {a: '1', b: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}}}],
+  ['a field of an object without schema', anything, {spec: {a: {x: 1, y: [1]}, b: [1, 2]}}, {spec: {a: {x: 1}, b: [2]}}, {spec: {a: {x: 1}, b: [2]}}],
+];
+for (const [title, schema, first, second, left] of removals) {
+  test(`An intent that leaves out ${title} removes it`, t => {
+    const world = new World(schema).apply(first).apply(second);
+
+    t.deepEqual(world.object, left);
+  });
+}
+
+test('What others own stays when an owner lets go of it', t => {
+  const world = new World(configMap).apply({data: {a: '1', b: '1'}}, {manager: 'one'}).apply({data: {a: '1'}}, {manager: 'two'});
+  world.apply({}, {manager: 'one'});
+
+  t.deepEqual(world.object, {data: {a: '1'}});
+  t.deepEqual(world.entries.map(({manager}) => manager), ['two']);
+});
+
+test('An item goes with what others put into it, once nobody owns the item itself', t => {
+  const world = new World(pod).apply({spec: {containers: [{name: 'a', image: 'i'}]}}, {manager: 'one'});
+  world.update({spec: {containers: [{name: 'a', image: 'i', imagePullPolicy: 'Always'}]}}, {manager: 'two'});
+  world.apply({spec: {hostIPC: true}}, {manager: 'one'});
+
+  t.deepEqual(world.object, {spec: {hostIPC: true}});
+  t.deepEqual(world.owned('two', 'Update'), []);
+});
+
+test('Items that nobody owns go with the list that held them only when it was owned', t => {
+  const world = new World(pod).apply({spec: {containers: [{name: 'a'}]}});
+  world.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
+  world.apply({spec: {containers: [{name: 'b'}]}});
+
+  t.deepEqual(world.object, {spec: {containers: [{name: 'sidecar'}, {name: 'b'}]}});
+});
+
+test('An empty intent gives up everything', t => {
+  const world = new World(configMap).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1'}}).apply({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
+
+  t.deepEqual(world.entries, []);
+  t.deepEqual(world.object, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}});
+});
+
+const lists: readonly [live: string, intent: string, merged: string][] = [
+  ['a b c', 'a b c', 'a b c'],
+  ['a b c', 'c a', 'b c a'],
+  ['a b', 'x', 'a b x'],
+  ['a b', 'x b', 'a x b'],
+  ['a b', 'a x', 'a b x'],
+  ['a b c d', 'd b', 'a c d b'],
+  ['', 'b a', 'b a'],
+  ['a', '', 'a'],
+  ['1 2 3', '3 2 4 1', '3 2 4 1'],
+];
+for (const [live, intent, merged] of lists) {
+  test(`Items "${intent}" come into "${live}" as "${merged}"`, t => {
+    const containers = (names: string): PlainObject => ({spec: {containers: names.split(' ').filter(Boolean).map(name => ({name}))}});
+    const result = mergeIntent(containers(live), containers(intent), pod);
+    const finalizers = (names: string): PlainObject => ({metadata: {finalizers: names.split(' ').filter(Boolean)}});
+
+    t.deepEqual(result, containers(merged));
+    t.deepEqual(mergeIntent(finalizers(live), finalizers(intent), pod), finalizers(merged));
+  });
+}
+
+test('Keys left out of items stand for their defaults', t => {
+  const world = new World(service).update({spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 1}, {port: 80, protocol: 'UDP'}]}}, {manager: 'one'});
+  world.apply({spec: {ports: [{port: 80, targetPort: 2}]}}, {force: true});
+
+  t.deepEqual(world.object, {spec: {ports: [{port: 80, protocol: 'TCP', targetPort: 2}, {port: 80, protocol: 'UDP'}]}});
+});
+
+test('The first apply leaves what was there to one who was there before', t => {
+  const world = new World(configMap);
+  world.object = {data: {a: '1', b: '1'}};
+  const {message} = conflictOf(() => world.apply({data: {a: '2'}}));
+  world.apply({data: {a: '1', c: '3'}});
+
+  t.is(message, 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.a');
+  t.deepEqual(world.owned('before-first-apply', 'Update'), ['.data', '.data.a', '.data.b']);
+  t.deepEqual(world.owned('me'), ['.data.a', '.data.c']);
+});
+
+test('No more than ten updaters are kept, the oldest become one', t => {
+  const world = new World(configMap);
+  const data: Record<string, string> = {};
+  for (let index = 0; index < 14; index++) {
+    data[`k${index}`] = '1';
+    world.update({data: {...data}}, {manager: `m${index}`});
+  }
+
+  t.deepEqual(
+    world.entries.map(({manager}) => manager),
+    ['ancient-changes', ...Array.from({length: 9}, (_, index) => `m${index + 5}`)],
+  );
+  t.deepEqual(world.owned('ancient-changes', 'Update'), ['.data', '.data.k0', '.data.k1', '.data.k2', '.data.k3', '.data.k4']);
+  t.is(world.entries[0]!.time, '2026-01-02T03:04:05Z');
+});
+
+test('Entries stand in order: those that apply, then by time and manager', t => {
+  const world = new World(configMap).update({data: {a: '1'}}, {manager: 'z'}).update({data: {a: '1', b: '1'}}, {manager: 'a'});
+  world.update({data: {a: '1', b: '1', c: '1'}}, {manager: 'a', subresource: 'status'});
+  world.apply({data: {d: '1'}}, {manager: 'x'});
+
+  t.deepEqual(
+    world.entries.map(({manager, operation, subresource}) => [manager, operation, subresource]),
+    [
+      ['x', 'Apply', undefined],
+      ['z', 'Update', undefined],
+      ['a', 'Update', undefined],
+      ['a', 'Update', 'status'],
+    ],
+  );
+});
+
+test('An address owns only what it writes', t => {
+  const world = new World(deployment);
+  world.update({metadata: {labels: {a: '1'}}, spec: {replicas: 1}, status: {replicas: 3}}, {writes: ['metadata', 'spec']});
+  world.update({metadata: {labels: {a: '2'}}, spec: {replicas: 2}, status: {replicas: 4, conditions: [{type: 'Available', status: 'True'}]}}, {subresource: 'status', manager: 'kcm', writes: ['status.conditions']});
+  world.apply({spec: {replicas: 2}, status: {replicas: 4}}, {manager: 'applier', writes: ['metadata', 'spec']});
+
+  t.deepEqual(world.owned('me', 'Update'), ['.metadata.labels', '.metadata.labels.a', '.spec.replicas']);
+  t.deepEqual(world.owned('kcm', 'Update'), [
+    '.status.conditions',
+    '.status.conditions[type="Available"]',
+    '.status.conditions[type="Available"].status',
+    '.status.conditions[type="Available"].type',
+  ]);
+  t.deepEqual(world.owned('applier'), ['.spec.replicas']);
+});
+
+test('Ownership follows an object through its versions', t => {
+  const rename = (object: PlainObject, from: string, to: string): PlainObject => ('spec' in object ? {...object, spec: Object.fromEntries(Object.entries(object['spec'] as PlainObject).map(([key, value]) => [key === from ? to : key, value]))} : object);
+  const versions: Versions = {
+    schemaOf: version => (version === 'v0' ? undefined : anything),
+    convert: (object, from, to) => (from === to ? object : from === 'v1' ? rename(object, 'size', 'replicas') : rename(object, 'replicas', 'size')),
+  };
+  const world = new World(anything, versions).apply({spec: {size: 1, other: 1}}, {manager: 'one'});
+  world.entries = [...world.entries, {...world.entries[0]!, manager: 'gone', apiVersion: 'v0'}];
+  world.object = versions.convert(world.object, 'v1', 'v2');
+
+  t.is(conflictOf(() => world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2'})).message, 'Apply failed with 1 conflict: conflict with "one": .spec.size');
+  world.apply({spec: {replicas: 2}}, {manager: 'two', apiVersion: 'v2', force: true});
+  t.deepEqual([world.owned('one'), world.owned('two'), world.owned('gone')], [['.spec', '.spec.other'], ['.spec', '.spec.replicas'], []]);
+  world.apply({spec: {other: 1}}, {manager: 'two', apiVersion: 'v2'});
+  t.deepEqual(world.object, {spec: {other: 1}});
+  world.apply({spec: {third: 1}}, {manager: 'one', apiVersion: 'v2'});
+  t.deepEqual(world.object, {spec: {other: 1, third: 1}}, 'two still wants it');
+  t.deepEqual(world.entries.map(({manager, apiVersion}) => [manager, apiVersion]), [['two', 'v2'], ['one', 'v2']]);
+});
+
+test('What was owned in parts and is atomic now is owned as a whole', t => {
+  const world = new World(pod).apply({spec: {nodeSelector: {a: '1'}}}, {manager: 'new'});
+  const entry: ManagedFieldsEntry = {manager: 'old', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:spec': {'f:nodeSelector': {'f:a': {}}, 'f:tolerations': {'.': {}, 'i:0': {}}}}};
+  world.entries = [...world.entries, entry];
+  world.apply({spec: {hostIPC: true}}, {manager: 'new'});
+
+  t.deepEqual(world.owned('old'), ['.spec.nodeSelector', '.spec.tolerations']);
+  t.deepEqual(world.object, {spec: {nodeSelector: {a: '1'}, hostIPC: true}});
+});
+
+const outside: readonly [entries: unknown, problem: RegExp | undefined][] = [
+  [[{manager: 'a', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {}}}], undefined],
+  [[{operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1'}], undefined],
+  [undefined, undefined],
+  [[{operation: 'Write', apiVersion: 'v1', fieldsType: 'FieldsV1'}], /operation must be `Apply` or `Update`/],
+  [[{operation: 'Update', fieldsType: 'FieldsV1'}], /apiVersion must not be empty/],
+  [[{operation: 'Update', apiVersion: 'v1'}], /missing fieldsType in managed fields entry 0/],
+  [[{operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV2'}], /invalid fieldsType "FieldsV2" in managed fields entry 0/],
+  [[{operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {bad: {}}}], /missing colon/],
+];
+test('Entries from outside are read or refused as a whole', t => {
+  for (const [entries, problem] of outside) {
+    if (problem) t.throws(() => readEntries(entries), {message: problem});
+    else t.notThrows(() => readEntries(entries));
+  }
+  t.true(asksForReset([{}]));
+  for (const none of [undefined, [], [{}, {}], [{manager: 'x'}]]) t.false(asksForReset(none));
+});
+
+const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] = [
+  [deployment, {spec: {replicas: 1, unknown: 1, other: 2}}, '.spec.unknown: field not declared in schema'],
+  [deployment, {spec: {replicas: 'x'}}, '.spec.replicas: expected numeric (int or float), got string'],
+  [deployment, {metadata: {labels: {a: 1}}}, '.metadata.labels.a: expected string, got &{1}'],
+  [pod, {spec: {containers: {a: 1}}}, '.spec.containers: expected list, got &{map[a:1]}'],
+  [pod, {spec: 'x'}, '.spec: expected map, got &{x}'],
+  [pod, {spec: {hostIPC: 1}}, '.spec.hostIPC: expected boolean, got &{1}'],
+  [pod, {spec: {containers: [{name: 'a'}, {name: 'a'}]}}, '.spec.containers: duplicate entries for key [name="a"]'],
+  [pod, {spec: {containers: [null]}}, '.spec.containers: element 0: associative list with keys may not have a null element'],
+  [pod, {spec: {containers: [{name: 'a', imagex: 1}]}}, '.spec.containers[name="a"].imagex: field not declared in schema'],
+  [pod, {spec: {tolerations: [{key: 1}]}}, '.spec.tolerations[0].key: expected string, got &{1}'],
+  [pod, {metadata: {finalizers: ['a', 'a']}}, '.metadata.finalizers: duplicate entries for key [="a"]'],
+  [pod, {metadata: {ownerReferences: [{name: 'x'}]}, spec: {hostIPC: 'y', hostPID: 'z'}}, 'errors:\n  .spec.hostIPC: expected boolean, got &{y}\n  .spec.hostPID: expected boolean, got &{z}'],
+];
+test('An intent must fit its schema', t => {
+  for (const [schema, intent, text] of unfit) t.is(misfitText(misfits(intent, schema)), text);
+  t.deepEqual(misfits({spec: {containers: [{name: 'a', resources: {limits: {cpu: 1, memory: '1Gi'}}}], nodeSelector: null}}, pod), []);
+  t.deepEqual(misfits({spec: {any: [1, {x: null}]}}, anything), []);
+});
+
+test('What a client had applied passes to the command line’s manager', t => {
+  const applied = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '1', b: '1'}};
+  const annotations = {[lastAppliedKey]: JSON.stringify(applied)};
+  const world = new World(configMap).update({...applied, metadata: {name: 'x', annotations}, data: {a: '1', b: 'changed'}}, {manager: 'client'});
+  const intent = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'x'}, data: {a: '2'}};
+
+  t.throws(() => world.apply(intent, {manager: 'other'}), {instanceOf: ApplyConflict});
+  t.is(conflictOf(() => world.apply({...intent, data: {a: '2', b: '3'}}, {manager: 'kubectl'})).message, 'Apply failed with 1 conflict: conflict with "client" using v1: .data.b');
+  world.apply(intent, {manager: 'kubectl'});
+  t.deepEqual(world.owned('kubectl'), ['.data.a']);
+  t.deepEqual((world.object['metadata'] as PlainObject)['annotations'], {[lastAppliedKey]: '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"x"}}\n'});
+});
+
+test('Fields can be taken out of an object', t => {
+  const object = {metadata: {labels: {a: '1', b: '2'}}, spec: {containers: [{name: 'a', image: 'i', args: ['x']}, {name: 'b'}], hostIPC: true}};
+  const set: FieldSet = {'f:metadata': {'f:labels': {'f:a': {}}}, 'f:spec': {'f:containers': {'k:{"name":"a"}': {'.': {}, 'f:name': {}, 'f:args': {}}}}};
+
+  t.deepEqual(extractFields(object, set, pod), {metadata: {labels: {a: '1'}}, spec: {containers: [{name: 'a', args: ['x']}]}});
+});
+
+/** Repeatable choices. */
+const random = (seed: number) => () => {
+  seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return seed / 2_147_483_648;
+};
+
+const someIntent = (next: () => number): PlainObject => {
+  const chance = (share: number): boolean => next() < share;
+  const one = <T>(...from: readonly T[]): T => from[Math.floor(next() * from.length)]!;
+  const containers = ['a', 'b', 'c'].filter(() => chance(0.5)).map(name => ({
+    name,
+    ...(chance(0.5) ? {image: one('x', 'y')} : {}),
+    ...(chance(0.3) ? {args: [one('1', '2')]} : {}),
+    ...(chance(0.4) ? {ports: [80, 443].filter(port => port === 80 || chance(0.6)).map(containerPort => ({containerPort, ...(chance(0.5) ? {name: one('p', 'q')} : {})}))} : {}),
+  }));
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'p',
+      ...(chance(0.6) ? {labels: Object.fromEntries(['l', 'm', 'n'].filter(key => key === 'n' || chance(0.5)).map(key => [key, one('1', '2')]))} : {}),
+      ...(chance(0.4) ? {finalizers: ['a/a', 'b/b', 'c/c'].filter(name => name === 'b/b' || chance(0.5))} : {}),
+    },
+    spec: {
+      ...(containers.length > 0 ? {containers} : {}),
+      ...(chance(0.3) ? {nodeSelector: {z: one('1', '2')}} : {}),
+      ...(chance(0.3) ? {hostIPC: chance(0.5)} : {}),
+    },
+  };
+};
+
+const timeless = (entry: ManagedFieldsEntry) => ({...entry, time: undefined});
+
+const leaves = (intent: PlainObject): string[] => [...pathsOf(fieldsOf(intent, pod))].map(shownPath);
+
+test('Applying twice changes nothing, and what leaves an intent goes if and only if nobody else owns it', t => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const next = random(seed);
+    const world = new World(pod);
+    for (let step = 0; step < 12; step++) {
+      const manager = `m${Math.floor(next() * 3)}`;
+      const before = new Set(world.owned(manager));
+      const intent = someIntent(next);
+      world.apply(intent, {manager, force: true});
+      const {object, entries} = world;
+      const others = new Set(world.entries.filter(entry => entry.manager !== manager).flatMap(entry => [...pathsOf(entry.fieldsV1)].map(shownPath)));
+      const present = new Set(leaves(object));
+
+      for (const path of leaves(intent)) if (!path.startsWith('.metadata.name')) t.true(path.startsWith('.apiVersion') || path.startsWith('.kind') || world.owned(manager).includes(path), `${seed}/${step} ${path}`);
+      for (const path of before) {
+        if (leaves(intent).includes(path)) continue;
+        const held = others.has(path) || [...others, ...leaves(intent)].some(other => other.startsWith(path));
+        if (!held) t.false(present.has(path), `${seed}/${step}: ${path} stayed`);
+        else if (others.has(path)) t.true([...present].some(other => other.startsWith(path)), `${seed}/${step}: ${path} went`);
+      }
+      world.apply(intent, {manager});
+      t.true(isSame(world.object, object), `${seed}/${step} ${JSON.stringify([intent, object, world.object])}`);
+      t.deepEqual(world.entries.map(timeless), entries.map(timeless));
+    }
+  }
+});
+
+test('Neither the live object nor the intent is changed', t => {
+  const live = {spec: {containers: [{name: 'a', image: 'x'}]}};
+  const intent = {spec: {containers: [{name: 'b', image: 'y'}]}};
+  const [liveBefore, intentBefore] = [copied(live), copied(intent)];
+  const writer: Writer = {manager: 'm', subresource: '', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', writes: undefined, versions: {schemaOf: () => pod, convert: object => object}};
+  applyIntent({live, intent, node: pod, entries: [], force: false}, writer);
+
+  t.deepEqual([live, intent], [liveBefore, intentBefore]);
+});
