@@ -1,5 +1,5 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import {isSame} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {pathsOf} from './path-element.js';
 import {untrackedMetadata} from './compare.js';
@@ -52,7 +52,7 @@ export const applyIntent = (application: Application, writer: Writer): Applied =
   const differences = new Differences(live, object, node, writer);
   if (!force) refuseConflicts(managers, differences, identity);
   takeFields(managers, differences, identity);
-  settle(managers, identity, last, !isSame(live, object), writer.time);
+  settle(managers, identity, last, !sameJson(live, object), writer.time);
   return {object, entries: inOrder(managers.values())};
 };
 

@@ -1,4 +1,5 @@
-import {isPlainObject, isSame, type PlainObject} from '#src/schema/decode/plain.js';
+import {sameJson} from '#src/api/equal.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {leaf, noFields, nodeOf, type FieldSet, type MutableFieldSet} from './field-set.js';
 import {deduced, itemElement, shapeOf, structFields, type Shape} from './shape.js';
@@ -85,7 +86,7 @@ const compareNodes = (old: unknown, now: unknown, node: SchemaNode): NodeDiffere
   const shape = shapeOf(node, old, now);
   if (shape === 'map' && hasFields(old, now)) return compareFields(isPlainObject(old) ? old : {}, isPlainObject(now) ? now : {}, node);
   if (shape === 'list' && hasItems(old, now)) return compareItems(Array.isArray(old) ? old : [], Array.isArray(now) ? now : [], node);
-  return isSame(old, now) ? undefined : {changed: leaf};
+  return sameJson(old, now) ? undefined : {changed: leaf};
 };
 
 const isFilledObject = (value: unknown): boolean => {
@@ -138,7 +139,7 @@ const compareItems = (old: readonly unknown[], now: readonly unknown[], node: Sc
 /** Items that share an element are owned as one leaf. */
 const compareItem = (old: readonly unknown[], now: readonly unknown[], node: SchemaNode): NodeDifference | undefined => {
   if (old.length <= 1 && now.length <= 1) return compareNodes(old[0], now[0], node);
-  if (old.length >= 2 && now.length >= 2) return isSame(old, now) ? undefined : {changed: leaf};
+  if (old.length >= 2 && now.length >= 2) return sameJson(old, now) ? undefined : {changed: leaf};
   if (old.length >= 2) return {removed: leaf, ...(now.length > 0 ? {changed: wholeNode(now[0], node)} : {})};
   return {changed: leaf, ...(old.length > 0 ? {removed: wholeNode(old[0], node)} : {})};
 };
