@@ -90,7 +90,7 @@ export const aggregated = (naming: Naming, groups: readonly DiscoveredGroup[], s
   items: groups
     .filter(({group}) => (group === '') === core)
     .map(({group, versions}) => ({
-      metadata: {name: naming.group(group), creationTimestamp: null},
+      metadata: {name: naming.group(group)},
       versions: versions.map(({version, resources}) => ({
         version,
         resources: resources.map(resource => aggregatedResource(naming, resource, naming.group(group), version)),

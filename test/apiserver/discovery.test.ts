@@ -1,0 +1,127 @@
+import {existsSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import {startWire} from './wire.js';
+
+interface Named {
+  readonly name: string;
+}
+interface Document {
+  readonly kind: string;
+  readonly groups?: readonly Named[];
+  readonly resources?: readonly (Named & {readonly kind: string})[];
+  readonly items?: readonly Aggregated[];
+}
+interface Aggregated {
+  readonly metadata: Named;
+  readonly versions: readonly {readonly version: string; readonly resources: readonly ({readonly resource: string} & {readonly subresources?: readonly {readonly subresource: string}[]})[]}[];
+}
+
+const plat = await startWire();
+const real = await startWire({namingName: 'kubernetes'});
+const aggregatedForm = (version = 'v2', group = 'apidiscovery.plat.io') => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`;
+
+test('the roots tell of versions and groups', async t => {
+  t.deepEqual((await plat.get('/api')).json(), {kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress: '127.0.0.1:6443'}]} as object);
+  const {kind, groups} = (await plat.get('/apis')).json<Document>();
+
+  t.is(kind, 'APIGroupList');
+  t.deepEqual(
+    groups?.find(({name}) => name === 'certificates.plat.io'),
+    {name: 'certificates.plat.io', versions: [{groupVersion: 'certificates.plat.io/v1', version: 'v1'}], preferredVersion: {groupVersion: 'certificates.plat.io/v1', version: 'v1'}} as Named,
+  );
+});
+
+test('a group and a version have documents of their own, an unknown one has none', async t => {
+  t.like((await plat.get('/apis/certificates.plat.io')).json(), {kind: 'APIGroup', apiVersion: 'v1'});
+  t.like((await plat.get('/apis/certificates.plat.io/v1')).json(), {kind: 'APIResourceList', apiVersion: 'v1'});
+  for (const path of ['/apis/none', '/apis/certificates.plat.io/v9', '/api/v9', '/apis/certificates.k8s.io']) t.is((await plat.get(path)).status, 404, path);
+});
+
+test('a version lists its resources with what can be done', async t => {
+  const {resources} = (await plat.get('/api/v1')).json<Document>();
+
+  t.deepEqual(
+    resources?.find(({name}) => name === 'namespaces/finalize'),
+    {name: 'namespaces/finalize', singularName: '', namespaced: false, kind: 'Namespace', verbs: ['update']} as never,
+  );
+  t.like(resources?.find(({name}) => name === 'configmaps'), {singularName: 'configmap', namespaced: true, shortNames: ['cm'], storageVersionHash: 'qFsyl6wFWjQ='} as object);
+});
+
+for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'], ['apidiscovery.k8s.io', 'v2beta1', 'v2beta1']] as const) {
+  test(`all groups come at once as ${group}/${version}, and only once`, async t => {
+    const accept = `${aggregatedForm(version, group)},application/json`;
+    for (const path of ['/api', '/apis']) {
+      const {json, type, header} = await plat.get(path, {headers: {accept}});
+      const document = json<{kind: string; apiVersion: string}>();
+      t.is(type, aggregatedForm(preferred, group));
+      t.like(document, {kind: 'APIGroupDiscoveryList', apiVersion: `${group}/${version}`});
+      const etag = String(header('etag'));
+      t.regex(etag, /^"[0-9A-F]{128}"$/);
+      t.is(header('vary'), 'Accept');
+      const again = await plat.get(path, {headers: {accept, 'if-none-match': etag}});
+      t.deepEqual([again.status, again.text], [304, '']);
+    }
+  });
+}
+
+test('who accepts no form of discovery is told so', async t => {
+  t.like((await plat.get('/apis', {headers: {accept: 'text/html'}})).json<Status>(), {code: 406, reason: 'NotAcceptable'});
+  t.is((await plat.get('/apis', {headers: {accept: aggregatedForm('v9')}})).status, 406);
+});
+
+test('the index lists every path once, in order', async t => {
+  const {paths} = (await plat.get('/')).json<{paths: string[]}>();
+
+  t.deepEqual(paths, [...new Set(paths)].sort());
+  for (const path of ['/api', '/api/v1', '/apis', '/apis/certificates.plat.io', '/apis/certificates.plat.io/v1', '/healthz']) t.true(paths.includes(path), path);
+});
+
+const oracle = process.env['PLAT_ORACLE'];
+const compare = oracle && existsSync(join(oracle, 'discovery')) ? test : test.skip;
+if (compare === test.skip) console.log('PLAT_ORACLE is not set: discovery is not compared with the reference data');
+const reference = (name: string): Document => JSON.parse(readFileSync(join(oracle ?? '', 'discovery', `${name}.json`), 'utf8')) as Document;
+
+compare('what is served is told of as the reference data does', async t => {
+  const {groups = []} = (await real.get('/apis')).json<Document>();
+  const order = reference('apis').groups?.map(({name}) => name) ?? [];
+  t.deepEqual(groups.map(({name}) => name), order.filter(name => groups.some(group => group.name === name)));
+
+  const served = new Map<string, Set<string>>();
+  for (const {kind} of real.server.registry.served) {
+    const root = kind.group ? `apis/${real.server.registry.settings.naming.group(kind.group)}` : 'api';
+    const path = `${root}/${kind.version}`;
+    served.set(path, (served.get(path) ?? new Set()).add(kind.plural));
+  }
+  for (const [path, plurals] of served) {
+    const own = (await real.get(`/${path}`)).json<Document>();
+    const wanted = reference(path.replaceAll('/', '__'));
+    const {resources: _, ...head} = own;
+    const {resources: __, ...wantedHead} = wanted;
+    t.deepEqual(head, wantedHead, path);
+    for (const resource of own.resources ?? []) t.deepEqual(resource, wanted.resources?.find(({name}) => name === resource.name) as typeof resource, `${path} ${resource.name}`);
+    for (const plural of plurals) t.true(own.resources?.some(({name}) => name === plural), `${path} ${plural}`);
+  }
+});
+
+compare('the aggregated form says the same', async t => {
+  const accept = aggregatedForm('v2', 'apidiscovery.k8s.io');
+  const {items = []} = (await real.get('/apis', {headers: {accept}})).json<Document>();
+  const wanted = new Map(reference('aggregated_v2').items?.map(item => [item.metadata.name, item]));
+  for (const {metadata, versions} of items) {
+    const group = wanted.get(metadata.name);
+    t.deepEqual(metadata, group?.metadata as Named);
+    for (const version of versions) {
+      const known = group?.versions.find(candidate => candidate.version === version.version);
+      const {resources, ...head} = version;
+      const {resources: knownResources = [], ...knownHead} = known ?? {version: ''};
+      t.deepEqual(head, knownHead as typeof head);
+      for (const {subresources = [], ...resource} of resources) {
+        const {subresources: knownSubresources = [], ...knownResource} = knownResources.find(candidate => candidate.resource === resource.resource) ?? {resource: ''};
+        t.deepEqual(resource, knownResource as typeof resource, `${metadata.name}/${version.version} ${resource.resource}`);
+        for (const subresource of subresources) t.deepEqual(subresource, knownSubresources.find(candidate => candidate.subresource === subresource.subresource), `${resource.resource}/${subresource.subresource}`);
+      }
+    }
+  }
+});

@@ -1,0 +1,200 @@
+import test from 'ava';
+import {parse} from 'yaml';
+import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {aConfigMap, configMaps, csrs, startWire} from './wire.js';
+
+const world = await startWire();
+const one = `${configMaps}/a`;
+const {get, post, put, patch, remove} = world;
+await post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
+const as = (kind: string, version = 'v1', group = 'meta.plat.io') => `application/json;as=${kind};v=${version};g=${group}`;
+const protobuf = 'application/vnd.plat.protobuf';
+
+for (const [accept, type] of [
+  [undefined, 'application/json'],
+  ['*/*', 'application/json'],
+  ['application/*', 'application/json'],
+  ['application/json', 'application/json'],
+  ['application/json;charset=utf-8', 'application/json'],
+  ['APPLICATION/JSON', 'application/json'],
+  ['application/yaml', 'application/yaml'],
+  ['application/yaml, application/json', 'application/yaml'],
+  ['application/yaml;q=0.5, application/json', 'application/json'],
+  ['application/yaml;q=0, application/json', 'application/json'],
+  [`${protobuf},application/json`, 'application/json'],
+  [`${protobuf};stream=watch, application/yaml`, 'application/yaml'],
+  ['text/html, */*;q=0.1', 'application/json'],
+  [`${as('Nothing')}, application/json`, 'application/json'],
+  [`${as('PartialObjectMetadataList')}, application/json`, 'application/json'],
+  ['application/json;as=Table;v=v1;g=example.com, application/yaml', 'application/yaml'],
+] as const) {
+  test(`who accepts ${accept ?? 'anything'} gets ${type}`, async t => {
+    const {status, type: got, text} = await get(one, {headers: accept ? {accept} : {}});
+    const object = (type === 'application/yaml' ? parse(text) : JSON.parse(text)) as KubeObject;
+
+    t.deepEqual([status, got], [200, type]);
+    t.like(object, {kind: 'ConfigMap', metadata: {name: 'a'}, data: {k: 'v'}} as object);
+    t.true(text.endsWith('\n'));
+  });
+}
+
+for (const accept of ['text/html', protobuf, as('Table', 'v2'), as('PartialObjectMetadataList'), 'constructor', '__proto__', ';;;']) {
+  test(`who accepts only ${accept} is told what there is, as JSON, and nothing is written`, async t => {
+    const headers = {accept};
+    const answers = [await get(one, {headers}), await post(configMaps, aConfigMap('new'), {headers}), await put(one, aConfigMap('a'), {headers}), await patch(one, {data: {x: 'y'}}, {headers}), await remove(one, {headers})];
+
+    for (const {status, type, json} of answers) {
+      t.deepEqual([status, type], [406, 'application/json']);
+      t.like(json<Status>(), {reason: 'NotAcceptable', code: 406, message: 'only the following media types are accepted: application/json, application/yaml'});
+    }
+    t.is((await get(`${configMaps}/new`)).status, 404);
+    t.deepEqual((await get(one)).json<{data: object}>().data, {k: 'v'});
+  });
+}
+
+test('shapes of one are refused for many, and the other way', async t => {
+  t.is((await get(configMaps, {headers: {accept: as('PartialObjectMetadata')}})).status, 406);
+  t.is((await get(one, {headers: {accept: as('PartialObjectMetadataList')}})).status, 406);
+  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: as('PartialObjectMetadataList')}})).status, 406);
+});
+
+test('errors come in the form that was asked for, and indented for people', async t => {
+  const yaml = await get(`${configMaps}/none`, {headers: {accept: 'application/yaml'}});
+  const curl = await get(`${configMaps}/none`, {headers: {'user-agent': 'curl/8'}});
+  const table = await get(`${configMaps}/none`, {headers: {accept: `${as('Table')},application/json`}});
+
+  t.is(yaml.type, 'application/yaml');
+  t.like(parse(yaml.text), {kind: 'Status', code: 404, reason: 'NotFound'});
+  t.true(curl.text.startsWith('{\n  "kind": "Status",\n'));
+  t.like(table.json<Status>(), {kind: 'Status', code: 404});
+});
+
+for (const [query, agent, indented] of [
+  ['', 'kubectl/v1.35', false],
+  ['', 'curl/8.5', true],
+  ['', 'Wget/1', true],
+  ['', 'Mozilla/5.0 (X11)', true],
+  ['?pretty=true', '', true],
+  ['?pretty=1', '', true],
+  ['?pretty=false', 'curl/8.5', false],
+  ['?pretty=0', 'curl/8.5', false],
+  ['?pretty=', '', false],
+  ['?pretty=', 'curl/8.5', true],
+  ['?pretty=maybe', 'curl/8.5', false],
+] as const) {
+  test(`the body is ${indented ? 'indented' : 'compact'} with '${query}' for '${agent}'`, async t => {
+    for (const path of [one, configMaps]) {
+      const {text} = await get(`${path}${query}`, {headers: {'user-agent': agent}});
+      t.is(text.startsWith('{\n  "kind"'), indented);
+      t.true(text.endsWith('}\n'));
+    }
+  });
+}
+
+for (const [type, body, status] of [
+  ['application/json', '{"metadata":{"name":"b"}}', 201],
+  ['', '{"metadata":{"name":"b"}}', 201],
+  ['application/json; charset=UTF-8', '{"metadata":{"name":"b"}}', 201],
+  ['application/yaml', 'metadata:\n  name: b\n', 201],
+  ['application/yaml', '# nothing but a remark\nmetadata: {name: b}\n---\n', 201],
+  ['text/plain', '{}', 415],
+  ['constructor', '{}', 415],
+  ['application/merge-patch+json', '{}', 415],
+  ['application/cbor', '{}', 415],
+] as const) {
+  test(`a body of type '${type}' is answered with ${status}: ${body}`, async t => {
+    const {send} = await startWire();
+    const answer = await send('POST', configMaps, {body, headers: type ? {'content-type': type} : {}});
+
+    t.is(answer.status, status, answer.text);
+    if (status === 415) {
+      t.like(answer.json<Status>(), {
+        reason: 'UnsupportedMediaType',
+        message: `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${protobuf}`,
+      });
+    }
+  });
+}
+
+interface Table {
+  kind: string;
+  apiVersion: string;
+  metadata: object;
+  columnDefinitions: {name: string; type: string; format: string; description: string; priority: number}[];
+  rows: {cells: unknown[]; object: KubeObject | null}[];
+}
+
+for (const [group, version] of [['meta.plat.io', 'v1'], ['meta.k8s.io', 'v1'], ['meta.plat.io', 'v1beta1']] as const) {
+  test(`a table of ${group}/${version} is known to who asked for it`, async t => {
+    const {json, type} = await get(configMaps, {headers: {accept: as('Table', version, group)}});
+    const table = json<Table>();
+
+    t.is(type, 'application/json');
+    t.deepEqual([table.kind, table.apiVersion], ['Table', `${group}/${version}`]);
+    t.deepEqual(table.columnDefinitions.map(({name, type: of, format, priority}) => [name, of, format, priority]), [['Name', 'string', 'name', 0], ['Data', 'string', '', 0], ['Age', 'string', '', 0]]);
+    t.deepEqual(table.rows.map(({cells}) => cells), [['a', 1, '0s']]);
+    t.like(table.rows[0]?.object, {kind: 'PartialObjectMetadata', apiVersion: `${group}/${version}`, metadata: {name: 'a'}});
+    t.deepEqual(Object.keys(table.metadata), ['resourceVersion']);
+  });
+}
+
+test('includeObject says how much of the object comes along', async t => {
+  const headers = {accept: as('Table')};
+  const rowOf = async (include: string) => (await get(`${one}?includeObject=${include}`, {headers})).json<Table>().rows[0]?.object;
+
+  t.is(await rowOf('None'), null);
+  t.like(await rowOf('Object'), {kind: 'ConfigMap', apiVersion: 'v1', data: {k: 'v'}} as object);
+  t.like(await rowOf('Metadata'), {kind: 'PartialObjectMetadata'});
+  const refused = (await get(`${one}?includeObject=All`, {headers})).json<Status>();
+  t.is(refused.code, 400);
+  t.true(refused.message?.startsWith('Unable to convert to Table as requested: '));
+  t.is((await get(`${one}?includeObject=All`)).status, 200);
+});
+
+test('an empty table has columns and no rows', async t => {
+  const table = (await get(csrs, {headers: {accept: as('Table')}})).json<Table>();
+
+  t.deepEqual(table.columnDefinitions.map(({name}) => name), ['Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition']);
+  t.deepEqual(table.rows, []);
+});
+
+test('a page of a table carries its token', async t => {
+  const {post: add, get: read} = await startWire();
+  for (const name of ['a', 'b']) await add(configMaps, aConfigMap(name));
+  const {metadata} = (await read(`${configMaps}?limit=1`, {headers: {accept: as('Table')}})).json<Table>();
+
+  t.deepEqual(Object.keys(metadata).sort(), ['continue', 'remainingItemCount', 'resourceVersion']);
+});
+
+test('metadata alone comes as JSON and YAML, of one and of many', async t => {
+  const item = (await get(one, {headers: {accept: as('PartialObjectMetadata')}})).json<KubeObject>();
+  const yaml = await get(one, {headers: {accept: as('PartialObjectMetadata').replace('json', 'yaml')}});
+  const list = (await get(configMaps, {headers: {accept: as('PartialObjectMetadataList')}})).json<{kind: string; apiVersion: string; items: KubeObject[]}>();
+  const shown = {kind: 'PartialObjectMetadata', apiVersion: 'meta.plat.io/v1', metadata: {...item.metadata}};
+
+  t.deepEqual(item, shown);
+  t.deepEqual(parse(yaml.text), shown);
+  t.deepEqual([list.kind, list.apiVersion, list.items], ['PartialObjectMetadataList', 'meta.plat.io/v1', [shown]]);
+});
+
+test('a list in YAML is the list in JSON', async t => {
+  t.deepEqual(parse((await get(configMaps, {headers: {accept: 'application/yaml'}})).text), (await get(configMaps)).json());
+});
+
+test('warnings are quoted, each once', async t => {
+  const {post: add} = await startWire();
+  const {status, header} = await add(configMaps, '{"metadata":{"name":"w"},"a\\"b":1,"c\\\\d":2,"z\u00e9":3,"z\u00e9":4}');
+
+  t.is(status, 201);
+  for (const warning of header('warning') ?? []) t.regex(warning, /^299 - "(unknown|duplicate) field \\".*\\""$/);
+});
+
+test('too many warnings are cut, and then left out', async t => {
+  const {post: add} = await startWire();
+  const {header} = await add(configMaps, {metadata: {name: 'w'}, ...Object.fromEntries(Array.from({length: 40}, (_, i) => [`${'x'.repeat(300)}${i}`, 1]))});
+  const warnings = header('warning') as string[];
+
+  t.is(warnings.length, 16);
+  t.true(warnings.every(warning => warning.length <= 256 + '299 - ""'.length + 2));
+});
