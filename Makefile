@@ -6,9 +6,9 @@ BIN := node_modules/.bin
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  %-10s %s\n", $$1, $$2}'
 
+# A linked node_modules belongs to another checkout, and npm ci would empty it through the link.
 node_modules: package.json package-lock.json
-	npm ci --no-audit --no-fund
-	@touch node_modules
+	@if [ -L node_modules ]; then echo 'node_modules is a link: install where it points to' >&2; else npm ci --no-audit --no-fund && touch node_modules; fi
 
 ## install: fetch the dependencies from the npm registry
 install: node_modules

@@ -103,18 +103,19 @@ test('passes run at the start and each hour, so that a request goes at the first
   t.deepEqual(await requests.names(), []);
 });
 
-test('a month of passes leaves nothing behind but what lives on', async t => {
-  await using plane = await aPlane();
+test('a week of passes leaves nothing behind but what lives on', async t => {
+  // The clock stops wherever somebody watches or follows a file, every minute: those who have no part in this are left out.
+  await using plane = await aPlane({controllerManagerArgs: ['--controllers=csrcleaner']});
   const {clock} = plane;
   const requests = requestsOf(plane);
-  for (let day = 0; day < 30; day++) {
-    await requests.create({signer: plane.naming.signers.apiserverClient, usages: nodeClientUsages, name: `issued-${day}`});
-    await requests.judge('Approved', `issued-${day}`);
+  for (let day = 0; day < 7; day++) {
+    await requests.create({signer: plane.naming.signers.apiserverClient, usages: nodeClientUsages, name: `denied-${day}`});
+    await requests.judge('Denied', `denied-${day}`);
     await requests.create({signer: 'example.com/signer', name: `pending-${day}`});
     await clock.advance(24 * hour);
   }
 
-  t.deepEqual(await requests.names(), ['pending-29']);
+  t.deepEqual(await requests.names(), ['pending-6']);
   await clock.advance(hour);
   t.deepEqual(await requests.names(), []);
 });
