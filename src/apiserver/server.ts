@@ -29,6 +29,7 @@ export interface ApiServerSettings {
   /** First part of all keys. */
   readonly prefix: string;
   gate(name: string): boolean;
+  readonly allowPrivileged: boolean;
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
@@ -76,6 +77,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     random,
     prefix: settings.prefix,
     gate: settings.gate,
+    allowPrivileged: settings.allowPrivileged,
     admission: plugins,
     leases: new Leases(store, clock, settings.leaseReuseSeconds),
     eventTtlSeconds: settings.eventTtlSeconds,

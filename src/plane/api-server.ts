@@ -94,6 +94,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     admission: registry => admissionPlugins(options, {registry, naming, judges, log, gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators),
+    allowPrivileged: options.allowPrivileged,
     eventTtlSeconds: options.eventTtl / 1000,
     leaseReuseSeconds: options.leaseReuseDurationSeconds,
     garbageCollector: options.enableGarbageCollector,

@@ -16,6 +16,8 @@ export interface HookContext {
   readonly user: UserInfo;
   /** Whether a feature gate is on. */
   gate(name: string): boolean;
+  /** Whether containers may be as powerful as their node. */
+  readonly allowPrivileged: boolean;
 }
 
 /** What actions act in: they may read and write other objects as the server itself, and ask the server's own judges. */
@@ -98,7 +100,7 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Why a name is not allowed; `prefix` when a generateName is judged. Nothing for a good one. */
   nameProblems(name: string, prefix: boolean): readonly string[];
   /** Fills in what the caller left out. Runs on every write and read of the hub version. */
-  default?(object: T, context: Pick<HookContext, 'naming'>): void;
+  default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
   readonly main: Endpoint<T>;
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
   /** What POST does at subresources that store nothing of their own. */

@@ -24,6 +24,7 @@ export interface RegistrySettings {
   /** First part of all keys, for example `/registry`. */
   readonly prefix: string;
   gate(name: string): boolean;
+  readonly allowPrivileged: boolean;
   readonly admission: readonly AdmissionPlugin[];
   readonly leases: Leases;
   readonly eventTtlSeconds: number;
@@ -78,8 +79,8 @@ export class Resource {
   }
 
   hooks(user: UserInfo): HookContext {
-    const {naming, clock, random, gate} = this.settings;
-    return {naming, clock, random, user, gate};
+    const {naming, clock, random, gate, allowPrivileged} = this.settings;
+    return {naming, clock, random, user, gate, allowPrivileged};
   }
 }
 

@@ -42,7 +42,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     default: '300',
     subject: 'pending',
   },
-  'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false', subject: 'pending'},
+  'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false'},
   'platlet-certificate-authority': {type: 'path', help: 'The CA file for connections to node agents.', subject: 'pending'},
   'platlet-client-certificate': {
     type: 'path',

@@ -6,22 +6,23 @@ import {validateLabels} from './object-meta.js';
 type Requirement = NonNullable<LabelSelectorObject['matchExpressions']>[number];
 
 /** Whether a term of a label selector makes sense. */
-export function* validateLabelRequirement({key, operator, values = []}: Requirement, path: string): Iterable<FieldError> {
+export function* validateLabelRequirement({key, operator, values = []}: Requirement, path: string, anyValue = false): Iterable<FieldError> {
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0) yield required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
   } else if (operator === 'Exists' || operator === 'DoesNotExist') {
     if (values.length > 0) yield forbiddenField(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
   } else yield invalid(`${path}.operator`, operator ?? '', 'not a valid selector operator');
   for (const problem of labelKeyProblems(key ?? '')) yield invalid(`${path}.key`, key ?? '', problem);
+  if (anyValue) return;
   for (const [i, value] of values.entries()) {
     for (const problem of labelValueProblems(value)) yield invalid(`${path}.values[${i}]`, value, problem);
   }
 }
 
-/** Whether a label selector as objects carry it makes sense. */
-export function* validateLabelSelector(selector: LabelSelectorObject, path: string): Iterable<FieldError> {
+/** Whether a label selector as objects carry it makes sense. `anyValue` lets values that are no label values pass, as stored ones may. */
+export function* validateLabelSelector(selector: LabelSelectorObject, path: string, anyValue = false): Iterable<FieldError> {
   yield* validateLabels(selector.matchLabels, `${path}.matchLabels`);
   for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {
-    yield* validateLabelRequirement(requirement, `${path}.matchExpressions[${i}]`);
+    yield* validateLabelRequirement(requirement, `${path}.matchExpressions[${i}]`, anyValue);
   }
 }

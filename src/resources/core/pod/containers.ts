@@ -1,0 +1,18 @@
+import type {AnyContainer, PodSpec} from '#src/api/pod.js';
+
+/** A container with where it stands in its spec. */
+export interface PlacedContainer {
+  readonly container: AnyContainer;
+  readonly path: string;
+  readonly sort: 'init' | 'regular' | 'ephemeral';
+}
+
+/** Every container of a spec: those that run first, those that run, those that were added to look. */
+export function* everyContainer(spec: Readonly<PodSpec>, path = 'spec'): Iterable<PlacedContainer> {
+  for (const [i, container] of (spec.initContainers ?? []).entries()) yield {container, path: `${path}.initContainers[${i}]`, sort: 'init'};
+  for (const [i, container] of (spec.containers ?? []).entries()) yield {container, path: `${path}.containers[${i}]`, sort: 'regular'};
+  for (const [i, container] of (spec.ephemeralContainers ?? []).entries()) yield {container, path: `${path}.ephemeralContainers[${i}]`, sort: 'ephemeral'};
+}
+
+/** Whether an init container keeps running beside those that come after it (KEP-753). */
+export const isSidecar = ({restartPolicy}: AnyContainer): boolean => restartPolicy === 'Always';

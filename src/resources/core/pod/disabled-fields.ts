@@ -1,0 +1,117 @@
+import type {PodSpec, PodStatus, PodTemplateSpec} from '#src/api/pod.js';
+import {everyContainer} from './containers.js';
+
+/** What a gate governs in a spec: found in use, or taken out. */
+interface GatedFields {
+  readonly gate: string;
+  inUse(spec: Readonly<PodSpec>): boolean;
+  drop(spec: PodSpec): void;
+}
+
+const containersOf = (spec: Readonly<PodSpec>) => [...everyContainer(spec)];
+const projections = (spec: Readonly<PodSpec>) => (spec.volumes ?? []).flatMap(({projected}) => projected?.sources ?? []);
+const spreads = (spec: Readonly<PodSpec>) => spec.topologySpreadConstraints ?? [];
+
+const ofSpec = (gate: string, field: keyof PodSpec): GatedFields => ({gate, inUse: spec => spec[field] !== undefined, drop: spec => void delete spec[field]});
+
+const gated: readonly GatedFields[] = [
+  ofSpec('HostnameOverride', 'hostnameOverride'),
+  ofSpec('PodLevelResources', 'resources'),
+  ofSpec('UserNamespacesSupport', 'hostUsers'),
+  ofSpec('GenericWorkload', 'workloadRef'),
+  {
+    gate: 'ContainerRestartRules',
+    inUse: spec => containersOf(spec).some(({container, sort}) => container.restartPolicyRules?.length || (sort === 'regular' && container.restartPolicy !== undefined)),
+    drop(spec) {
+      for (const {container, sort} of everyContainer(spec)) {
+        delete container.restartPolicyRules;
+        if (sort === 'regular') delete container.restartPolicy;
+      }
+    },
+  },
+  {
+    gate: 'EnvFiles',
+    inUse: spec => containersOf(spec).some(({container}) => container.env?.some(({valueFrom}) => valueFrom?.fileKeyRef)),
+    drop(spec) {
+      for (const {container} of everyContainer(spec)) for (const {valueFrom} of container.env ?? []) delete valueFrom?.fileKeyRef;
+    },
+  },
+  {
+    gate: 'ImageVolume',
+    inUse: spec => (spec.volumes ?? []).some(({image}) => image),
+    drop(spec) {
+      for (const volume of spec.volumes ?? []) delete volume.image;
+    },
+  },
+  {
+    gate: 'ClusterTrustBundleProjection',
+    inUse: spec => projections(spec).some(({clusterTrustBundle}) => clusterTrustBundle),
+    drop(spec) {
+      for (const source of projections(spec)) delete source.clusterTrustBundle;
+    },
+  },
+  {
+    gate: 'PodCertificateRequest',
+    inUse: spec => projections(spec).some(({podCertificate}) => podCertificate),
+    drop(spec) {
+      for (const source of projections(spec)) delete source.podCertificate;
+    },
+  },
+  {
+    gate: 'MatchLabelKeysInPodTopologySpread',
+    inUse: spec => spreads(spec).some(({matchLabelKeys}) => matchLabelKeys?.length),
+    drop(spec) {
+      for (const constraint of spreads(spec)) delete constraint.matchLabelKeys;
+    },
+  },
+  {
+    gate: 'ContainerStopSignals',
+    inUse: spec => containersOf(spec).some(({container}) => container.lifecycle?.stopSignal !== undefined),
+    drop(spec) {
+      for (const {container} of everyContainer(spec)) {
+        delete container.lifecycle?.stopSignal;
+        if (container.lifecycle && !container.lifecycle.preStop && !container.lifecycle.postStart) delete container.lifecycle;
+      }
+    },
+  },
+  {
+    gate: 'SELinuxChangePolicy',
+    inUse: spec => spec.securityContext?.seLinuxChangePolicy !== undefined,
+    drop: spec => void delete spec.securityContext?.seLinuxChangePolicy,
+  },
+  {
+    gate: 'ProcMountType',
+    inUse: spec => containersOf(spec).some(({container}) => (container.securityContext?.procMount ?? 'Default') !== 'Default'),
+    drop(spec) {
+      // It was written without being asked for once: kept as that default, so that nothing differs from what was stored then.
+      for (const {container: {securityContext}} of everyContainer(spec)) if (securityContext?.procMount !== undefined) securityContext.procMount = 'Default';
+    },
+  },
+];
+
+/** Takes out what gates that are off govern, unless the stored spec uses it already. */
+export const dropDisabledFields = (spec: PodSpec | undefined, old: Readonly<PodSpec> | undefined, gate: (name: string) => boolean): void => {
+  if (!spec) return;
+  for (const fields of gated) if (!gate(fields.gate) && !(old && fields.inUse(old))) fields.drop(spec);
+};
+
+/** The same for a template of pods, wherever it stands. */
+export const dropDisabledTemplateFields = (template: PodTemplateSpec | undefined, old: Readonly<PodTemplateSpec> | undefined, gate: (name: string) => boolean): void =>
+  dropDisabledFields(template?.spec, old?.spec, gate);
+
+type GatedStatus = PodStatus & {resources?: unknown; allocatedResources?: unknown};
+
+/** Takes out of a status what gates that are off govern, unless the stored one has it already. */
+export const dropDisabledStatusFields = (status: PodStatus | undefined, old: Readonly<PodStatus> | undefined, gate: (name: string) => boolean): void => {
+  if (!status) return;
+  const fields = status as GatedStatus;
+  if (!gate('InPlacePodLevelResourcesVerticalScaling') && (old as GatedStatus | undefined)?.resources === undefined) {
+    delete fields.resources;
+    delete fields.allocatedResources;
+  }
+  if (!gate('DRAExtendedResource') && !old?.extendedResourceClaimStatus) delete status.extendedResourceClaimStatus;
+  if (gate('ResourceHealthStatus')) return;
+  for (const list of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
+    if (!old?.[list]?.some(({allocatedResourcesStatus}) => allocatedResourcesStatus)) for (const container of status[list] ?? []) delete container.allocatedResourcesStatus;
+  }
+};

@@ -1,0 +1,34 @@
+import {forbiddenField, type FieldError} from '#src/api/field-error.js';
+import type {PodSpec, PodTemplateSpec} from '#src/api/pod.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
+import {allowancesOf} from './validation/allowances.js';
+import {validatePodAnnotations, validateProfilesMatch} from './validation/annotations.js';
+import type {PodSpecRules} from './validation/rules.js';
+import {validatePodSpec} from './validation/spec.js';
+
+export {defaultPodTemplate} from './defaults.js';
+export {dropDisabledTemplateFields} from './disabled-fields.js';
+export {podTemplateWarnings} from './warnings.js';
+
+/** What templates are judged by; `old` is the stored template, whose bad habits an update may keep. */
+const templateRules = (context: HookContext, old: Readonly<PodTemplateSpec> | undefined): PodSpecRules => ({
+  naming: context.naming,
+  gate: context.gate,
+  allowPrivileged: context.allowPrivileged,
+  allow: allowancesOf(old?.spec, old?.metadata, context),
+  isPod: false,
+});
+
+/** Whether a template makes pods that could be stored. `path` is where it stands, for example `spec.template`. */
+export function* validatePodTemplate(template: Readonly<PodTemplateSpec>, path: string, context: HookContext, old?: Readonly<PodTemplateSpec>): Iterable<FieldError> {
+  const rules = templateRules(context, old);
+  const {metadata = {}} = template;
+  const spec: PodSpec = template.spec ?? {containers: []};
+  yield* validateLabels(metadata.labels, `${path}.labels`);
+  yield* validateAnnotations(metadata.annotations, `${path}.annotations`);
+  yield* validatePodAnnotations(metadata.annotations, spec, `${path}.annotations`, rules);
+  yield* validatePodSpec(spec, `${path}.spec`, rules);
+  yield* validateProfilesMatch(metadata.annotations, spec, `${path}.spec`, context.naming);
+  if (spec.ephemeralContainers?.length) yield forbiddenField(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template');
+}

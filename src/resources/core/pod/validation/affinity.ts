@@ -1,0 +1,75 @@
+import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {dnsLabelProblems} from '#src/api/names.js';
+import type {Affinity, PodAffinityTerm} from '#src/api/pod.js';
+import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {validateNodeSelector, validateNodeTerm} from '#src/resources/validation/node-selector.js';
+import {each, qualifiedName} from '#src/resources/validation/values.js';
+import type {PodSpecRules} from './rules.js';
+
+const mandatory = 'requiredDuringSchedulingIgnoredDuringExecution';
+const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+
+function* weight(value: number, path: string): Iterable<FieldError> {
+  if (value <= 0 || value > 100) yield invalid(`${path}.weight`, value, 'must be in the range 1-100');
+}
+
+function* labelKeys(keys: readonly string[], path: string, hasSelector: boolean): Iterable<FieldError> {
+  if (keys.length === 0) return;
+  if (!hasSelector) return yield forbiddenField(path, 'must not be specified when labelSelector is not set');
+  for (const [i, key] of keys.entries()) yield* qualifiedName(`${path}[${i}]`, key);
+}
+
+/** Keys whose values the pod itself gives must not be asked for twice. Creation has already put them into the selector once. */
+function* keyClashes({matchLabelKeys = [], mismatchLabelKeys = [], labelSelector}: PodAffinityTerm, path: string): Iterable<FieldError> {
+  yield* labelKeys(matchLabelKeys, `${path}.matchLabelKeys`, Boolean(labelSelector));
+  yield* labelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, Boolean(labelSelector));
+  const asked = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  for (const {key} of labelSelector?.matchExpressions ?? []) {
+    const at = matchLabelKeys.lastIndexOf(key);
+    if (at >= 0 && asked.has(key)) yield invalid(`${path}[${at}]`, key, 'exists in both matchLabelKeys and labelSelector');
+    asked.add(key);
+  }
+  for (const [i, key] of matchLabelKeys.entries()) {
+    if (mismatchLabelKeys.includes(key)) yield invalid(`${path}.matchLabelKeys[${i}]`, key, 'exists in both matchLabelKeys and mismatchLabelKeys');
+  }
+}
+
+/** The selectors of a term alone, for those who ask whether stored ones are good. */
+export function* validateTermSelectors({labelSelector, namespaceSelector}: PodAffinityTerm, path: string, anyValue: boolean): Iterable<FieldError> {
+  if (labelSelector) yield* validateLabelSelector(labelSelector, `${path}.labelSelector`, anyValue);
+  if (namespaceSelector) yield* validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`, anyValue);
+}
+
+function* podTerm(term: PodAffinityTerm, path: string, {allow}: PodSpecRules): Iterable<FieldError> {
+  yield* validateTermSelectors(term, path, allow.selectorValues);
+  for (const name of term.namespaces ?? []) yield* each(`${path}.namespace`, name, dnsLabelProblems(name));
+  yield* keyClashes(term, path);
+  if (!term.topologyKey) yield required(`${path}.topologyKey`, 'can not be empty');
+  yield* qualifiedName(`${path}.topologyKey`, term.topologyKey ?? '');
+}
+
+/** The terms of both sorts of pod affinity, with their paths. */
+export function* podTerms(affinity: Affinity | undefined, path: string): Iterable<{readonly term: PodAffinityTerm; readonly path: string; readonly weight?: number}> {
+  for (const sort of ['podAffinity', 'podAntiAffinity'] as const) {
+    const at = `${path}.${sort}`;
+    for (const [i, term] of (affinity?.[sort]?.[mandatory] ?? []).entries()) yield {term, path: `${at}.${mandatory}[${i}]`};
+    for (const [i, {weight: value, podAffinityTerm}] of (affinity?.[sort]?.[preferred] ?? []).entries()) {
+      yield {term: podAffinityTerm, path: `${at}.${preferred}[${i}]`, weight: value};
+    }
+  }
+}
+
+/** Where a pod wants to be, by nodes and by other pods. */
+export function* validateAffinity(affinity: Affinity | undefined, path: string, rules: PodSpecRules): Iterable<FieldError> {
+  const nodes = affinity?.nodeAffinity;
+  const at = `${path}.nodeAffinity`;
+  if (nodes?.[mandatory]) yield* validateNodeSelector(nodes[mandatory], `${at}.${mandatory}`, rules.allow.nodeSelectorValues);
+  for (const [i, term] of (nodes?.[preferred] ?? []).entries()) {
+    yield* weight(term.weight, `${at}.${preferred}[${i}]`);
+    yield* validateNodeTerm(term.preference, `${at}.${preferred}[${i}].preference`, true);
+  }
+  for (const {term, path: where, weight: value} of podTerms(affinity, path)) {
+    if (value !== undefined) yield* weight(value, where);
+    yield* podTerm(term, value === undefined ? where : `${where}.podAffinityTerm`, rules);
+  }
+}

@@ -1,0 +1,121 @@
+import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
+import type {Naming} from '#src/api/naming.js';
+import type {PodSpec, SeccompProfile, Toleration} from '#src/api/pod.js';
+import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {descendingPath} from '#src/resources/validation/paths.js';
+import type {PodSpecRules} from './rules.js';
+import {validateTolerations} from './scheduling.js';
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** Keys of annotations that mean something on pods. */
+export const podAnnotations = (naming: Naming) => ({
+  /** A pod that the node runs by itself: this object only mirrors it. */
+  mirror: naming.key('config.mirror'),
+  deletionCost: naming.subKey('controller', 'pod-deletion-cost'),
+  tolerations: naming.subKey('scheduler.alpha', 'tolerations'),
+  seccompPod: naming.subKey('seccomp.security.alpha', 'pod'),
+  seccompContainer: `container.${naming.subKey('seccomp.security.alpha', '')}`,
+  appArmor: `container.${naming.subKey('apparmor.security.beta', '')}`,
+});
+
+const isInt32 = (text: string): boolean => /^(0|-?[1-9]\d*)$/.test(text) && Number(text) >= -2147483648 && Number(text) <= 2147483647;
+
+/** Whether the annotation that orders deletions is a number. */
+export const hasDeletionCost = (annotations: Annotations | undefined, naming: Naming): boolean => {
+  const cost = annotations?.[podAnnotations(naming).deletionCost];
+  return cost === undefined || isInt32(cost);
+};
+
+const parsed = (text: string): readonly Toleration[] | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? (value as Toleration[]) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const seccompNames = ['runtime/default', 'docker/default', 'unconfined'];
+
+function* seccompName(name: string, path: string): Iterable<FieldError> {
+  if (seccompNames.includes(name)) return;
+  if (name.startsWith('localhost/')) yield* descendingPath(path, name.slice('localhost/'.length));
+  else yield invalid(path, name, 'must be a valid seccomp profile');
+}
+
+/** What annotations say of a pod, where they say something. */
+export function* validatePodAnnotations(annotations: Annotations = {}, spec: PodSpec, path: string, {naming, allow}: PodSpecRules): Iterable<FieldError> {
+  const keys = podAnnotations(naming);
+  const mirror = annotations[keys.mirror];
+  if (mirror !== undefined && !spec.nodeName) yield invalid(`${path}[${keys.mirror}]`, mirror, 'must set spec.nodeName if mirror pod annotation is set');
+  const tolerations = annotations[keys.tolerations];
+  if (tolerations) {
+    const list = parsed(tolerations);
+    if (list) yield* validateTolerations(list, `${path}.${keys.tolerations}`);
+    else yield invalid(path, keys.tolerations, 'json: cannot unmarshal into tolerations');
+  }
+  if (!allow.deletionCost && !hasDeletionCost(annotations, naming)) yield invalid(`${path}[${keys.deletionCost}]`, annotations[keys.deletionCost], 'must be a 32bit integer');
+  for (const [key, value] of Object.entries(annotations)) {
+    if (key === keys.seccompPod || key.startsWith(keys.seccompContainer)) yield* seccompName(value, `${path}.${key}`);
+    if (key.startsWith(keys.appArmor)) yield* appArmorName(key, value, spec, `${path}[${key}]`, keys.appArmor);
+  }
+}
+
+function* appArmorName(key: string, value: string, spec: PodSpec, path: string, prefix: string): Iterable<FieldError> {
+  const name = key.slice(prefix.length);
+  if (![...everyContainer(spec)].some(({container}) => container.name === name)) yield invalid(path, name, 'container not found');
+  if (value === '' || value === 'runtime/default' || value === 'unconfined' || value.startsWith('localhost/')) return;
+  yield invalid(path, value, `invalid AppArmor profile name: ${JSON.stringify(value)}`);
+}
+
+interface Profile {
+  readonly type: string;
+  readonly localhostProfile?: string;
+}
+
+/** Whether an old annotation and the field that took its place say the same. */
+function* sameProfile(annotation: string, {type, localhostProfile}: Profile, path: string, what: 'seccomp' | 'apparmor', defaults: readonly string[]): Iterable<FieldError> {
+  const mismatch = forbiddenField(`${path}.type`, `${what} type in annotation and field must match`);
+  if (type === 'Unconfined' && annotation !== 'unconfined') yield mismatch;
+  else if (type === 'RuntimeDefault' && !defaults.includes(annotation)) yield mismatch;
+  else if (type === 'Localhost') {
+    if (!annotation.startsWith('localhost/')) yield mismatch;
+    else if (annotation.slice('localhost/'.length) !== localhostProfile) yield forbiddenField(`${path}.localhostProfile`, `${what} profile in annotation and field must match`);
+  }
+}
+
+function* seccompMatches(annotation: string | undefined, profile: SeccompProfile | undefined, path: string): Iterable<FieldError> {
+  if (annotation === undefined || !profile) return;
+  yield* sameProfile(annotation, profile, path, 'seccomp', ['runtime/default', 'docker/default']);
+}
+
+/** Whether annotations and fields agree on profiles, when an object is made. */
+export function* validateProfilesMatch(annotations: Annotations = {}, spec: PodSpec, path: string, naming: Naming): Iterable<FieldError> {
+  const keys = podAnnotations(naming);
+  yield* seccompMatches(annotations[keys.seccompPod], spec.securityContext?.seccompProfile, `${path}.securityContext.seccompProfile`);
+  for (const {container, path: at} of everyContainer(spec, path)) {
+    yield* seccompMatches(annotations[`${keys.seccompContainer}${container.name}`], container.securityContext?.seccompProfile, `${at}.securityContext.seccompProfile`);
+  }
+  if (spec.os?.name === 'windows') return;
+  for (const {container, path: at} of everyContainer(spec, path)) {
+    const profile = container.securityContext?.appArmorProfile ?? spec.securityContext?.appArmorProfile;
+    const annotation = annotations[`${keys.appArmor}${container.name}`];
+    if (profile && annotation !== undefined) yield* sameProfile(annotation, profile, `${at}.securityContext.appArmorProfile`, 'apparmor', ['runtime/default']);
+  }
+}
+
+/** Annotations that speak of what runs cannot change while it runs. */
+export function* validatePodAnnotationUpdate(annotations: Annotations = {}, old: Annotations = {}, path: string, naming: Naming): Iterable<FieldError> {
+  const {mirror, appArmor} = podAnnotations(naming);
+  for (const [key, value] of Object.entries(old)) {
+    if (annotations[key] === value) continue;
+    if (key.startsWith(appArmor)) yield forbiddenField(`${path}[${key}]`, 'may not remove or update AppArmor annotations');
+    if (key === mirror) yield forbiddenField(`${path}[${key}]`, 'may not remove or update mirror pod annotation');
+  }
+  for (const key of Object.keys(annotations)) {
+    if (Object.hasOwn(old, key)) continue;
+    if (key.startsWith(appArmor)) yield forbiddenField(`${path}[${key}]`, 'may not add AppArmor annotations');
+    if (key === mirror) yield forbiddenField(`${path}[${key}]`, 'may not add mirror pod annotation');
+  }
+}

@@ -1,0 +1,68 @@
+import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import type * as kinds from '#src/api/kinds.js';
+import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
+import {validateLabelSelector} from './label-selector.js';
+import {quantityIn} from './resource-names.js';
+import {resourceQuantity} from './resource-lists.js';
+import {each, notPositiveText, oneOf} from './values.js';
+
+type Claim = (typeof kinds.kinds.persistentVolumeClaims) extends kinds.Kind<infer T> ? T : never;
+export type ClaimSpec = NonNullable<Claim['spec']>;
+
+export const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+export const volumeModes = ['Block', 'Filesystem'];
+
+/** Ways to use a volume; that of a single pod stands alone. */
+export function* validateAccessModes(modes: readonly string[], path: string): Iterable<FieldError> {
+  for (const mode of modes) yield* oneOf(path, mode, accessModes);
+  if (modes.includes('ReadWriteOncePod') && modes.some(mode => mode !== 'ReadWriteOncePod' && accessModes.includes(mode))) {
+    yield forbiddenField(path, 'may not use ReadWriteOncePod with other access modes');
+  }
+}
+
+interface Source {
+  readonly apiGroup?: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+function* dataSource({apiGroup = '', kind, name}: Source, path: string): Iterable<FieldError> {
+  if (!name) yield required(`${path}.name`);
+  if (!kind) yield required(`${path}.kind`);
+  if (!apiGroup && kind !== 'PersistentVolumeClaim') yield invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+  if (apiGroup) yield* each(path, apiGroup, dnsSubdomainProblems(apiGroup));
+}
+
+function* sources({dataSource: source, dataSourceRef: ref}: ClaimSpec, path: string): Iterable<FieldError> {
+  if (source) yield* dataSource(source, `${path}.dataSource`);
+  if (ref) {
+    yield* dataSource(ref, `${path}.dataSourceRef`);
+    if (ref.namespace) yield* each(`${path}.dataSourceRef.namespace`, ref.namespace, pathSegmentProblems(ref.namespace));
+  }
+  if (!source || !ref) return;
+  if (ref.namespace) yield invalid(path, `${path}.dataSource`, 'may not be specified when dataSourceRef.namespace is specified');
+  else if (source.apiGroup !== ref.apiGroup || source.kind !== ref.kind || source.name !== ref.name) yield invalid(path, `${path}.dataSource`, 'must match dataSourceRef');
+}
+
+function* size(text: string | undefined, path: string, naming: Naming): Iterable<FieldError> {
+  if (text === undefined) return yield required(path);
+  const quantity = quantityIn(text);
+  if (compareQuantities(quantity, zeroQuantity) <= 0) yield invalid(path, formatQuantity(quantity), notPositiveText);
+  else yield* resourceQuantity(path, 'storage', text, naming);
+}
+
+/** What a claim asks of a volume, in a claim of its own or in a pod's template for one. */
+export function* validateClaimSpec(spec: ClaimSpec, path: string, naming: Naming): Iterable<FieldError> {
+  const {accessModes: modes = [], selector, resources, storageClassName, volumeMode, volumeAttributesClassName} = spec;
+  if (modes.length === 0) yield required(`${path}.accessModes`, 'at least 1 access mode is required');
+  if (selector) yield* validateLabelSelector(selector, `${path}.selector`);
+  yield* validateAccessModes(modes, `${path}.accessModes`);
+  yield* size(resources?.requests?.['storage'], `${path}.resources[storage]`, naming);
+  if (storageClassName) yield* each(`${path}.storageClassName`, storageClassName, dnsSubdomainProblems(storageClassName));
+  if (volumeMode !== undefined) yield* oneOf(`${path}.volumeMode`, volumeMode, volumeModes);
+  yield* sources(spec, path);
+  if (volumeAttributesClassName) yield* each(`${path}.volumeAttributesClassName`, volumeAttributesClassName, dnsSubdomainProblems(volumeAttributesClassName));
+}
