@@ -41,6 +41,8 @@ export interface ApiServerSettings {
   readonly leaseReuseSeconds: number;
   readonly garbageCollector: boolean;
   readonly deleteCollectionWorkers: number;
+  /** `--watch-cache`, and the resources whose `--watch-cache-sizes` is 0. */
+  readonly watchCache: {readonly on: boolean; readonly without: ReadonlySet<string>};
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
   readonly maxReadingInFlight: number;
@@ -83,6 +85,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     eventTtlSeconds: settings.eventTtlSeconds,
     garbageCollector: settings.garbageCollector,
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
+    isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
   });
   const {authorizer} = settings;

@@ -1,3 +1,5 @@
+import {setMaxListeners} from 'node:events';
+import {hostname} from 'node:os';
 import type {Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
@@ -16,6 +18,7 @@ import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
+import {announceServer} from '#src/controlplane/identity-lease.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
@@ -79,6 +82,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   const judges = judgesOf(options.authorizationMode, naming);
   const following = new AbortController();
+  setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
   const server = createApiServer({
     naming,
@@ -99,6 +103,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     leaseReuseSeconds: options.leaseReuseDurationSeconds,
     garbageCollector: options.enableGarbageCollector,
     deleteCollectionWorkers: options.deleteCollectionWorkers,
+    watchCache: {on: options.watchCache, without: uncached(options.watchCacheSizes)},
     requestTimeoutMs: options.requestTimeout,
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxReadingInFlight: options.maxRequestsInflight,
@@ -124,6 +129,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         async run() {
           await ensureSystemNamespaces(client);
           await publishAuthenticationConfig(client, authenticationConfig(options));
+          if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname()}, following.signal);
         },
       },
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
@@ -155,6 +161,10 @@ const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
   path,
   handler: ({request, info}) => answer({method: request.method, path: info.path, query: info.query, request}),
 });
+
+/** The resources of `--watch-cache-sizes` whose size is 0; other sizes say nothing. */
+const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
+  new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
 
 /** Makes a value when it is first asked for. */
 const lazily = <T>(make: () => Promise<T>): (() => Promise<T>) => {

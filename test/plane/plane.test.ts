@@ -14,3 +14,16 @@ for (const naming of ['plat', 'kubernetes'] as const) {
     );
   });
 }
+
+const pageSize = async (apiserverArgs: readonly string[]): Promise<number> => {
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), apiserverArgs});
+  const {items} = await plane.client().resource(kinds.namespaces).list({limit: 1, resourceVersion: '0'});
+  return items.length;
+};
+
+test('a list that takes any version is told whole, unless its resource is not cached', async t => {
+  t.is(await pageSize([]), 4);
+  t.is(await pageSize(['--watch-cache=false']), 1);
+  t.is(await pageSize(['--watch-cache-sizes=namespaces#0']), 1);
+  t.is(await pageSize(['--watch-cache-sizes=secrets#0,namespaces#100']), 4);
+});

@@ -31,6 +31,8 @@ export interface RegistrySettings {
   readonly garbageCollector: boolean;
   readonly deleteCollectionWorkers: number;
   readonly meter: Meter;
+  /** Whether a resource is read as from a cache: then a list that takes any version is told whole, whatever its limit. */
+  isCached(resource: ResourceRef): boolean;
 }
 
 /** Who writes, and how. */

@@ -108,12 +108,11 @@ export const storage = flagSection('Storage', {
     requires: ['encryption-provider-config'],
     subject: 'pending',
   },
-  'watch-cache': {type: 'bool', help: 'Serve watches from a cache.', default: 'true', subject: 'pending'},
+  'watch-cache': {type: 'bool', help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.', default: 'true'},
   'watch-cache-sizes': {
     type: 'strings',
     help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
     check: cacheSizeObjection,
-    subject: 'pending',
   },
   'event-ttl': {type: 'duration', help: 'How long events are kept.', default: '1h0m0s', range: {min: '0'}},
   'lease-reuse-duration-seconds': {

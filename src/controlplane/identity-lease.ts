@@ -1,0 +1,87 @@
+import {createHash} from 'node:crypto';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {parseTime, wireMicroTime} from '#src/api/time.js';
+import type {Lease} from '#src/api/types.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+
+/** How long a server counts as alive after it last said so, how often it says so, and how often leases of the dead are looked for. */
+const lifeSeconds = 3600;
+const renewMs = 10_000;
+const sweepMs = 3_600_000;
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** Base 32 in lower case, without padding (RFC 4648 §6). */
+const base32 = (bytes: Buffer): string => {
+  let bits = '';
+  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
+  return (bits.match(/.{1,5}/g) ?? []).map(part => alphabet[Number.parseInt(part.padEnd(5, '0'), 2)]).join('');
+};
+
+/** The name a server on that host goes by among its fellows (KEP-1965). */
+export const serverIdentity = (host: string): string => `apiserver-${base32(createHash('sha256').update(host).digest().subarray(0, 16))}`;
+
+export interface IdentitySettings {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly host: string;
+}
+
+const identityLabel = (naming: Naming): string => naming.subKey('apiserver', 'identity');
+
+/** Keeps a Lease that says this server is alive, and takes away those of servers that have not said so for an hour. The first is there when it resolves. */
+export const announceServer = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
+  const {client, clock, log, random, host} = settings;
+  const {naming} = client;
+  const name = serverIdentity(host);
+  const holder = `${name}_${random.uuid()}`;
+  const leases = client.resource(kinds.leases);
+  const namespace = naming.systemNamespace;
+  const renew = async (): Promise<void> => {
+    const renewTime = wireMicroTime(clock.now());
+    try {
+      const found = await leases.get(name, {namespace});
+      await leases.update({...found, spec: {...found.spec, holderIdentity: holder, leaseDurationSeconds: lifeSeconds, renewTime}});
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const labels = {[identityLabel(naming)]: naming.component('apiserver'), [naming.labels.hostname]: host};
+      await leases.create({metadata: {name, namespace, labels}, spec: {holderIdentity: holder, leaseDurationSeconds: lifeSeconds, renewTime}});
+    }
+  };
+  const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
+    using _ = clock.hold();
+    try {
+      await act();
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error) && !isAlreadyExists(error)) log.warn({err: error}, what);
+    }
+  };
+  await attempt('announcing the server failed', renew);
+  every(clock, renewMs, signal, () => attempt('announcing the server failed', renew));
+  every(clock, sweepMs, signal, () => attempt('taking away leases of dead servers failed', () => sweep(client, clock)));
+};
+
+const isDead = ({spec}: Lease, now: number): boolean => {
+  const renewed = parseTime(spec?.renewTime);
+  return renewed === undefined || renewed + (spec?.leaseDurationSeconds ?? lifeSeconds) * 1000 < now;
+};
+
+const sweep = async (client: Client, clock: Clock): Promise<void> => {
+  const {naming} = client;
+  const leases = client.resource(kinds.leases);
+  const labelSelector = `${identityLabel(naming)}=${naming.component('apiserver')}`;
+  const {items} = await leases.list({namespace: naming.systemNamespace, labelSelector});
+  for (const lease of items.filter(item => isDead(item, clock.now()))) {
+    const {name = '', namespace = '', uid = '', resourceVersion = ''} = lease.metadata ?? {};
+    await leases.delete(name, {namespace, preconditions: {uid, resourceVersion}}).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+};
