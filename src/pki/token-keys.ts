@@ -1,0 +1,33 @@
+import {createPrivateKey, createPublicKey, X509Certificate, type KeyObject} from 'node:crypto';
+import {PkiError} from './error.js';
+import {parsePrivateKey} from './keys.js';
+import {pemBlocks, type PemBlock} from './pem.js';
+import {tokenKey, type TokenKey} from './token.js';
+
+const readers: Readonly<Record<string, (bytes: Buffer) => KeyObject>> = {
+  'PUBLIC KEY': bytes => createPublicKey({key: bytes, format: 'der', type: 'spki'}),
+  'RSA PUBLIC KEY': bytes => createPublicKey({key: bytes, format: 'der', type: 'pkcs1'}),
+  CERTIFICATE: bytes => new X509Certificate(bytes).publicKey,
+  'RSA PRIVATE KEY': bytes => createPublicKey(createPrivateKey({key: bytes, format: 'der', type: 'pkcs1'})),
+  'EC PRIVATE KEY': bytes => createPublicKey(createPrivateKey({key: bytes, format: 'der', type: 'sec1'})),
+  'PRIVATE KEY': bytes => createPublicKey(createPrivateKey({key: bytes, format: 'der', type: 'pkcs8'})),
+};
+
+const keyIn = ({label, bytes}: PemBlock): TokenKey | undefined => {
+  try {
+    const key = readers[label]?.(bytes);
+    return key && tokenKey(key);
+  } catch {
+    return undefined; // Another block of the file may hold one.
+  }
+};
+
+/** Every key in PEM that can verify tokens: public keys, the public halves of private ones, and those of certificates. Throws when there is none. */
+export const parseVerifyingKeys = (pem: Buffer | string): readonly TokenKey[] => {
+  const found = [...pemBlocks(pem)].flatMap(block => keyIn(block) ?? []);
+  if (found.length === 0) throw new PkiError('data does not contain any valid RSA or ECDSA public keys');
+  return found;
+};
+
+/** The private key in PEM that signs tokens. */
+export const parseSigningKey = (pem: Buffer | string): TokenKey => tokenKey(parsePrivateKey(pem));

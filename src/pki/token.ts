@@ -1,0 +1,141 @@
+import {createHash, createPublicKey, sign, verify, type KeyObject} from 'node:crypto';
+import {PkiError} from './error.js';
+import {publicKeyDer} from './keys.js';
+
+/** The claims of a token (RFC 7519 §4.1); private ones stand beside the registered ones. Times are seconds since the epoch. */
+export interface TokenClaims {
+  readonly iss?: string;
+  readonly sub?: string;
+  readonly aud?: readonly string[];
+  readonly exp?: number;
+  readonly nbf?: number;
+  readonly iat?: number;
+  readonly jti?: string;
+  readonly [name: string]: unknown;
+}
+
+interface Algorithm {
+  readonly name: string;
+  readonly hash: string;
+  readonly curve?: string;
+}
+
+/** The algorithms keys sign with (RFC 7518 §3.1): one for RSA, and one for each curve. */
+const rs256: Algorithm = {name: 'RS256', hash: 'sha256'};
+const byCurve: ReadonlyMap<string, Algorithm> = new Map([
+  ['prime256v1', {name: 'ES256', hash: 'sha256', curve: 'P-256'}],
+  ['secp384r1', {name: 'ES384', hash: 'sha384', curve: 'P-384'}],
+  ['secp521r1', {name: 'ES512', hash: 'sha512', curve: 'P-521'}],
+]);
+const hashes: ReadonlyMap<string, string> = new Map(['256', '384', '512'].map(bits => [bits, `sha${bits}`]));
+
+const algorithmOf = (key: KeyObject): Algorithm => {
+  if (key.asymmetricKeyType === 'rsa') return rs256;
+  if (key.asymmetricKeyType !== 'ec') throw new PkiError('tokens are signed with RSA or ECDSA keys only');
+  const found = byCurve.get(key.asymmetricKeyDetails?.namedCurve ?? '');
+  if (!found) throw new PkiError('unknown private key curve, must be 256, 384, or 521');
+  return found;
+};
+
+/** A key that signs or verifies tokens, with the name it goes by: a hash of its public half, from which the key cannot be told. */
+export interface TokenKey {
+  readonly id: string;
+  readonly algorithm: string;
+  readonly key: KeyObject;
+}
+
+/** Throws a `PkiError` for a key that tokens are not signed with. */
+export const tokenKey = (key: KeyObject): TokenKey => ({
+  id: createHash('sha256').update(publicKeyDer(key)).digest('base64url'),
+  algorithm: algorithmOf(key).name,
+  key,
+});
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A token in the compact form (RFC 7515 §7.1). Its claims stand in the order of their names. */
+export const signToken = (claims: TokenClaims, {id, key}: TokenKey): string => {
+  const {name, hash} = algorithmOf(key);
+  const sorted = Object.fromEntries(Object.entries(claims).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const input = `${encoded({alg: name, kid: id})}.${encoded(sorted)}`;
+  return `${input}.${sign(hash, Buffer.from(input), {key, dsaEncoding: 'ieee-p1363'}).toString('base64url')}`;
+};
+
+/** A token as it came, before anything about it is believed. */
+export interface UnverifiedToken {
+  /** Which key it says it was signed with; empty when it does not. */
+  readonly keyId: string;
+  readonly claims: TokenClaims;
+  /** Whether this key, private or public, made the signature, by an algorithm that goes with the key. */
+  isSignedBy(key: KeyObject): boolean;
+}
+
+const part = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  if (!/^[\w-]+$/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+const isTime = (value: unknown): boolean => value === undefined || (typeof value === 'number' && Number.isFinite(value));
+
+/** The claims, with one audience made a list; undefined when a registered claim is of the wrong type. */
+const claimsOf = (payload: Readonly<Record<string, unknown>>): TokenClaims | undefined => {
+  const {iss, sub, jti, exp, nbf, iat, aud} = payload;
+  const audiences = typeof aud === 'string' ? [aud] : (aud ?? []);
+  if (![iss, sub, jti].every(isText) || ![exp, nbf, iat].every(isTime)) return undefined;
+  if (!Array.isArray(audiences) || !audiences.every(audience => typeof audience === 'string')) return undefined;
+  return {...payload, aud: audiences} as TokenClaims;
+};
+
+/** Takes a compact token apart; undefined for what is none. Critical extensions are unknown, and so is a token that has any (RFC 7515 §4.1.11). */
+export const readToken = (text: string): UnverifiedToken | undefined => {
+  const [head = '', body = '', signature = '', ...rest] = text.split('.');
+  if (rest.length > 0 || !/^[\w-]+$/.test(signature)) return undefined;
+  const header = part(head);
+  const payload = part(body);
+  const claims = payload && claimsOf(payload);
+  if (!header || !claims || typeof header['alg'] !== 'string' || !isText(header['kid']) || header['crit'] !== undefined) return undefined;
+  const alg = header['alg'];
+  const bytes = Buffer.from(signature, 'base64url');
+  return {
+    keyId: (header['kid'] as string | undefined) ?? '',
+    claims,
+    isSignedBy: key => verifies(alg, key, Buffer.from(`${head}.${body}`), bytes),
+  };
+};
+
+/** RSA keys verify with any hash of the family they are used with; a curve has its one algorithm. */
+const verifies = (alg: string, key: KeyObject, input: Buffer, signature: Buffer): boolean => {
+  const hash = key.asymmetricKeyType === 'rsa' ? (alg.startsWith('RS') ? hashes.get(alg.slice(2)) : undefined) : curveHash(alg, key);
+  if (!hash) return false;
+  try {
+    return verify(hash, input, {key, dsaEncoding: 'ieee-p1363'}, signature);
+  } catch {
+    return false;
+  }
+};
+
+const curveHash = (alg: string, key: KeyObject): string | undefined => {
+  const own = byCurve.get(key.asymmetricKeyDetails?.namedCurve ?? '');
+  return own?.name === alg ? own.hash : undefined;
+};
+
+/** One public key of a key set (RFC 7517 §4). */
+export interface JsonWebKey {
+  readonly use: 'sig';
+  readonly kty: string;
+  readonly kid: string;
+  readonly [parameter: string]: string;
+}
+
+/** The public half of a key, as relying parties read it. */
+export const jsonWebKey = ({id, algorithm, key}: TokenKey): JsonWebKey => {
+  const {kty = '', crv, n, e, x, y} = (key.type === 'private' ? createPublicKey(key) : key).export({format: 'jwk'});
+  const parameters = kty === 'RSA' ? {alg: algorithm, n: n!, e: e!} : {crv: crv!, alg: algorithm, x: x!, y: y!};
+  return {use: 'sig', kty, kid: id, ...parameters};
+};
