@@ -5,6 +5,10 @@ import type {UserInfo} from './user.js';
 export interface AuthenticationRequest {
   readonly credentials: Credentials;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whom the credential must be meant for; the server itself unless given. */
+  readonly audiences?: readonly string[];
+  /** Tells the caller something about his credential by a `Warning` header. */
+  warn?(text: string): void;
 }
 
 /**

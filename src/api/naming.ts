@@ -162,10 +162,18 @@ const derive = (w: Words) => {
     },
     extras: {
       credentialId: `authentication.${w.domain}/credential-id`,
+      podName: `authentication.${w.domain}/pod-name`,
+      podUid: `authentication.${w.domain}/pod-uid`,
+      nodeName: `authentication.${w.domain}/node-name`,
+      nodeUid: `authentication.${w.domain}/node-uid`,
     },
     rootCaConfigMap: `${w.prefix}-root-ca.crt`,
     protobufMediaType: `application/vnd.${w.self}.protobuf`,
     issuer: `https://${w.self}.default.svc`,
+    /** The issuer of tokens that are kept in secrets. */
+    secretTokenIssuer: `${w.self}/serviceaccount`,
+    /** Where containers find the token of their account. */
+    tokenMountPath: `/var/run/secrets/${w.domain}/serviceaccount`,
     /** The host names of the self service. */
     selfServiceNames: [w.self, `${w.self}.default`, `${w.self}.default.svc`, `${w.self}.default.svc.cluster.local`] as readonly string[],
     flowControlHeaders: {flowSchema: `${w.header}-PF-FlowSchema-UID`, priorityLevel: `${w.header}-PF-PriorityLevel-UID`},

@@ -45,6 +45,7 @@ export type ClusterRoleBinding = Wire<upstream.V1ClusterRoleBinding>;
 export type PolicyRule = Wire<upstream.V1PolicyRule>;
 export type RbacSubject = Wire<upstream.RbacV1Subject>;
 export type TokenReview = Wire<upstream.V1TokenReview>;
+export type TokenRequest = Wire<upstream.AuthenticationV1TokenRequest>;
 export type SubjectAccessReview = Wire<upstream.V1SubjectAccessReview>;
 export type LocalSubjectAccessReview = Wire<upstream.V1LocalSubjectAccessReview>;
 export type SelfSubjectAccessReview = Wire<upstream.V1SelfSubjectAccessReview>;

@@ -66,7 +66,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
 
 const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, auditId: string, warnings: Set<string>): Promise<ApiResponse> => {
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
-  const user = await whoIs(settings, request, info);
+  const user = await whoIs(settings, request, info, warnings);
   using entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
   if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
   const context = new Context(request, info, auditId, user, warnings);
@@ -80,10 +80,13 @@ const staysOpen = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inP
 /** A server on its way out sends its clients to another one. */
 const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
-const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo): Promise<UserInfo> => {
+const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<UserInfo> => {
   const {caller} = request;
+  const {headers} = request;
   const user =
-    'user' in caller ? caller.user : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers: request.headers}, info.path);
+    'user' in caller
+      ? caller.user
+      : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
   return (await impersonated(request, user, settings.authorizer, settings.naming)) ?? user;
 };
 

@@ -5,7 +5,7 @@ import type {Labels, Meter} from '#src/base/meter.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
-import type {ActionContext} from '#src/resources/definition.js';
+import type {ActionContext, ResourceDefinition, TokenIssuer} from '#src/resources/definition.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -16,6 +16,7 @@ import {requestCore} from './core.js';
 import {RequestMetrics} from './metrics.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
+import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {InFlight} from './request/in-flight.js';
 import {router, type Route} from './routes.js';
@@ -36,6 +37,8 @@ export interface ApiServerSettings {
   /** Made once the registry is there, since plugins read objects through it. In the order they are asked. */
   admission(registry: Registry): readonly AdmissionPlugin[];
   rulesFor: ActionContext['rulesFor'];
+  /** What signs tokens of service accounts; without it they cannot be asked for. */
+  readonly tokens?: TokenIssuer | undefined;
   authenticateToken: ActionContext['authenticateToken'];
   readonly eventTtlSeconds: number;
   readonly leaseReuseSeconds: number;
@@ -67,11 +70,17 @@ export interface ApiServer {
   endWatches(): void;
 }
 
+/** A resource less the actions that need the issuing of tokens. */
+const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDefinition => {
+  const left = Object.entries(actions ?? {}).filter(([, {needs}]) => needs !== 'tokens');
+  return left.length > 0 ? {...definition, actions: Object.fromEntries(left)} : definition;
+};
+
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store} = settings;
   const streams = new Set<{end(): void}>();
   const plugins: AdmissionPlugin[] = [];
-  const registry = new Registry(resources, {
+  const registry = new Registry(settings.tokens ? resources : resources.map(withoutTokens), {
     store,
     naming,
     schemas: new Schemas(),
@@ -116,6 +125,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
+    reader: registryReader(registry),
+    tokens: settings.tokens,
   };
   const exchange = requestCore({
     naming,

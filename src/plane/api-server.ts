@@ -32,9 +32,11 @@ import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensu
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {ServerHealth, type StartHook} from './health.js';
+import {serviceAccountTokens} from './service-account-tokens.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
 export interface ApiServerParts {
@@ -84,6 +86,16 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const following = new AbortController();
   setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
+  const tokens = serviceAccountTokens({
+    options,
+    naming,
+    clock,
+    log,
+    reader: {get: (...what) => reader().get(...what), list: (...what) => reader().list(...what)},
+    client: () => clientAs(serverUser),
+    serverAddress: parts.serverAddress,
+  });
+  authenticators.push(...tokens.authenticators);
   const server = createApiServer({
     naming,
     clock,
@@ -97,7 +109,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authorizer: judges.authorizer,
     admission: registry => admissionPlugins(options, {registry, naming, judges, log, gate: parts.gate}),
     rulesFor: judges.rulesFor,
-    authenticateToken: tokenAuthenticator(authenticators),
+    authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
+    tokens: tokens.issuer,
     allowPrivileged: options.allowPrivileged,
     eventTtlSeconds: options.eventTtl / 1000,
     leaseReuseSeconds: options.leaseReuseDurationSeconds,
@@ -112,6 +125,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     routes: ({registry, discovery}) => [
       ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
       versionRoute(parts.version),
+      ...tokens.routes,
       metricsRoute(parts.metrics),
       ...healthRoutes('healthz', health.healthz),
       ...healthRoutes('livez', health.livez),
@@ -120,6 +134,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     ],
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
+  const reader = lazily(() => registryReader(server.registry));
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
   const hooks = (): StartHook[] => {
     const client = clientAs(serverUser);
@@ -167,9 +182,9 @@ const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
   new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
 
 /** Makes a value when it is first asked for. */
-const lazily = <T>(make: () => Promise<T>): (() => Promise<T>) => {
-  let made: Promise<T> | undefined;
-  return () => (made ??= make());
+const lazily = <T>(make: () => T): (() => T) => {
+  let made: {readonly value: T} | undefined;
+  return () => (made ??= {value: make()}).value;
 };
 
 /** The code that writes the documents is loaded with the first of them. */

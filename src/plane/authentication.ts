@@ -4,7 +4,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ActionContext} from '#src/resources/definition.js';
-import type {Authentication, Authenticator} from '#src/api/authentication.js';
+import type {Authenticator} from '#src/api/authentication.js';
 import {parseTokenFile, tokenFileAuthenticator} from '#src/apiserver/authentication/token-file.js';
 import {withAuthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
@@ -38,7 +38,8 @@ export const readFlagFile = (flag: string, path: string): Buffer => {
   }
 };
 
-const explained = <T>(flag: string, path: string, read: () => T): T => {
+/** Reads what a file holds. Throws one line that names the flag, the file and the cause. */
+export const explained = <T>(flag: string, path: string, read: () => T): T => {
   try {
     return read();
   } catch (cause) {
@@ -114,16 +115,32 @@ export const anonymousOf = (options: AuthenticationOptions, askedFor: boolean): 
   return options.anonymousAuth && (askedFor || !allowsAll) ? {allows: () => true} : undefined;
 };
 
-/** Judges a bare token by the same authenticators, for token reviews. */
+/** Several reasons as one text, each once. */
+const together = (reasons: readonly string[]): string => {
+  const [only, ...more] = [...new Set(reasons)];
+  return more.length > 0 ? `[${[only, ...more].join(', ')}]` : (only ?? '');
+};
+
+/**
+ * Judges a bare token by the same authenticators, for token reviews: whether it is for one of the audiences asked about, or for this server. A token
+ * of a method that knows no audiences is for this server.
+ */
 export const tokenAuthenticator =
-  (authenticators: readonly Authenticator[]): ActionContext['authenticateToken'] =>
-  async token => {
-    const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}};
-    let rejected: Authentication;
+  (authenticators: readonly Authenticator[], own: readonly string[]): ActionContext['authenticateToken'] =>
+  async (token, asked) => {
+    const audiences = asked.length > 0 ? asked : own;
+    const request = {credentials: {certificates: []}, headers: {authorization: `Bearer ${token}`}, ...(audiences.length > 0 ? {audiences} : {})};
+    const reasons = ['invalid bearer token'];
     for (const authenticator of authenticators) {
       const found = await authenticator.authenticate(request);
-      if (found && 'user' in found) return {...found, user: withAuthenticated(found.user)};
-      rejected ??= found;
+      if (!found) continue;
+      if ('rejected' in found) {
+        reasons.push(found.rejected);
+        continue;
+      }
+      const shared = found.audiences ?? own.filter(audience => audiences.includes(audience));
+      if (shared.length === 0 && audiences.length > 0) continue;
+      return {user: withAuthenticated(found.user), audiences: shared};
     }
-    return rejected;
+    return {rejected: together(reasons)};
   };

@@ -7,6 +7,8 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {Authorizer, UserRules} from '#src/api/authorization.js';
 import type {Authentication} from '#src/api/authentication.js';
+import type {Reader} from '#src/api/reader.js';
+import type {TokenClaims} from '#src/pki/token.js';
 
 /** What hooks may look at besides the object. */
 export interface HookContext {
@@ -20,13 +22,31 @@ export interface HookContext {
   readonly allowPrivileged: boolean;
 }
 
+/** The part of the server that issues tokens of service accounts. */
+export interface TokenIssuer {
+  /** Whom tokens are meant for unless the request says otherwise. */
+  readonly audiences: readonly string[];
+  /** The longest life of a token; 0 for no limit. */
+  readonly maxSeconds: number;
+  /** Whether tokens that were put into pods outlive what was asked for. */
+  readonly extends: boolean;
+  /** Adds the issuer and signs. */
+  sign(claims: TokenClaims): string;
+}
+
 /** What actions act in: they may read and write other objects as the server itself, and ask the server's own judges. */
 export interface ActionContext extends HookContext {
   readonly authorizer: Authorizer;
+  /** Objects as they are in the store now. */
+  readonly reader: Reader;
+  /** There only where the server signs tokens. */
+  readonly tokens: TokenIssuer | undefined;
   authenticateToken(token: string, audiences: readonly string[]): Promise<Authentication>;
   /** Rules the authorizers can list for a user; `incomplete` when one of them cannot. */
   rulesFor(user: UserInfo, namespace: string): Promise<UserRules>;
   readonly namespace: string;
+  /** The name in the URL; empty where the action has no object. */
+  readonly name: string;
   readonly dryRun: boolean;
   warn(text: string): void;
 }
@@ -60,6 +80,8 @@ export interface Count {
 export interface Action<In extends KubeObject = KubeObject> {
   /** The kind it accepts and answers with; its group and version show in discovery. */
   readonly kind: Kind<In>;
+  /** What the server must have for the action to be there at all. */
+  readonly needs?: 'tokens';
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
   /** Resolves to the object to answer with (201). */
   run(object: In, context: ActionContext): Promise<KubeObject>;

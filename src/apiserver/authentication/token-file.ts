@@ -36,6 +36,6 @@ export const tokenFileAuthenticator = (users: ReadonlyMap<string, UserInfo>): Au
     const token = bearerToken(request);
     if (!token) return undefined;
     const user = users.get(fingerprint(token));
-    return user ? {user} : {rejected: 'unknown token'};
+    return user ? {user} : {rejected: 'invalid bearer token'};
   },
 });

@@ -2,18 +2,20 @@ import type {ApiResponse} from '#src/api/exchange.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {badRequest} from '#src/api/status.js';
 import type {Action} from '#src/resources/definition.js';
+import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {addressOf} from '#src/apiserver/registry/create.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import {encoded} from './encode.js';
-import {acceptedShape, isPretty, type ResourceServices} from './resource.js';
+import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
 /** Runs what a POST does instead of storing its body, and answers with what came of it. */
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action, query: WriteQuery): Promise<ApiResponse> => {
   const {resource} = served;
   const {naming, schemas} = resource.settings;
-  const {namespace} = context.target;
+  const {namespace, name, subresource} = context.target;
   const object = await readObject({
     request: context.request,
     naming,
@@ -25,17 +27,32 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
+  if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
+  const attributes: AdmissionAttributes = {
+    operation: 'CREATE',
+    ...addressOf(resource, writeContext(context, served, query.dryRun)),
+    kind: action.kind.kind,
+    subresource,
+    namespace,
+    name: name || (object.metadata?.name ?? ''),
+    object,
+  };
+  await runPhase(resource.settings.admission, 'admit', attributes);
   const actionContext = {
     ...resource.hooks(context.user),
     authorizer: services.authorizer,
     authenticateToken: services.authenticateToken,
     rulesFor: services.rulesFor,
+    reader: services.reader,
+    tokens: services.tokens,
     namespace,
+    name,
     dryRun: query.dryRun,
     warn: (text: string) => void context.warnings.add(text),
   };
   const errors = [...(action.validate?.(object, actionContext) ?? [])];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: action.kind.kind}, object.metadata?.name ?? '', errors);
+  await runPhase(resource.settings.admission, 'validate', attributes);
   const result = await action.run(object, actionContext);
   const answer = {...result, kind: result.kind ?? action.kind.kind, apiVersion: result.apiVersion ?? naming.apiVersion(action.kind.group, action.kind.version)};
   return {status: 201, headers: {}, body: encoded(acceptedShape(context, 'item'), () => answer, isPretty(context))};

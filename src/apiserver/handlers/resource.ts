@@ -1,5 +1,6 @@
 import {notAcceptable} from '#src/api/status.js';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
@@ -19,6 +20,8 @@ export interface ResourceServices {
   readonly watch: WatchSettings;
   authenticateToken: ActionContext['authenticateToken'];
   rulesFor: ActionContext['rulesFor'];
+  readonly reader: Reader;
+  readonly tokens: ActionContext['tokens'];
 }
 
 const itemShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);

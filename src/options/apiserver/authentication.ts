@@ -52,7 +52,6 @@ export const authentication = flagSection('Authentication', {
     type: 'strings',
     help: 'Names of this API server; a token must be meant for at least one of them.',
     shownDefault: 'issuer URL if an issuer is set',
-    subject: 'pending',
   },
   'oidc-issuer-url': {
     type: 'string',
@@ -115,26 +114,22 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     type: 'strings',
     help: 'The issuer named in tokens; an HTTPS URL is strongly advised, so that clients can discover the keys. Repeatable: the first issues, all are accepted.',
     check: issuerObjection,
-    subject: 'pending',
   },
   'service-account-jwks-uri': {
     type: 'string',
     help: 'Replaces the address of the key set in the discovery document.',
     requires: ['service-account-issuer'],
     check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
-    subject: 'pending',
   },
   'service-account-key-file': {
     type: 'strings',
     help: 'PEM files with RSA or ECDSA keys, private or public, that verify tokens. Repeatable. Required with --service-account-signing-key-file.',
     shownDefault: 'falls back to TLS key',
-    subject: 'pending',
   },
   'service-account-signing-key-file': {
     type: 'path',
     help: 'The private key that signs issued tokens.',
-    requires: ['service-account-key-file'],
-    subject: 'pending',
+    requires: ['service-account-key-file', 'service-account-issuer'],
   },
   'service-account-signing-endpoint': {
     type: 'string',
@@ -143,18 +138,16 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     gate: 'ExternalServiceAccountTokenSigner',
     subject: 'pending',
   },
-  'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true', subject: 'pending'},
+  'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
   'service-account-max-token-expiration': {
     type: 'duration',
     help: 'The longest life of a token; who asks for more gets this.',
     check: (ms: number) => (ms === 0 || (ms >= hour && ms <= longestTokenSeconds * 1000) ? undefined : `must be from 1h to ${longestTokenSeconds}s`),
-    subject: 'pending',
   },
   'service-account-extend-token-expiration': {
     type: 'bool',
     help: 'Let tokens that admission puts into pods live up to a year, whatever the maximum is.',
     default: 'true',
-    subject: 'pending',
   },
 });
 

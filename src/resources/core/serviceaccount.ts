@@ -1,8 +1,9 @@
 import {kinds} from '#src/api/kinds.js';
 import type {ServiceAccount} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
-import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {defineResource, type Action, type HookContext} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {tokenRequest} from './serviceaccount-token.js';
 
 const mountable = 'enforce-mountable-secrets';
 
@@ -29,6 +30,7 @@ export const serviceAccounts = defineResource<ServiceAccount>({
     },
     warn: warnAboutMountable,
   },
+  actions: {token: tokenRequest as Action},
   deleteAnswers: 'object',
   columns: [
     nameColumn,

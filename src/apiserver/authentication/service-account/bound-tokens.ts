@@ -1,0 +1,110 @@
+import type {Authenticator} from '#src/api/authentication.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import {parseTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
+import {serviceAccountUser, type UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {TokenClaims} from '#src/pki/token.js';
+import {InvalidToken, signedTokens, type TokenTrust} from './signed-tokens.js';
+
+/** What is between the clocks of issuers and verifiers, and for how long after its deletion an object still vouches. */
+const leewayMs = 60_000;
+
+interface Reference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What the server itself says in its tokens. */
+interface PrivateClaims {
+  readonly namespace: string;
+  readonly account: Reference;
+  readonly pod: Reference | undefined;
+  readonly secret: Reference | undefined;
+  readonly node: Reference | undefined;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const referenceIn = (value: unknown): Reference | undefined => {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const {name, uid} = value as Record<string, unknown>;
+  return {name: text(name), uid: text(uid)};
+};
+
+const privateClaims = (claims: TokenClaims, naming: Naming): PrivateClaims => {
+  const own = (claims[naming.domain] ?? {}) as Record<string, unknown>;
+  return {
+    namespace: text(own['namespace']),
+    account: referenceIn(own['serviceaccount']) ?? {name: '', uid: ''},
+    pod: referenceIn(own['pod']),
+    secret: referenceIn(own['secret']),
+    node: referenceIn(own['node']),
+  };
+};
+
+/** Throws for a token whose time is over or has not come (RFC 7519 §4.1.4 to §4.1.6). */
+const checkTimes = ({exp, nbf, iat}: TokenClaims, now: number): void => {
+  if (exp !== undefined && now - leewayMs > exp * 1000) throw new InvalidToken('service account token has expired');
+  if (nbf !== undefined && now + leewayMs < nbf * 1000) throw new InvalidToken('service account token is not valid yet');
+  if (iat !== undefined && now + leewayMs < iat * 1000) {
+    throw new InvalidToken('service account token claims could not be validated due to unexpected validation error');
+  }
+};
+
+export interface BoundTokenParts extends TokenTrust {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly reader: Reader;
+  readonly issuers: readonly string[];
+}
+
+/**
+ * Authenticates tokens that the server issued: the account, and what the token is bound to, must still be the same objects. A pod vouches for its
+ * token, whatever becomes of its node.
+ */
+export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTokenParts): Authenticator => {
+  const isGone = ({metadata}: Readonly<KubeObject>): boolean => {
+    const deleted = parseTime(metadata?.deletionTimestamp);
+    return deleted !== undefined && deleted < clock.now() - leewayMs;
+  };
+
+  const checkBinding = async (kind: Kind, namespace: string, {name, uid}: Reference, claim: 'secret' | 'pod' | 'node'): Promise<void> => {
+    const object = await reader.get(kind, namespace, name);
+    if (!object || isGone(object)) throw new InvalidToken('service account token has been invalidated');
+    const current = object.metadata?.uid;
+    if (current !== uid) throw new InvalidToken(`${claim} UID (${current}) does not match service account ${claim} ref claim (${uid})`);
+  };
+
+  const checkAccount = async (namespace: string, {name, uid}: Reference): Promise<void> => {
+    const account = await reader.get(kinds.serviceAccounts, namespace, name);
+    if (!account) throw new InvalidToken(`serviceaccounts ${JSON.stringify(name)} not found`);
+    if (isGone(account)) throw new InvalidToken(`service account ${namespace}/${name} has been deleted`);
+    if (account.metadata?.uid !== uid) throw new InvalidToken(`service account UID (${account.metadata?.uid}) does not match claim (${uid})`);
+  };
+
+  const userOf = ({namespace, account, pod, node}: PrivateClaims, jti: string | undefined): UserInfo => {
+    const {extras} = naming;
+    const extra = {
+      ...(pod ? {[extras.podName]: [pod.name], [extras.podUid]: [pod.uid]} : {}),
+      ...(jti ? {[extras.credentialId]: [`JTI=${jti}`]} : {}),
+      ...(node?.name ? {[extras.nodeName]: [node.name]} : {}),
+      ...(node?.name && node.uid ? {[extras.nodeUid]: [node.uid]} : {}),
+    };
+    const user = serviceAccountUser(namespace, account.name, account.uid);
+    return Object.keys(extra).length > 0 ? {...user, extra} : user;
+  };
+
+  return signedTokens('service-account', issuers, trust, async claims => {
+    checkTimes(claims, clock.now());
+    const own = privateClaims(claims, naming);
+    const {namespace, pod, secret, node} = own;
+    await checkAccount(namespace, own.account);
+    if (secret) await checkBinding(kinds.secrets, namespace, secret, 'secret');
+    if (pod) await checkBinding(kinds.pods, namespace, pod, 'pod');
+    if (node && !pod) await checkBinding(kinds.nodes, '', node, 'node');
+    return userOf(own, claims.jti);
+  });
+};

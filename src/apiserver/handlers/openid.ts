@@ -1,0 +1,42 @@
+import {jsonWebKey, type TokenKey} from '#src/pki/token.js';
+import type {Route} from '#src/apiserver/routes.js';
+
+/** Who issues the tokens of service accounts, as relying parties discover it. */
+export interface OpenIdProvider {
+  readonly issuer: string;
+  /** Where the key set is; asked for with each request, since a server may learn its address late. */
+  keySetUri(): string;
+  readonly keys: readonly TokenKey[];
+}
+
+/** Why an issuer cannot be discovered (OpenID Connect Discovery 1.0 §3); nothing for a good one. */
+export const issuerObjection = (issuer: string): string | undefined => {
+  if (!issuer) return 'empty issuer URL';
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  if (url?.protocol !== 'https:') return `issuer URL must use https scheme, got: ${issuer}`;
+  if (url.search) return `issuer URL may not include a query, got: ${issuer}`;
+  if (url.hash) return `issuer URL may not include a fragment, got: ${issuer}`;
+  return undefined;
+};
+
+export const keySetPath = '/openid/v1/jwks';
+
+/** The discovery document and the key set of the issuer. They hold nothing secret and may be kept for an hour. */
+export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[] => {
+  const document = () => ({
+    issuer,
+    jwks_uri: keySetUri(),
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...new Set(keys.map(({algorithm}) => algorithm))].sort(),
+  });
+  const keySet = JSON.stringify({keys: keys.map(jsonWebKey)});
+  const routes = (path: string, contentType: string, text: () => string): Route[] =>
+    [path, `${path}/`].map((address, at) => ({
+      path: address,
+      methods: ['get', 'head'],
+      hidden: at > 0,
+      handler: () => ({status: 200, headers: {'Cache-Control': 'public, max-age=3600'}, body: {kind: 'bytes', bytes: text(), contentType}}),
+    }));
+  return [...routes('/.well-known/openid-configuration', 'application/json', () => JSON.stringify(document())), ...routes(keySetPath, 'application/jwk-set+json', () => keySet)];
+};

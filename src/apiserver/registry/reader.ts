@@ -1,0 +1,28 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {Reader} from '#src/api/reader.js';
+import type {KubeObject} from '#src/api/types.js';
+import {endOfPrefix} from '#src/storage/store.js';
+import {objectOf} from './read.js';
+import type {Registry, Resource} from './registry.js';
+
+/** Reads the registry's objects in the version they are stored in. A kind that is not served has none. */
+export const registryReader = (registry: Registry): Reader => {
+  const {store, naming} = registry.settings;
+  const resourceOf = ({group, version, plural}: Kind): Resource | undefined => registry.find(naming.group(group), version, plural)?.resource;
+  return {
+    get<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string) {
+      const resource = resourceOf(kind);
+      if (!resource || !name) return undefined;
+      const record = store.get(resource.key(namespace, name));
+      if (record instanceof Promise) return record.then(found => found && (objectOf(resource, found) as Readonly<T>));
+      return record && (objectOf(resource, record) as Readonly<T>);
+    },
+    async list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit?: number) {
+      const resource = resourceOf(kind);
+      if (!resource) return [];
+      const start = resource.prefixOf(namespace);
+      const {records} = await store.range({start, end: endOfPrefix(start), ...(limit === undefined ? {} : {limit})});
+      return records.map(record => objectOf(resource, record) as Readonly<T>);
+    },
+  };
+};

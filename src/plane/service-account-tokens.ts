@@ -1,0 +1,129 @@
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import type {Authenticator} from '#src/api/authentication.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import type {Secret} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {boundTokens} from '#src/apiserver/authentication/service-account/bound-tokens.js';
+import {secretTokens} from '#src/apiserver/authentication/service-account/secret-tokens.js';
+import {issuerObjection, keySetPath, openIdRoutes} from '#src/apiserver/handlers/openid.js';
+import type {Route} from '#src/apiserver/routes.js';
+import type {Client} from '#src/client/client.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {signToken, type TokenKey} from '#src/pki/token.js';
+import {parseSigningKey, parseVerifyingKeys} from '#src/pki/token-keys.js';
+import type {TokenIssuer} from '#src/resources/definition.js';
+import {explained, readFlagFile} from './authentication.js';
+
+/** The options that tokens of service accounts are made from. */
+export type ServiceAccountOptions = Pick<
+  ApiserverOptions,
+  | 'serviceAccountIssuer'
+  | 'serviceAccountJwksUri'
+  | 'serviceAccountKeyFile'
+  | 'serviceAccountSigningKeyFile'
+  | 'serviceAccountLookup'
+  | 'serviceAccountMaxTokenExpiration'
+  | 'serviceAccountExtendTokenExpiration'
+  | 'apiAudiences'
+  | 'externalHostname'
+  | 'tlsPrivateKeyFile'
+  | 'certDir'
+>;
+
+export interface ServiceAccountParts {
+  readonly options: ServiceAccountOptions;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly reader: Reader;
+  /** A client that acts as the server itself; asked for when there is something to write. */
+  client(): Client;
+  /** `host:port`, once it is known. */
+  serverAddress(): string;
+}
+
+/** How a server deals with tokens of service accounts. */
+export interface ServiceAccountTokens {
+  /** Names of this server that tokens are meant for. */
+  readonly audiences: readonly string[];
+  readonly authenticators: readonly Authenticator[];
+  readonly issuer: TokenIssuer | undefined;
+  readonly routes: readonly Route[];
+}
+
+/** The keys of the files; without any the server's own TLS key, if tokens can be verified with it. */
+const verifyingKeys = ({serviceAccountKeyFile, tlsPrivateKeyFile, certDir}: ServiceAccountOptions): readonly TokenKey[] => {
+  const flag = 'service-account-key-file';
+  if (serviceAccountKeyFile.length > 0) {
+    return serviceAccountKeyFile.flatMap(path => {
+      const pem = readFlagFile(flag, path);
+      return explained(flag, path, () => parseVerifyingKeys(pem));
+    });
+  }
+  try {
+    return parseVerifyingKeys(readFileSync(tlsPrivateKeyFile || join(certDir, 'apiserver.key')));
+  } catch {
+    return [];
+  }
+};
+
+/** Signs with the key of the file as the first issuer. */
+const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]): TokenIssuer | undefined => {
+  const {serviceAccountIssuer: [iss], serviceAccountSigningKeyFile: file} = options;
+  if (!file || !iss) return undefined;
+  const flag = 'service-account-signing-key-file';
+  const pem = readFlagFile(flag, file);
+  const key = explained(flag, file, () => parseSigningKey(pem));
+  return {
+    audiences,
+    maxSeconds: options.serviceAccountMaxTokenExpiration / 1000,
+    extends: options.serviceAccountExtendTokenExpiration,
+    sign: claims => signToken({...claims, iss}, key),
+  };
+};
+
+const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, keys: readonly TokenKey[]): readonly Route[] => {
+  const {serviceAccountIssuer: [issuer], serviceAccountJwksUri, externalHostname} = options;
+  if (issuer === undefined || keys.length === 0) return [];
+  const objection = issuerObjection(issuer);
+  if (objection) {
+    log.warn({issuer, cause: objection}, 'the issuer of service account tokens cannot be discovered: no discovery document is served');
+    return [];
+  }
+  const address = (): string => {
+    const served = serverAddress();
+    return externalHostname ? `${externalHostname}${served.slice(served.lastIndexOf(':'))}` : served;
+  };
+  return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${address()}${keySetPath}`});
+};
+
+/** Notes the day on the secret. A secret that cannot be changed just now is noted on another day. */
+const noting =
+  ({naming, client, log}: ServiceAccountParts) =>
+  async ({metadata = {}}: Readonly<Secret>, day: string): Promise<void> => {
+    const labels = {[naming.key('legacy-token-last-used')]: day};
+    const {name = '', namespace = ''} = metadata;
+    await client()
+      .resource(kinds.secrets)
+      .patch(name, 'merge', {metadata: {uid: metadata.uid, labels}}, {namespace})
+      .catch((error: unknown) => log.v(1).info({err: error, secret: `${namespace}/${name}`}, 'the use of a token could not be noted on its secret'));
+  };
+
+/** Everything the flags about service account tokens ask for. Throws one line that names flag and file. */
+export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccountTokens => {
+  const {options, naming, clock, reader} = parts;
+  const {serviceAccountIssuer: issuers, apiAudiences, serviceAccountLookup: lookup} = options;
+  const audiences = apiAudiences.length > 0 ? apiAudiences : issuers;
+  const keys = verifyingKeys(options);
+  const shared = {naming, clock, reader, keys, audiences};
+  return {
+    audiences,
+    authenticators: keys.length === 0 ? [] : [secretTokens({...shared, lookup, used: noting(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],
+    issuer: issuerOf(options, audiences),
+    routes: discoveryRoutes(parts, keys),
+  };
+};

@@ -1,0 +1,134 @@
+import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {badRequest, conflict, notFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {KubeObject, ServiceAccount, TokenRequest} from '#src/api/types.js';
+import {serviceAccountUser} from '#src/api/user.js';
+import type {TokenClaims} from '#src/pki/token.js';
+import type {Action, ActionContext, TokenIssuer} from '#src/resources/definition.js';
+
+const shortestSeconds = 600;
+const longestSeconds = 2 ** 32;
+const usualSeconds = 3600;
+
+/** What admission asks for on behalf of pods, and by which such a request is known: an hour and a little. */
+export const podTokenSeconds = 3607;
+/** How long such a token really lives, while clients that never read it again are still about. */
+const extendedSeconds = 365 * 24 * 3600;
+
+/** An object whose end is the token's end. */
+interface Bound {
+  readonly pod?: KubeObject;
+  readonly secret?: KubeObject;
+  /** Where the pod runs, or the node that the token is bound to; without uid when it is gone. */
+  readonly node?: KubeObject;
+}
+
+function* wellFormed({spec}: TokenRequest): Iterable<FieldError> {
+  const seconds = spec.expirationSeconds ?? usualSeconds;
+  const path = 'spec.expirationSeconds';
+  if (seconds < shortestSeconds) yield invalid(path, seconds, 'may not specify a duration less than 10 minutes');
+  if (seconds > longestSeconds) yield invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
+}
+
+const existing = async <T extends KubeObject>({reader, naming}: ActionContext, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
+  const found = await reader.get(kind, namespace, name);
+  if (!found) throw notFound({group: naming.group(kind.group), resource: kind.plural}, name);
+  return found;
+};
+
+/** The pod with the node it is on: a token tells where it is used. */
+const boundPod = async (context: ActionContext, name: string): Promise<Bound> => {
+  const pod = await existing(context, kinds.pods, context.namespace, name);
+  if (pod.spec?.serviceAccountName !== context.name) {
+    throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(context.name)} to pod running with different serviceaccount name.`);
+  }
+  const nodeName = pod.spec.nodeName;
+  if (!nodeName) return {pod};
+  return {pod, node: (await context.reader.get(kinds.nodes, '', nodeName)) ?? {metadata: {name: nodeName}}};
+};
+
+const boundTo = async ({spec}: TokenRequest, context: ActionContext): Promise<Bound> => {
+  const {boundObjectRef: ref} = spec;
+  if (!ref) return {};
+  const {apiVersion = '', kind = '', name = ''} = ref;
+  const slash = apiVersion.indexOf('/');
+  const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+  const bound: Bound | undefined = await (async () => {
+    if (group === '' && kind === 'Pod') return boundPod(context, name);
+    if (group === '' && kind === 'Node') return {node: await existing(context, kinds.nodes, '', name)};
+    if (group === '' && kind === 'Secret') return {secret: await existing(context, kinds.secrets, context.namespace, name)};
+    return undefined;
+  })();
+  if (!bound) throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
+  const uid = (bound.pod ?? bound.secret ?? bound.node)?.metadata?.uid;
+  if (ref.uid && ref.uid !== uid) {
+    throw conflict({group, resource: kind}, name, `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`);
+  }
+  return bound;
+};
+
+const reference = ({metadata}: Readonly<KubeObject>): {name: string; uid?: string} => ({name: metadata?.name ?? '', ...(metadata?.uid ? {uid: metadata.uid} : {})});
+
+interface Life {
+  readonly seconds: number;
+  /** From when on its use is remarked upon. */
+  readonly warnAfterSeconds?: number;
+}
+
+const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound, life: Life, audiences: readonly string[], {naming, clock, random}: ActionContext): TokenClaims => {
+  const now = Math.floor(clock.now() / 1000);
+  const {namespace = '', name = ''} = account.metadata ?? {};
+  return {
+    sub: serviceAccountUser(namespace, name).name,
+    aud: audiences,
+    iat: now,
+    nbf: now,
+    exp: now + life.seconds,
+    jti: random.uuid(),
+    [naming.domain]: {
+      namespace,
+      serviceaccount: reference(account),
+      ...(pod ? {pod: reference(pod)} : {}),
+      ...(secret ? {secret: reference(secret)} : {}),
+      ...(node ? {node: reference(node)} : {}),
+      ...(life.warnAfterSeconds === undefined ? {} : {warnafter: now + life.warnAfterSeconds}),
+    },
+  };
+};
+
+/** Tokens that admission put into pods may outlive what was asked for, so that programs that read them only once go on working. */
+const lifeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, issuer: TokenIssuer): Life => {
+  const isForServer = audiences.every(audience => issuer.audiences.includes(audience));
+  return issuer.extends && pod && seconds === podTokenSeconds && isForServer ? {seconds: extendedSeconds, warnAfterSeconds: seconds} : {seconds};
+};
+
+const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
+  const {naming, namespace, name, clock, tokens, warn} = context;
+  if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
+  const refusal = (of: string, errors: readonly FieldError[]) => invalidObject({group: naming.group('authentication'), kind: 'TokenRequest'}, of, errors);
+  const asked = request.metadata?.name;
+  if (asked && asked !== name) throw refusal(name, [invalid('metadata.name', asked, 'must match the service account name if specified')]);
+  const account = await existing(context, kinds.serviceAccounts, namespace, name);
+  const errors = [...wellFormed(request)];
+  if (errors.length > 0) throw refusal('', errors);
+
+  const bound = await boundTo(request, context);
+  const {audiences: wanted = [], expirationSeconds = usualSeconds, ...rest} = request.spec;
+  const audiences = wanted.length > 0 ? wanted : [...tokens.audiences];
+  const isCapped = tokens.maxSeconds > 0 && expirationSeconds > tokens.maxSeconds;
+  if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
+  const seconds = isCapped ? tokens.maxSeconds : expirationSeconds;
+  const now = clock.now();
+  return {
+    metadata: {...request.metadata, name, namespace, creationTimestamp: wireTime(now)},
+    spec: {...rest, audiences, expirationSeconds: seconds},
+    status: {
+      token: tokens.sign(claimsOf(account, bound, lifeOf(seconds, audiences, bound, tokens), audiences, context)),
+      expirationTimestamp: wireTime(now + seconds * 1000),
+    },
+  };
+};
+
+/** A new token of the account, for some time and for some audience, perhaps bound to an object (the API reference, TokenRequest). Nothing is stored. */
+export const tokenRequest: Action<TokenRequest> = {kind: kinds.tokenRequests, needs: 'tokens', run};

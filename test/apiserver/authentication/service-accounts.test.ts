@@ -1,0 +1,237 @@
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject, TokenRequest} from '#src/api/types.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
+import {readToken, signToken, tokenKey, type TokenClaims} from '#src/pki/token.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {refusal} from '#test/resources/world.js';
+
+const namespace = 'default';
+const issuer = 'https://plat.default.svc';
+const minutes = (count: number): number => count * 60_000;
+
+const aPlane = async (apiserverArgs: readonly string[] = []) => {
+  const clock = new VirtualClock();
+  const plane = await startPlane({listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
+  const client = plane.client();
+  const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
+  const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>
+    (await client
+      .resource(kinds.serviceAccounts)
+      .create({metadata: {namespace, ...metadata}, spec} as KubeObject, {subresource: 'token', name: 'robot', namespace})) as TokenRequest;
+  const review = async (token: string, audiences: string[] = []) => (await client.resource(kinds.tokenReviews).create({spec: {token, audiences}})).status!;
+  return {plane, clock, client, account, request, review};
+};
+
+const get = async (plane: Plane, url: string, headers: Record<string, string> = {}) => {
+  const answer = await plane.api.exchange({method: 'GET', url, headers, caller: {credentials: {certificates: []}}, remoteAddress: '', signal: new AbortController().signal});
+  const {body} = answer;
+  const text = body.kind === 'bytes' || body.kind === 'object' ? (typeof body.bytes === 'function' ? body.bytes() : body.bytes).toString() : '';
+  return {status: answer.status, headers: answer.headers, json: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>};
+};
+
+const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> => readToken(status!.token)!.claims as never;
+
+test('an account gets a token for the server, for an hour, which proves who it is', async t => {
+  const {plane, clock, account, request, review} = await aPlane();
+  await using _ = plane;
+  const made = await request();
+  const now = Math.floor(clock.now() / 1000);
+
+  t.like(made, {kind: 'TokenRequest', apiVersion: 'authentication.plat.io/v1', metadata: {name: 'robot', namespace}, spec: {audiences: [issuer], expirationSeconds: 3600}});
+  t.is(made.status!.expirationTimestamp, new Date((now + 3600) * 1000).toISOString().replace('.000', ''));
+  t.like(own(made), {iss: issuer, sub: 'system:serviceaccount:default:robot', aud: [issuer], iat: now, nbf: now, exp: now + 3600});
+  t.deepEqual(own(made)['plat.io'] as unknown, {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}});
+
+  const {user, ...rest} = await review(made.status!.token);
+  t.deepEqual(rest, {authenticated: true, audiences: [issuer]} as never);
+  t.deepEqual(user, {
+    username: 'system:serviceaccount:default:robot',
+    uid: account.metadata!.uid!,
+    groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+    extra: {'authentication.plat.io/credential-id': [`JTI=${own(made).jti}`]},
+  });
+  t.is((await get(plane, '/api', {authorization: `Bearer ${made.status!.token}`})).status, 200);
+});
+
+test('a token ends when its time is over, or its account is another one', async t => {
+  const {plane, clock, client, request, review} = await aPlane();
+  await using _ = plane;
+  const {token} = (await request({expirationSeconds: 600})).status!;
+  const longer = (await request({expirationSeconds: 7200})).status!.token;
+
+  await clock.advance(minutes(10.9));
+  t.true((await review(token)).authenticated);
+  await clock.advance(minutes(0.2));
+  t.deepEqual(await review(token), {user: {}, error: '[invalid bearer token, service account token has expired]'});
+
+  await client.resource(kinds.serviceAccounts).delete('robot', {namespace});
+  t.deepEqual(await review(longer), {user: {}, error: '[invalid bearer token, serviceaccounts "robot" not found]'});
+  const again = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
+  t.is((await review(longer)).error, `[invalid bearer token, service account UID (${again.metadata!.uid}) does not match claim (${own({status: {token: longer}} as TokenRequest)['plat.io']['serviceaccount']!['uid']})]`);
+  t.is((await get(plane, '/api', {authorization: `Bearer ${longer}`})).status, 401);
+});
+
+test('a token is for whom it was made', async t => {
+  const {plane, request, review} = await aPlane();
+  await using _ = plane;
+  const {token} = (await request({audiences: ['vault', 'bank']})).status!;
+
+  t.deepEqual((await review(token, ['vault', 'other'])).audiences, ['vault']);
+  t.deepEqual(await review(token), {user: {}, error: `[invalid bearer token, token audiences ["vault" "bank"] is invalid for the target audiences ["${issuer}"]]`});
+  t.is((await get(plane, '/api', {authorization: `Bearer ${token}`})).status, 401);
+});
+
+test('a token bound to a secret or a node dies with it', async t => {
+  const {plane, client, request, review} = await aPlane();
+  await using _ = plane;
+  const secret = await client.resource(kinds.secrets).create({metadata: {name: 'tied', namespace}});
+  const node = await client.resource(kinds.nodes).create({metadata: {name: 'one'}});
+  const bySecret = await request({boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: secret.metadata!.uid!}});
+  const byNode = await request({boundObjectRef: {apiVersion: 'v1', kind: 'Node', name: 'one'}});
+
+  t.deepEqual(own(bySecret)['plat.io']['secret'], {name: 'tied', uid: secret.metadata!.uid} as never);
+  t.true((await review(bySecret.status!.token)).authenticated);
+  t.like((await review(byNode.status!.token)).user?.extra, {'authentication.plat.io/node-name': ['one'], 'authentication.plat.io/node-uid': [node.metadata!.uid]});
+
+  await client.resource(kinds.secrets).delete('tied', {namespace});
+  await client.resource(kinds.nodes).delete('one');
+  t.is((await review(bySecret.status!.token)).error, '[invalid bearer token, service account token has been invalidated]');
+  t.is((await review(byNode.status!.token)).error, '[invalid bearer token, service account token has been invalidated]');
+});
+
+const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, metadata: object, code: number, message: string][] = [
+  ['ten minutes', {expirationSeconds: 599}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes'],
+  ['2^32 seconds', {expirationSeconds: 2 ** 32 + 1}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds'],
+  ['its own name', {}, {name: 'other'}, 422, 'TokenRequest.authentication.plat.io "robot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified'],
+  ['kinds that end', {boundObjectRef: {apiVersion: 'v1', kind: 'ConfigMap', name: 'x'}}, {}, 400, 'cannot bind token to object of type /v1, Kind=ConfigMap'],
+  ['kinds of the core group', {boundObjectRef: {apiVersion: 'apps/v1', kind: 'Pod', name: 'x'}}, {}, 400, 'cannot bind token to object of type apps/v1, Kind=Pod'],
+  ['objects that are there', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
+  ['the very object', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: 'u'}}, {}, 409, 'Operation cannot be fulfilled on Secret "tied": the UID in the bound object reference (u) does not match the UID in record. The object might have been deleted and then recreated'],
+];
+
+test('a request for a token keeps to what can be asked', async t => {
+  const {plane, client, request} = await aPlane();
+  await using _ = plane;
+  await client.resource(kinds.secrets).create({metadata: {name: 'tied', namespace}});
+
+  for (const [title, spec, metadata, code, message] of refused) {
+    const status = await refusal(request(spec, metadata));
+    t.is(status.message, message, title);
+    t.is(status.code, code, title);
+  }
+  const {message} = await refusal(client.resource(kinds.serviceAccounts).create({metadata: {namespace}, spec: {}} as KubeObject, {subresource: 'token', name: 'nobody', namespace}));
+  t.is(message, 'serviceaccounts "nobody" not found');
+});
+
+test('nobody gets a longer life than the maximum', async t => {
+  const {plane, request} = await aPlane(['--service-account-max-token-expiration=1h']);
+  await using _ = plane;
+  const made = await request({expirationSeconds: 7200});
+
+  t.is(made.spec.expirationSeconds, 3600);
+  t.is(own(made).exp! - own(made).iat!, 3600);
+});
+
+test('keys may change and issuers be several: each of them is believed, the first one issues', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-test-'));
+  t.teardown(() => rmSync(directory, {recursive: true}));
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(directory, name), content);
+    return join(directory, name);
+  };
+  const [old, current, foreign] = await Promise.all([generatePrivateKey({kind: 'rsa'}), generatePrivateKey(), generatePrivateKey()]);
+  const keyFile = (name: string, key: typeof old): string => `--service-account-key-file=${file(name, publicKeyPem(key))}`;
+  const {plane, clock, account, request, review} = await aPlane([
+    keyFile('old.pub', old),
+    keyFile('new.pub', current),
+    `--service-account-signing-key-file=${file('new.key', privateKeyPem(current))}`,
+    '--service-account-issuer=https://new.example.com',
+    '--service-account-issuer=https://old.example.com',
+    '--api-audiences=here',
+  ]);
+  await using _ = plane;
+  const made = await request();
+  const now = Math.floor(clock.now() / 1000);
+  const forged = (iss: string, key: typeof old) =>
+    signToken({iss, sub: 'system:serviceaccount:default:robot', aud: ['here'], exp: now + 60, 'plat.io': {namespace, serviceaccount: {name: 'robot', uid: account.metadata!.uid}}}, tokenKey(key));
+
+  t.like(own(made), {iss: 'https://new.example.com', aud: ['here']});
+  t.true((await review(made.status!.token)).authenticated);
+  t.true((await review(forged('https://old.example.com', old))).authenticated);
+  t.is((await review(forged('https://old.example.com', foreign))).error, '[invalid bearer token, invalid signature, no keys found]');
+  t.is((await review(forged('https://other.example.com', current))).error, 'invalid bearer token');
+
+  const {status, headers, json} = await get(plane, '/openid/v1/jwks');
+  t.is(status, 403); // The anonymous may not discover the issuer.
+  t.truthy(headers);
+  t.truthy(json);
+});
+
+test('accounts discover the issuer and its keys', async t => {
+  const {plane, request} = await aPlane(['--service-account-jwks-uri=https://keys.example.com/set']);
+  await using _ = plane;
+  const headers = {authorization: `Bearer ${(await request()).status!.token}`};
+  const document = await get(plane, '/.well-known/openid-configuration', headers);
+  const set = await get(plane, '/openid/v1/jwks/', headers);
+
+  t.deepEqual(document.json as unknown, {
+    issuer,
+    jwks_uri: 'https://keys.example.com/set',
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['ES256'],
+  });
+  t.is(document.headers['Cache-Control'], 'public, max-age=3600');
+  t.like(set.json, {keys: {length: 1}});
+});
+
+test('a token kept in a secret lives as long as the secret holds it', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-test-'));
+  t.teardown(() => rmSync(directory, {recursive: true}));
+  const key = await generatePrivateKey();
+  writeFileSync(join(directory, 'sa.key'), privateKeyPem(key));
+  const {plane, clock, client, account, review} = await aPlane([`--service-account-key-file=${join(directory, 'sa.key')}`, `--service-account-signing-key-file=${join(directory, 'sa.key')}`]);
+  await using _ = plane;
+  const claim = (what: string): string => `plat.io/serviceaccount/${what}`;
+  const claims = {
+    iss: 'plat/serviceaccount',
+    sub: 'system:serviceaccount:default:robot',
+    [claim('namespace')]: namespace,
+    [claim('secret.name')]: 'kept',
+    [claim('service-account.name')]: 'robot',
+    [claim('service-account.uid')]: account.metadata!.uid,
+  };
+  const token = signToken(claims, tokenKey(key));
+  const secrets = client.resource(kinds.secrets);
+  const why = async (text: string): Promise<string | undefined> => (await review(text)).error;
+
+  t.is(await why(token), '[invalid bearer token, Token has been invalidated]');
+  await secrets.create({
+    metadata: {name: 'kept', namespace, annotations: {'plat.io/service-account.name': 'robot'}},
+    type: 'plat.io/service-account-token',
+    data: {token: Buffer.from(token).toString('base64')},
+  });
+  t.like(await review(token), {authenticated: true, audiences: [issuer], user: {username: 'system:serviceaccount:default:robot', uid: account.metadata!.uid!}});
+  t.is((await secrets.get('kept', {namespace})).metadata!.labels!['plat.io/legacy-token-last-used'], new Date(clock.now()).toISOString().slice(0, 10));
+
+  t.is(await why(signToken({...claims, jti: 'x'}, tokenKey(key))), "[invalid bearer token, Token does not match server's copy]");
+  t.is(await why(signToken({...claims, sub: 'x'}, tokenKey(key))), '[invalid bearer token, sub claim is invalid]');
+  t.is(await why(signToken({...claims, [claim('secret.name')]: ''}, tokenKey(key))), '[invalid bearer token, secretName claim is missing]');
+
+  await secrets.patch('kept', 'merge', {metadata: {labels: {'plat.io/legacy-token-invalid-since': '2026-01-01'}}}, {namespace});
+  t.regex((await why(token)) ?? '', /the token in secret default\/kept for service account default\/robot has been marked invalid/);
+});
+
+test('without a key that signs there is nothing to ask a token of, and bad key files are told by flag and name', async t => {
+  const {plane, request} = await aPlane(['--service-account-signing-key-file=']);
+  await using _ = plane;
+
+  t.is((await refusal(request())).code, 404);
+  await t.throwsAsync(aPlane(['--service-account-key-file=/nowhere']), {message: /^--service-account-key-file: .*\/nowhere/});
+  await t.throwsAsync(aPlane(['--service-account-signing-key-file=/dev/null']), {message: '--service-account-signing-key-file: /dev/null: data does not contain a valid RSA, ECDSA or Ed25519 private key'});
+});
