@@ -24,6 +24,8 @@ export const invalidText = (path: string, text: string, detail: string): FieldEr
   reason: 'FieldValueInvalid',
   detail: because(`Invalid value: ${text}`, detail),
 });
+/** Like `invalid`, for values that would say nothing to the reader: they are left out. */
+export const invalidUnshown = (path: string, detail: string): FieldError => ({path, reason: 'FieldValueInvalid', detail: because('Invalid value', detail)});
 export const typeInvalid = (path: string, value: unknown, detail: string): FieldError => ({
   path,
   reason: 'FieldValueTypeInvalid',

@@ -1,11 +1,14 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {View} from '#src/resources/definition.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
 import {remove, removeCollection} from './handlers/remove.js';
 import {isPretty, type ResourceServices} from './handlers/resource.js';
+import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {create, patch, update} from './handlers/write.js';
 import type {Handler, ResourceContext} from './request/context.js';
 import {plainJson} from './request/media-type.js';
@@ -53,6 +56,9 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served || !isAddress(served, target)) return undefined;
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
+  const view = run && viewOf(served, target);
+  const runView = view && viewVerbs.get(verb);
+  if (runView) return context => runView(view, services, served, context as ResourceContext);
   if (run) return context => run(services, served, context as ResourceContext);
   return () => {
     throw methodNotAllowed(served.resource.ref, verb);
@@ -80,6 +86,12 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
 };
 
 const endpointVerbs = ['get', 'update', 'patch'];
+
+const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameters<Run>) => Promise<ApiResponse>> = new Map([
+  ['get', (view: View<KubeObject>, ...[, served, context]: Parameters<Run>) => getView(view, served, context)],
+  ['update', updateView],
+  ['patch', patchView],
+]);
 
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 

@@ -6,6 +6,7 @@ import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext, ResourceDefinition, TokenIssuer} from '#src/resources/definition.js';
+import {servedVersions} from '#src/resources/served-versions.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -31,6 +32,8 @@ export interface ApiServerSettings {
   readonly prefix: string;
   gate(name: string): boolean;
   readonly allowPrivileged: boolean;
+  /** Which versions are served beside, or not among, those served by default. */
+  readonly runtimeConfig: ReadonlyMap<string, string>;
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
@@ -96,6 +99,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
     isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
+    serves: servedVersions(settings.runtimeConfig, settings),
   });
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));

@@ -26,7 +26,6 @@ const misc = flagSection('Logging, metrics, misc', {
     type: 'switches',
     help: 'Built-in APIs to turn on or off, as <group>/<version>[/<resource>]=true|false pairs; api/all, api/ga, api/beta and api/alpha stand for many.',
     check: switchesObjection,
-    subject: 'pending',
   },
   ...featureGates,
   ...serverNaming,

@@ -104,6 +104,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     meter: parts.metrics,
     prefix: options.kvstorePrefix,
     gate: parts.gate,
+    runtimeConfig: options.runtimeConfig,
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,

@@ -67,6 +67,18 @@ export interface Endpoint<T extends KubeObject> {
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
   /** Counters that a write adds one to, once it is stored; never for dry runs. */
   counts?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<Count>;
+  readonly view?: View<T>;
+}
+
+/** Another kind that an address shows instead of the object itself, such as the scale of a workload. Writes go through the rules of the main address. */
+export interface View<T extends KubeObject, V extends KubeObject = KubeObject> {
+  /** The kind that is shown, with the columns of its table. It is never stored. */
+  readonly shows: Pick<ResourceDefinition<V>, 'kind' | 'columns'>;
+  of(object: Readonly<T>): V;
+  /** Sets in the object what was said of it. */
+  put(shown: Readonly<V>, object: T): void;
+  /** What is wrong with what was said, before it reaches the object. */
+  validate?(shown: Readonly<V>): Iterable<FieldError>;
 }
 
 /** One more on a counter, made on first use with the label names it comes with. */
@@ -135,8 +147,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly createOnUpdate?: boolean;
   /** Whether PUT may leave out metadata.resourceVersion. Default true. */
   readonly unconditionalUpdate?: boolean;
-  /** Whether metadata.generation counts changes outside metadata and status. */
-  readonly generation?: boolean;
+  /** Whether metadata.generation counts changes outside metadata and status, or which changes it counts. */
+  readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
   /**
    * What DELETE answers with when it removed the object. Default `status`. While something still holds the object both answer with the object;
    * `statusAlways` answers with a Status then too (202), and from the collection as well.

@@ -6,4 +6,6 @@ import type {Wire} from '#src/api/types.js';
 export const autoscalingKinds = {
   horizontalPodAutoscalers: kind<Wire<upstream.V2HorizontalPodAutoscaler>>('autoscaling', 'v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', true),
   horizontalPodAutoscalersV1: kind<Wire<upstream.V1HorizontalPodAutoscaler>>('autoscaling', 'v1', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', true),
+  /** Not a resource of its own: how workloads show their size at their `scale`. */
+  scales: kind<Wire<upstream.V1Scale>>('autoscaling', 'v1', 'Scale', 'scales', true),
 } as const;

@@ -42,7 +42,7 @@ const byName = (a: {readonly name: string}, b: {readonly name: string}): number 
 
 const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
-  const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs}]) => ({name, kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
+  const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
   return {
     name: kind.plural,

@@ -14,7 +14,8 @@ import {mayCreate, objectResponse, representationFor, writeContext, type Resourc
 /** The object of a body in the hub's version. */
 const hubObject = ({version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object) : object);
 
-const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
+/** Reads bodies in the kind that is served. */
+export const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({
   request: context.request,
   naming: served.resource.settings.naming,
   schemas: served.resource.settings.schemas,
@@ -41,7 +42,8 @@ export const create = async (services: ResourceServices, served: ServedResource,
   return objectResponse(context, shown, made.object, 201);
 };
 
-const targetOf = (services: ResourceServices, served: ServedResource, context: ResourceContext): UpdateTarget => {
+/** What a write is on. */
+export const targetOf = (services: ResourceServices, served: ServedResource, context: ResourceContext): UpdateTarget => {
   const {namespace, name, subresource} = context.target;
   return {resource: served.resource, namespace, name, subresource, authorizeCreate: () => mayCreate(services, context)};
 };

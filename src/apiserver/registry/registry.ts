@@ -33,6 +33,8 @@ export interface RegistrySettings {
   readonly meter: Meter;
   /** Whether a resource is read as from a cache: then a list that takes any version is told whole, whatever its limit. */
   isCached(resource: ResourceRef): boolean;
+  /** Whether a version of a kind has an address; objects may be stored in a version that has none. */
+  serves(kind: Kind): boolean;
 }
 
 /** Who writes, and how. */
@@ -98,6 +100,7 @@ export interface ServedResource {
 export class Registry {
   readonly settings: RegistrySettings;
   readonly #served = new Map<string, ServedResource>();
+  readonly #known = new Map<string, Resource>();
   readonly #resources: Resource[] = [];
 
   constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
@@ -105,8 +108,8 @@ export class Registry {
     for (const definition of definitions) {
       const resource = new Resource(definition, settings);
       this.#resources.push(resource);
-      this.#serve({resource, kind: definition.kind});
-      for (const version of definition.otherVersions ?? []) this.#serve({resource, kind: version.kind, version});
+      this.#add({resource, kind: definition.kind});
+      for (const version of definition.otherVersions ?? []) this.#add({resource, kind: version.kind, version});
     }
   }
 
@@ -114,11 +117,11 @@ export class Registry {
     return this.#served.get(`${group}/${version}/${plural}`);
   }
 
-  /** The resource of a kind's handle. Throws when it is not served: a programming error. */
+  /** The resource of a kind's handle, served or not. Throws when there is none: a programming error. */
   of(kind: Kind): Resource {
-    const found = this.#served.get(this.#address(kind));
-    if (!found) throw new Error(`${kind.plural} is not served`);
-    return found.resource;
+    const found = this.#known.get(this.#address(kind));
+    if (!found) throw new Error(`${kind.plural} is no resource`);
+    return found;
   }
 
   get resources(): readonly Resource[] {
@@ -129,8 +132,10 @@ export class Registry {
     return this.#served.values();
   }
 
-  #serve(served: ServedResource): void {
-    this.#served.set(this.#address(served.kind), served);
+  #add(served: ServedResource): void {
+    const address = this.#address(served.kind);
+    this.#known.set(address, served.resource);
+    if (this.settings.serves(served.kind)) this.#served.set(address, served);
   }
 
   #address({group, version, plural}: Kind): string {

@@ -175,8 +175,14 @@ const withoutVersion = ({metadata = {}, ...rest}: Readonly<KubeObject>): KubeObj
 };
 
 const countGeneration = ({definition}: Resource, object: KubeObject, old: Readonly<KubeObject>, subresource: string): void => {
-  if (!definition.generation || subresource) return;
+  // Writing what another kind shows of an object is writing the object.
+  if (!definition.generation || (subresource && !definition.subresources?.[subresource]?.view)) return;
+  if ((typeof definition.generation === 'function' ? definition.generation : changesWish)(object, old)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+};
+
+/** Whether anything outside metadata and status differs. */
+const changesWish = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => {
   const {metadata: _, status: __, ...now} = object as KubeObject & {status?: unknown};
   const {metadata: ___, status: ____, ...before} = old as KubeObject & {status?: unknown};
-  if (!sameJson(now, before)) object.metadata!.generation = (old.metadata!.generation ?? 0) + 1;
+  return !sameJson(now, before);
 };

@@ -1,0 +1,86 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import {invalidObject} from '#src/api/field-error.js';
+import {conflict, notFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {ResourceDefinition, View} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {writeQuery} from '#src/apiserver/registry/options.js';
+import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
+import {Resource, type ServedResource} from '#src/apiserver/registry/registry.js';
+import {checkAddress, updateObject, type Transform} from '#src/apiserver/registry/update.js';
+import {readObject} from '#src/apiserver/request/body.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {applyPatch, patchTypeOf} from './patch.js';
+import {objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
+import {bodyReader, targetOf} from './write.js';
+
+/** The other kind a subresource shows, if it shows one. */
+export const viewOf = ({resource}: ServedResource, {subresource}: ResourceContext['target']): View<KubeObject> | undefined =>
+  subresource ? resource.definition.subresources?.[subresource]?.view : undefined;
+
+/** Stand-ins through which the shown kind is presented like any other. */
+const shownAs = new WeakMap<Resource, Map<View<KubeObject>, ServedResource>>();
+
+const servedView = ({resource}: ServedResource, view: View<KubeObject>): ServedResource => {
+  let views = shownAs.get(resource);
+  if (!views) shownAs.set(resource, (views = new Map()));
+  let served = views.get(view);
+  if (!served) {
+    const definition: ResourceDefinition = {...view.shows, nameProblems: pathSegmentName, main: {writes: {update: []}}};
+    views.set(view, (served = {resource: new Resource(definition, resource.settings), kind: view.shows.kind}));
+  }
+  return served;
+};
+
+const answer = (served: ServedResource, view: View<KubeObject>, context: ResourceContext, object: Readonly<KubeObject>): ApiResponse => {
+  const {naming} = served.resource.settings;
+  const {group, version, kind} = view.shows.kind;
+  const shown = {kind, apiVersion: naming.apiVersion(group, version), ...view.of(object)};
+  return objectResponse(context, representationFor(context, servedView(served, view), 'item'), shown);
+};
+
+/** GET of what a subresource shows instead of the object. */
+export const getView = async (view: View<KubeObject>, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {resource} = served;
+  const {namespace, name} = context.target;
+  return answer(served, view, context, objectOf(resource, await findRecord(resource, namespace, name)));
+};
+
+/** How the object changes when what is shown of it does. */
+const through =
+  (view: View<KubeObject>, {resource}: ServedResource, name: string, change: Transform): Transform =>
+  async old => {
+    if (!old) throw notFound(resource.ref, name);
+    const shown = await change(old);
+    const errors = [...(view.validate?.(shown) ?? [])];
+    if (errors.length > 0) throw invalidObject({group: resource.settings.naming.group(view.shows.kind.group), kind: view.shows.kind.kind}, name, errors);
+    const {uid, resourceVersion} = shown.metadata ?? {};
+    if (uid && uid !== old.metadata?.uid) {
+      throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata?.uid}`);
+    }
+    const object = structuredClone(old) as KubeObject;
+    if (resourceVersion) object.metadata!.resourceVersion = resourceVersion;
+    else delete object.metadata!.resourceVersion;
+    view.put(shown, object);
+    return object;
+  };
+
+/** PUT of what a subresource shows instead of the object. */
+export const updateView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const {name} = context.target;
+  const query = writeQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
+  const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind});
+  checkAddress(shown, context.target);
+  const done = await updateObject(targetOf(services, served, context), through(view, served, name, () => shown), writeContext(context, served, query.dryRun));
+  return answer(served, view, context, done.object);
+};
+
+/** PATCH of what a subresource shows instead of the object. */
+export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
+  const type = patchTypeOf(context);
+  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions');
+  const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: view.of.bind(view)}};
+  const change = await applyPatch(shown, context, type, query);
+  const done = await updateObject({...targetOf(services, served, context), patches: true}, through(view, served, context.target.name, change), writeContext(context, served, query.dryRun));
+  return answer(served, view, context, done.object);
+};

@@ -1,0 +1,163 @@
+import {parseDuration} from '#src/api/duration.js';
+
+/** A schedule that cannot be read; the message says why in the words the field knows. */
+export class CronError extends Error {
+  override readonly name = 'CronError';
+}
+
+/** Times of day and year, each part as the numbers that it meets. */
+export interface CronTimes {
+  readonly kind: 'times';
+  readonly minutes: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
+  readonly daysOfMonth: ReadonlySet<number>;
+  readonly months: ReadonlySet<number>;
+  /** Sunday is 0. */
+  readonly daysOfWeek: ReadonlySet<number>;
+  /** Whether a star stands for the days: a day must meet both kinds then, and either of them otherwise. */
+  readonly anyDayOfMonth: boolean;
+  readonly anyDayOfWeek: boolean;
+}
+
+/** The same span again and again. */
+export interface CronSpan {
+  readonly kind: 'span';
+  readonly everyMs: number;
+}
+
+export type CronSchedule = (CronTimes | CronSpan) & {
+  /** The zone the schedule itself names. */
+  readonly timeZone?: string;
+};
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+  readonly names?: readonly string[];
+}
+
+const parts = {
+  minutes: {min: 0, max: 59},
+  hours: {min: 0, max: 23},
+  daysOfMonth: {min: 1, max: 31},
+  months: {min: 1, max: 12, names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']},
+  daysOfWeek: {min: 0, max: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']},
+} as const satisfies Record<string, Bounds>;
+
+const whole = (text: string): number => {
+  if (!/^[+-]?\d+$/.test(text)) throw new CronError(`failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const value = Number(text);
+  if (value < 0) throw new CronError(`negative number (${value}) not allowed: ${text}`);
+  return value;
+};
+
+const wholeOrName = (text: string, {min, names}: Bounds): number => {
+  const at = names?.indexOf(text.toLowerCase()) ?? -1;
+  return at < 0 ? whole(text) : at + min;
+};
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly step: number;
+  readonly isStar: boolean;
+}
+
+const spanOf = (text: string, expression: string, bounds: Bounds): {start: number; end: number; isStar: boolean; isSingle: boolean} => {
+  const [low = '', high, ...rest] = text.split('-');
+  const isSingle = high === undefined;
+  if (low === '*' || low === '?') return {start: bounds.min, end: bounds.max, isStar: true, isSingle};
+  const start = wholeOrName(low, bounds);
+  if (rest.length > 0) throw new CronError(`too many hyphens: ${expression}`);
+  return {start, end: isSingle ? start : wholeOrName(high, bounds), isStar: false, isSingle};
+};
+
+const rangeOf = (expression: string, bounds: Bounds): Range => {
+  const [text = '', stepText, ...rest] = expression.split('/');
+  const {start, end: last, isStar, isSingle} = spanOf(text, expression, bounds);
+  if (rest.length > 0) throw new CronError(`too many slashes: ${expression}`);
+  const step = stepText === undefined ? 1 : whole(stepText);
+  // `5/15` means from five on, every fifteen.
+  const end = stepText !== undefined && isSingle ? bounds.max : last;
+  if (start < bounds.min) throw new CronError(`beginning of range (${start}) below minimum (${bounds.min}): ${expression}`);
+  if (end > bounds.max) throw new CronError(`end of range (${end}) above maximum (${bounds.max}): ${expression}`);
+  if (start > end) throw new CronError(`beginning of range (${start}) beyond end of range (${end}): ${expression}`);
+  if (step === 0) throw new CronError(`step of range should be a positive number: ${expression}`);
+  return {start, end, step, isStar: isStar && step === 1};
+};
+
+const fieldOf = (field: string, bounds: Bounds): {numbers: Set<number>; isStar: boolean} => {
+  const numbers = new Set<number>();
+  let isStar = false;
+  for (const expression of field.split(',').filter(Boolean)) {
+    const range = rangeOf(expression, bounds);
+    isStar ||= range.isStar;
+    for (let at = range.start; at <= range.end; at += range.step) numbers.add(at);
+  }
+  return {numbers, isStar};
+};
+
+const timesOf = (text: string): CronTimes => {
+  const fields = text.split(/\s+/).filter(Boolean);
+  if (fields.length !== 5) throw new CronError(`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`);
+  const [minutes, hours, daysOfMonth, months, daysOfWeek] = Object.values(parts).map((bounds, i) => fieldOf(fields[i]!, bounds)) as [Field, Field, Field, Field, Field];
+  return {
+    kind: 'times',
+    minutes: minutes.numbers,
+    hours: hours.numbers,
+    daysOfMonth: daysOfMonth.numbers,
+    months: months.numbers,
+    daysOfWeek: daysOfWeek.numbers,
+    anyDayOfMonth: daysOfMonth.isStar,
+    anyDayOfWeek: daysOfWeek.isStar,
+  };
+};
+
+type Field = ReturnType<typeof fieldOf>;
+
+const described: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+const every = '@every ';
+
+const descriptorOf = (text: string): CronTimes | CronSpan => {
+  const times = described[text];
+  if (times !== undefined) return timesOf(times);
+  if (!text.startsWith(every)) throw new CronError(`unrecognized descriptor: ${text}`);
+  const duration = text.slice(every.length);
+  const ms = parseDuration(duration);
+  if (ms === undefined) throw new CronError(`failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`);
+  // Spans are whole seconds, and at least one.
+  return {kind: 'span', everyMs: Math.max(Math.floor(ms / 1000), 1) * 1000};
+};
+
+/** Whether the IANA database knows a time zone. */
+export const isTimeZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', {timeZone: name});
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const zone = /^(?:CRON_)?TZ=(\S*)/;
+
+/**
+ * Reads a schedule as cron has it: minute, hour, day of month, month and day of week, with names, lists, ranges and steps; or `@hourly` and the
+ * like; or `@every` and a span. Throws `CronError`.
+ */
+export const parseCron = (text: string): CronSchedule => {
+  if (text === '') throw new CronError('empty spec string');
+  const [prefix, timeZone] = zone.exec(text) ?? [''];
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new CronError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
+  const rest = prefix === '' ? text : text.slice(prefix.length).trim();
+  const schedule = rest.startsWith('@') ? descriptorOf(rest) : timesOf(rest);
+  return timeZone === undefined ? schedule : {...schedule, timeZone};
+};

@@ -1,0 +1,68 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import type {KubeObject} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import type {Column, Endpoint, View} from '#src/resources/definition.js';
+import {nonNegative} from '#src/resources/validation/numbers.js';
+
+export type Scale = ObjectOf<typeof kinds.scales>;
+
+/** A workload that can be given a size. */
+interface Scalable extends KubeObject {
+  spec?: {replicas?: number; selector?: LabelSelectorObject | Readonly<Record<string, string>>};
+  status?: {replicas?: number};
+}
+
+const columns: readonly Column<Scale>[] = [
+  nameColumn,
+  {name: 'Desired', type: 'integer', description: 'How many instances are wanted.', of: ({spec}) => spec?.replicas ?? 0},
+  {name: 'Available', type: 'integer', description: 'How many instances there are.', of: ({status}) => status?.replicas ?? 0},
+  ageColumn,
+];
+
+/** The selector in the form queries have. Empty for one that is malformed. */
+export const selectorText = (selector: LabelSelectorObject | undefined): string => {
+  try {
+    return labelSelectorOf(selector).toString();
+  } catch {
+    return '';
+  }
+};
+
+const scaleOf =
+  (selector: (object: Readonly<Scalable>) => string) =>
+  (object: Readonly<Scalable>): Scale => {
+    const {name, namespace, uid, resourceVersion, creationTimestamp} = object.metadata ?? {};
+    const text = selector(object);
+    return {
+      metadata: {
+        ...(name === undefined ? {} : {name}),
+        ...(namespace === undefined ? {} : {namespace}),
+        ...(uid === undefined ? {} : {uid}),
+        ...(resourceVersion === undefined ? {} : {resourceVersion}),
+        ...(creationTimestamp === undefined ? {} : {creationTimestamp}),
+      },
+      // Nothing to do is left out, as the zero it is.
+      spec: object.spec?.replicas ? {replicas: object.spec.replicas} : {},
+      status: {replicas: object.status?.replicas ?? 0, ...(text ? {selector: text} : {})},
+    };
+  };
+
+/**
+ * The `scale` of a workload with `spec.replicas` and `status.replicas` (the API reference, autoscaling/v1 Scale). Writing it is writing the workload:
+ * the rules of its main address apply.
+ */
+export const scaleEndpoint = <T extends KubeObject>(
+  main: Endpoint<T>,
+  selector: (object: Readonly<T>) => string = object => selectorText((object as Scalable).spec?.selector as LabelSelectorObject | undefined),
+): Endpoint<T> => {
+  const view: View<Scalable, Scale> = {
+    shows: {kind: kinds.scales, columns},
+    of: scaleOf(selector as (object: Readonly<Scalable>) => string),
+    put(scale, object) {
+      object.spec = {...object.spec, replicas: scale.spec?.replicas ?? 0};
+    },
+    validate: ({spec}) => nonNegative('spec.replicas', spec?.replicas),
+  };
+  return {...main, writes: {update: ['metadata', 'spec.replicas']}, view: view as unknown as View<T>};
+};

@@ -1,0 +1,47 @@
+import {duplicate, invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {labelKeyProblems, patternText} from '#src/api/names.js';
+import type {Condition} from '#src/api/types.js';
+
+const statuses = ['False', 'True', 'Unknown'];
+const longestReason = 1024;
+const longestMessage = 32 * 1024;
+const reason = '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?';
+const isReason = new RegExp(`^${reason}$`);
+const reasonProblem = patternText(
+  "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'",
+  reason,
+  'my_name',
+  'MY_NAME',
+  'MyName',
+  'ReasonA,ReasonB',
+  'ReasonA:ReasonB',
+);
+
+function* validateReason(text: string, path: string): Iterable<FieldError> {
+  if (!text) return yield required(path, 'must be set');
+  if (!isReason.test(text)) yield invalid(path, text, reasonProblem);
+  if (Buffer.byteLength(text) > longestReason) yield tooLong(path, longestReason);
+}
+
+function* validateCondition(condition: Readonly<Partial<Condition>>, path: string): Iterable<FieldError> {
+  for (const problem of labelKeyProblems(condition.type ?? '')) yield invalid(`${path}.type`, condition.type ?? '', problem);
+  if (!statuses.includes(condition.status ?? '')) yield notSupported(`${path}.status`, condition.status ?? '', statuses);
+  if ((condition.observedGeneration ?? 0) < 0) yield invalid(`${path}.observedGeneration`, condition.observedGeneration, 'must be greater than or equal to zero');
+  if (!condition.lastTransitionTime) yield required(`${path}.lastTransitionTime`, 'must be set');
+  yield* validateReason(condition.reason ?? '', `${path}.reason`);
+  if (Buffer.byteLength(condition.message ?? '') > longestMessage) yield tooLong(`${path}.message`, longestMessage);
+}
+
+/** Whether conditions of the common form (meta/v1 Condition) are complete, each type once. */
+export function* validateConditions(conditions: readonly Readonly<Partial<Condition>>[] | undefined, path: string): Iterable<FieldError> {
+  const seen = new Set<string | undefined>();
+  for (const [i, condition] of (conditions ?? []).entries()) {
+    if (seen.has(condition.type)) yield duplicate(`${path}[${i}].type`, condition.type);
+    seen.add(condition.type);
+    yield* validateCondition(condition, `${path}[${i}]`);
+  }
+}
+
+/** Whether a condition of the type says yes. */
+export const isConditionTrue = (conditions: readonly {readonly type?: string; readonly status?: string}[] | undefined, type: string): boolean =>
+  conditions?.some(condition => condition.type === type && condition.status === 'True') ?? false;
