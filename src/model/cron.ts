@@ -140,8 +140,7 @@ const descriptorOf = (text: string): CronTimes | CronSpan => {
 /** Whether the IANA database knows a time zone. */
 export const isTimeZone = (name: string): boolean => {
   try {
-    new Intl.DateTimeFormat('en', {timeZone: name});
-    return true;
+    return new Intl.DateTimeFormat('en', {timeZone: name}) !== undefined;
   } catch {
     return false;
   }
