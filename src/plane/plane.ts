@@ -90,7 +90,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     clock,
     random,
     log,
-    metrics: new MetricsRegistry({process: true}),
+    metrics: new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics}),
     store,
     version: versionOf(apiserver),
     gate: gateOf(apiserver),

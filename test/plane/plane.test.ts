@@ -27,3 +27,12 @@ test('a list that takes any version is told whole, unless its resource is not ca
   t.is(await pageSize(['--watch-cache-sizes=namespaces#0']), 1);
   t.is(await pageSize(['--watch-cache-sizes=secrets#0,namespaces#100']), 4);
 });
+
+test('the controllers of a plane elect a leader in either naming', async t => {
+  for (const naming of ['plat', 'kubernetes'] as const) {
+    await using plane = await startPlane({naming, listen: false, controllerManagerArgs: ['--leader-elect=true', '--controllers=serviceaccount-controller']});
+    const lease = await plane.client().resource(kinds.leases).get('plat-controller-manager', {namespace: plane.naming.systemNamespace});
+
+    t.truthy(lease.spec?.holderIdentity);
+  }
+});

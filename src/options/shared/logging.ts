@@ -59,7 +59,6 @@ export const metrics = {
   'disabled-metrics': {
     type: 'strings',
     help: 'Full names of metrics that are not collected. Wins over showing hidden metrics.',
-    subject: 'pending',
   },
   'show-hidden-metrics-for-version': {
     type: 'string',
