@@ -211,6 +211,12 @@ test('keys that YAML sets twice are reported with their line', t => {
   t.deepEqual(decode(text, 'yaml', configMap, 'Warn').object, {kind: 'ConfigMap', metadata: {name: 'b'}, data: {a: 'z'}});
 });
 
+for (const text of ['&a [*a]', '&a {b: *a}', 'data: &a {b: {c: [*a]}}']) {
+  test(`a value that contains itself is refused: ${text}`, t => {
+    t.is(refusal(configMap, text, 'yaml'), 'yaml: anchor value contains itself');
+  });
+}
+
 test('aliases and nesting are bounded', t => {
   const laughs = ['a: &a [x,x,x,x,x,x,x,x,x]', ...'bcdefgh'.split('').map((name, index) => `${name}: &${name} [${Array(9).fill(`*${'abcdefg'[index]}`).join(',')}]`)].join('\n');
   t.is(refusal(configMap, laughs, 'yaml'), 'yaml: document contains excessive aliasing');

@@ -47,13 +47,13 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
   return found;
 };
 
-/** Refuses keys that are no scalars, and tells whether aliases occur. */
-const inspected = (root: unknown): {hasAliases: boolean} => {
-  let hasAliases = false;
+/** Refuses keys that are no scalars, and tells how many aliases occur. */
+const inspected = (root: unknown): {aliases: number} => {
+  let aliases = 0;
   const open: unknown[] = [root];
   while (open.length > 0) {
     const node = open.pop();
-    if (isAlias(node)) hasAliases = true;
+    if (isAlias(node)) aliases++;
     if (isSeq(node)) for (const item of node.items) open.push(item);
     if (!isMap(node)) continue;
     for (const {key, value} of node.items) {
@@ -61,7 +61,7 @@ const inspected = (root: unknown): {hasAliases: boolean} => {
       open.push(key, value);
     }
   }
-  return {hasAliases};
+  return {aliases};
 };
 
 /** What JSON cannot hold: infinities and things that are not numbers. */
@@ -75,6 +75,21 @@ const unencodable = (value: unknown): string | undefined => {
   return undefined;
 };
 
+/** Every alias may stand for nearly the whole text: so much may come of it all together, in characters. */
+const mostAliased = 64 << 20;
+
+/** Aliased values are one object in many places, and what follows may change one of them. Throws for a value that contains itself. */
+const apart = (value: unknown, within = new Set<object>()): unknown => {
+  if (typeof value !== 'object' || value === null) return value;
+  if (within.has(value)) throw new DecodeError('yaml: anchor value contains itself');
+  within.add(value);
+  const copy: unknown = Array.isArray(value)
+    ? value.map(item => apart(item, within))
+    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, apart(item, within)]));
+  within.delete(value);
+  return copy;
+};
+
 /** What a YAML text says, with the keys that are set twice. The last of them counts. Throws `DecodeError`. */
 export const parseYaml = (text: string): {value: unknown; problems: DecodeProblem[]} => {
   const lines = new LineCounter();
@@ -83,12 +98,13 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     if (!document) return {value: null, problems: []};
     const error = document.errors[0];
     if (error) throw new DecodeError(`yaml: line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
-    const {hasAliases} = inspected(document.contents);
-    const value: unknown = document.toJS({maxAliasCount: 100});
+    const {aliases} = inspected(document.contents);
+    if (aliases * text.length > mostAliased) throw new DecodeError('yaml: document contains excessive aliasing');
+    const shared: unknown = document.toJS({maxAliasCount: 100});
+    const value = aliases > 0 ? apart(shared) : shared;
     const wrong = unencodable(value);
     if (wrong) throw new DecodeError(`json: unsupported value: ${wrong}`);
-    // Aliased values are one object in many places; what follows may change one of them.
-    return {value: hasAliases ? (JSON.parse(JSON.stringify(value)) as unknown) : value, problems: duplicates(document.contents, lines)};
+    return {value, problems: duplicates(document.contents, lines)};
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth', {cause: error});
