@@ -1,6 +1,7 @@
 import {badRequest, notFound, unsupportedMediaType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
+import {applyMediaType} from '#src/schema/apply/apply.js';
 import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -8,10 +9,10 @@ import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
-const types = new Map<string, PatchType>(Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType]));
+const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
 
 /** The type of the patch a request carries. Throws 415 for one the server does not know. */
-export const patchTypeOf = ({request}: ResourceContext): PatchType => {
+export const patchTypeOf = ({request}: ResourceContext): PatchType | 'apply' => {
   const type = types.get(mediaTypeOf(request));
   if (!type) throw unsupportedMediaType([...types.keys()]);
   return type;

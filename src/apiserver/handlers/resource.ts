@@ -8,6 +8,7 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
+import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
@@ -84,6 +85,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
   user: context.user,
   dryRun,
   served: kind,
+  manager: context.info.query.get('fieldManager') || managerOfAgent(header(context.request, 'user-agent') ?? ''),
   warn: text => context.warnings.add(text),
 });
 

@@ -8,6 +8,7 @@ import {checkAddress, updateObject, type UpdateTarget} from '#src/apiserver/regi
 import {readObject, type BodyReader} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {runAction} from './action.js';
+import {applyIntentOf} from './apply.js';
 import {applyPatch, patchTypeOf} from './patch.js';
 import {mayCreate, objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
 
@@ -65,8 +66,12 @@ export const update = async (services: ResourceServices, served: ServedResource,
 export const patch = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context);
   const shown = representationFor(context, served, 'item');
-  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions');
-  const transform = await applyPatch(served, context, type, query);
-  const done = await updateObject({...targetOf(services, served, context), patches: true}, transform, writeContext(context, served, query.dryRun));
-  return objectResponse(context, shown, done.object);
+  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
+  const write = writeContext(context, served, query.dryRun);
+  const target = {...targetOf(services, served, context), patches: true};
+  const done =
+    type === 'apply'
+      ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {...write, ownershipStated: true})
+      : await updateObject(target, await applyPatch(served, context, type, query), write);
+  return objectResponse(context, shown, done.object, done.outcome === 'created' ? 201 : 200);
 };

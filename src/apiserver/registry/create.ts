@@ -10,6 +10,7 @@ import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admis
 import {count} from './count.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
+import {recordCreation, restoreMalformed} from './ownership.js';
 import {carriedOver} from './paths.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
@@ -52,8 +53,11 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
   withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
+  recordCreation(resource, incoming, context);
+  const recorded = meta.managedFields;
   const attributes = attributesFor(resource, incoming, namespace, context);
   await runPhase(settings.admission, 'admit', attributes);
+  restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
 
@@ -111,7 +115,7 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
   const meta = object.metadata!;
   object.apiVersion = apiVersion;
   object.kind = kind.kind;
-  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'managedFields', 'resourceVersion'] as const) delete meta[field];
+  for (const field of ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'resourceVersion'] as const) delete meta[field];
   meta.uid = settings.random.uuid();
   meta.creationTimestamp = wireTime(settings.clock.now());
   if (definition.generation) meta.generation = 1;

@@ -1,4 +1,4 @@
-import {forbiddenField, invalid, invalidObject, notSupported, tooLong, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, invalidObject, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
@@ -102,6 +102,8 @@ export interface WriteQuery {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
+  /** Whether an apply takes fields from their owners. */
+  readonly force: boolean;
 }
 
 /** What a dry run may be asked for with: one value is shown bare, several as a list. */
@@ -120,26 +122,33 @@ function* managerErrors(manager: string): Generator<FieldError> {
 
 const validations = ['', 'Ignore', 'Strict', 'Warn'];
 
-function* writeErrors(query: URLSearchParams, kind: string): Generator<FieldError> {
-  if (kind === 'PatchOptions' && query.has('force')) yield forbiddenField('force', 'may not be specified for non-apply patch');
+function* writeErrors(query: URLSearchParams, kind: string, applies: boolean): Generator<FieldError> {
+  if (applies && !query.get('fieldManager')) yield required('fieldManager', 'is required for apply patch');
+  if (!applies && kind === 'PatchOptions' && query.has('force')) yield forbiddenField('force', 'may not be specified for non-apply patch');
   yield* managerErrors(query.get('fieldManager') ?? '');
   yield* dryRunErrors(query.getAll('dryRun'));
   const validation = query.get('fieldValidation') ?? '';
   if (!validations.includes(validation)) yield notSupported('fieldValidation', validation, validations);
 }
 
-/** Reads and judges dryRun, fieldManager and fieldValidation. `kind` names the options in the error. */
-export const writeQuery = (naming: Naming, query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'): WriteQuery => {
-  if (query.size === 0) return unasked;
-  optionErrors(naming, kind, writeErrors(query, kind));
+/** Reads and judges the options of a write. `kind` names them in the error; `applies` when the write is an apply. */
+export const writeQuery = (
+  naming: Naming,
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  {applies = false}: {readonly applies?: boolean} = {},
+): WriteQuery => {
+  if (query.size === 0 && !applies) return unasked;
+  optionErrors(naming, kind, writeErrors(query, kind, applies));
   return {
     dryRun: query.has('dryRun'),
     fieldManager: query.get('fieldManager') ?? '',
     fieldValidation: (query.get('fieldValidation') || 'Warn') as WriteQuery['fieldValidation'],
+    force: truthy(query.get('force')),
   };
 };
 
-const unasked: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn'};
+const unasked: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false};
 
 type Getter = (object: Readonly<KubeObject>) => string;
 

@@ -43,6 +43,10 @@ export interface WriteContext {
   readonly dryRun: boolean;
   /** Version and name of the request's URL, for admission. */
   readonly served: Kind;
+  /** The name under which the writer owns what it writes; empty for one without. */
+  readonly manager: string;
+  /** Whether the object comes with its record of who owns what, as it does from an apply. */
+  readonly ownershipStated?: boolean;
   warn(text: string): void;
 }
 

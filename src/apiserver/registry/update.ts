@@ -13,6 +13,7 @@ import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from '
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
 import {withoutDoubleOwners} from './owners.js';
+import {entriesOf, recordUpdate, restoreMalformed, setEntries, withOldTimes} from './ownership.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 
@@ -27,6 +28,8 @@ export interface UpdateTarget {
   readonly subresource: string;
   /** Whether the caller sent a patch instead of an object. */
   readonly patches?: boolean;
+  /** Whether a missing object is created, where that is not the kind's to say. */
+  readonly createsMissing?: boolean;
   /** Asks whether the caller may create, when an update turns out to be a creation. */
   authorizeCreate?(): Promise<void>;
 }
@@ -53,7 +56,7 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
 
 const createInstead = async (target: UpdateTarget, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
-  if (subresource || !resource.definition.createOnUpdate) throw notFound(resource.ref, name);
+  if (subresource || !(target.createsMissing ?? resource.definition.createOnUpdate)) throw notFound(resource.ref, name);
   const object = await transform(undefined);
   const {uid} = object.metadata ?? {};
   if (uid) throw conflict(resource.ref, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
@@ -74,6 +77,8 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
+  recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
+  const recorded = meta.managedFields;
 
   const attributes = {
     operation: 'UPDATE' as const,
@@ -85,11 +90,13 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
     oldObject: old,
   };
   await runPhase(settings.admission, 'admit', attributes);
+  restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
 
   const object = carriedOver(incoming, old, endpoint.writes.update);
   restoreSystemFields(resource, object, old);
+  setEntries(object.metadata!, entriesOf(incoming));
   fillAlwaysPresent(resource, object);
   const hooks = resource.hooks(context.user);
   endpoint.prepare?.(object, old, hooks);
@@ -116,7 +123,7 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
     if (!context.dryRun) await settings.store.delete(record.key, record.revision);
     return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'deleted'};
   }
-  if (sameJson(object, withoutVersion(old))) {
+  if (sameJson(withOldTimes(object, old), withoutVersion(old))) {
     return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
   }
   if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'updated'};
@@ -153,7 +160,7 @@ const checkPreconditions = ({resource, name}: UpdateTarget, meta: ObjectMeta, ol
   }
 };
 
-const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'managedFields'] as const;
+const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const;
 
 /** What only the server sets comes back from the stored object, whatever the caller sent. */
 const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {

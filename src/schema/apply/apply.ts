@@ -30,6 +30,9 @@ export interface Applied {
   readonly entries: readonly ManagedFieldsEntry[];
 }
 
+/** The media type of an intent. */
+export const applyMediaType = 'application/apply-patch+yaml';
+
 const untracked = setOf([['f:apiVersion'], ['f:kind'], ['f:metadata'], ...untrackedMetadata.map(name => ['f:metadata', `f:${name}`])]);
 const beforeFirstApply = 'before-first-apply';
 

@@ -1,3 +1,4 @@
+import {applyMediaType} from '#src/schema/apply/apply.js';
 import type {Naming} from '#src/api/naming.js';
 import {patchMediaTypes} from '#src/schema/patch/patch.js';
 import type {Definitions, Json} from './definitions.js';
@@ -16,7 +17,7 @@ export interface MediaTypes {
 /** JSON and YAML, and every kind of patch but those for owned fields. */
 export const defaultMediaTypes: MediaTypes = {
   objects: ['application/json', 'application/yaml'],
-  patches: ['application/apply-patch+yaml', ...Object.values(patchMediaTypes)],
+  patches: [applyMediaType, ...Object.values(patchMediaTypes)],
 };
 
 const answers: Readonly<Record<string, string>> = {200: 'OK', 201: 'Created', 202: 'Accepted'};

@@ -1,0 +1,90 @@
+import {badRequest, StatusError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {own} from '#src/base/own.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {misfits, misfitText} from '#src/schema/apply/intent.js';
+import {applyAfterClient} from '#src/schema/apply/last-applied.js';
+import {inapplicable} from '#src/schema/patch/errors.js';
+import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownership.js';
+import type {WriteQuery} from '#src/apiserver/registry/options.js';
+import type {ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
+import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
+import {readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+
+/** An intent that is of the kind asked for. */
+interface Intent {
+  readonly value: PlainObject;
+  /** Namespace, name and kind, as messages name them. */
+  readonly label: string;
+}
+
+/** Reads an intent into what it does to an object, or to none. Throws 400 for what cannot be read or is of another kind. */
+export const applyIntentOf = async (served: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
+  const {resource, kind, version} = served;
+  const {naming, schemas} = resource.settings;
+  const body = readIntent(await readBytes(context.request));
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  checkKind(body, apiVersion, kind.kind);
+  const {subresource} = context.target;
+  const endpoint = subresource ? own(resource.definition.subresources, subresource)! : resource.definition.main;
+  const node = schemaOf(schemas, kind);
+  const intent = {value: body.value as PlainObject, label: labelOf(body.value as PlainObject, apiVersion, kind.kind)};
+  const unfit = misfits(intent.value, node);
+  return old => {
+    if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${intent.label}): ${misfitText(unfit)}`);
+    const live = old ? {...(version ? version.fromHub(old) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
+    const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
+    const applied = applyAfterClient(application, applierOf(resource, endpoint, subresource, write), naming.annotations.lastApplied);
+    reportDoubles(body, query, context);
+    const object = held(applied.object, node, intent);
+    setEntries((object.metadata ??= {}), applied.entries);
+    checkAddress(object, context.target);
+    version?.default?.(object, resource.hooks(context.user));
+    return version ? version.toHub(object) : object;
+  };
+};
+
+const readIntent = (bytes: Buffer): ParsedBody => {
+  try {
+    return parseBody(bytes, 'yaml');
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
+    throw error;
+  }
+};
+
+const groupVersion = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion : `/${apiVersion}`);
+
+const checkKind = (body: ParsedBody, apiVersion: string, kind: string): void => {
+  const {metadata} = body.value as PlainObject;
+  if (body.kind !== kind) throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
+  if (body.apiVersion !== apiVersion) {
+    throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${body.apiVersion}, expected: ${apiVersion}`);
+  }
+  if (isPlainObject(metadata) && own(metadata, 'managedFields') !== undefined && metadata['managedFields'] !== null) throw badRequest('metadata.managedFields must be nil');
+};
+
+const labelOf = ({metadata}: PlainObject, apiVersion: string, kind: string): string => {
+  const {namespace = '', name = ''} = isPlainObject(metadata) ? (metadata as {namespace?: string; name?: string}) : {};
+  return `${namespace}/${name}; ${groupVersion(apiVersion)}, Kind=${kind}`;
+};
+
+/** Keys that are there twice are refused or warned of, but only once everything else is right. */
+const reportDoubles = ({problems}: ParsedBody, {fieldValidation}: WriteQuery, {warnings}: ResourceContext): void => {
+  if (fieldValidation === 'Ignore' || problems.length === 0) return;
+  if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${problems.map(({text}) => `  ${text}`).join('\n')}`);
+  for (const {text} of problems) warnings.add(text);
+};
+
+const held = (object: PlainObject, node: Parameters<typeof decodeValue>[1], {label}: Intent): KubeObject => {
+  try {
+    return decodeValue<KubeObject>(object, node, 'Ignore').object;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new StatusError({...inapplicable(`failed to convert new object (${label}) to proper version: ${error.message}`).status}, {cause: error});
+  }
+};

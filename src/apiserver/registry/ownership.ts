@@ -1,0 +1,184 @@
+import {sameJson} from '#src/api/equal.js';
+import {wireTime} from '#src/api/time.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import type {Endpoint, ServedVersion} from '#src/resources/definition.js';
+import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
+import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
+import {trackUpdate} from '#src/schema/apply/update.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {Resource, WriteContext} from './registry.js';
+
+/** A resource's versions as ownership speaks of them. */
+class ResourceVersions implements Versions {
+  readonly #resource: Resource;
+  readonly #served: ReadonlyMap<string, ServedVersion<KubeObject> | undefined>;
+
+  constructor(resource: Resource) {
+    this.#resource = resource;
+    const {naming} = resource.settings;
+    const others = resource.definition.otherVersions ?? [];
+    this.#served = new Map([[resource.apiVersion, undefined], ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const)]);
+  }
+
+  schemaOf(apiVersion: string): SchemaNode | undefined {
+    if (!this.#served.has(apiVersion)) return undefined;
+    const {group, version, kind} = this.#served.get(apiVersion)?.kind ?? this.#resource.kind;
+    return this.#resource.settings.schemas.of(group, version, kind);
+  }
+
+  convert(object: PlainObject, from: string, to: string): PlainObject {
+    if (from === to) return object;
+    const hub = this.#served.get(from)?.toHub(object as KubeObject) ?? object;
+    const converted = this.#served.get(to)?.fromHub(hub as KubeObject) ?? hub;
+    return {...converted, apiVersion: to, kind: this.#resource.kind.kind};
+  }
+}
+
+const versions = new WeakMap<Resource, ResourceVersions>();
+
+/** The versions of a resource, and the way between them. */
+export const versionsOf = (resource: Resource): Versions => {
+  let known = versions.get(resource);
+  if (!known) versions.set(resource, (known = new ResourceVersions(resource)));
+  return known;
+};
+
+/** The fields an address writes: when something is made, when it is changed, and either. */
+interface EndpointWrites {
+  readonly create: Writes;
+  readonly update: Writes;
+  readonly any: Writes;
+}
+
+const writes = new WeakMap<Endpoint<KubeObject>, EndpointWrites>();
+
+const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
+  let known = writes.get(endpoint);
+  if (!known) {
+    const {create, update} = endpoint.writes;
+    const made = ['metadata', ...(create ?? update)];
+    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? [...made, ...update] : update)}));
+  }
+  return known;
+};
+
+const writerOf = (resource: Resource, context: WriteContext, subresource: string, written: Writes): Writer => ({
+  manager: context.manager,
+  subresource,
+  apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
+  time: wireTime(resource.settings.clock.now()),
+  writes: written,
+  versions: versionsOf(resource),
+});
+
+/** Who an apply through an address is, and what it may own: also what only a creation writes, lest its maker lose it. */
+export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext): Writer =>
+  writerOf(resource, context, subresource, writesOf(endpoint).any);
+
+/** The entries of a stored object, which are well-formed. */
+export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
+  (object?.metadata?.managedFields as readonly ManagedFieldsEntry[] | undefined) ?? [];
+
+export const setEntries = (meta: ObjectMeta, entries: readonly ManagedFieldsEntry[]): void => {
+  if (entries.length > 0) meta.managedFields = entries as unknown as NonNullable<ObjectMeta['managedFields']>;
+  else delete meta.managedFields;
+};
+
+/** The entries a writer sent, or none: malformed ones count as not sent. */
+const sentEntries = (meta: ObjectMeta): readonly ManagedFieldsEntry[] => {
+  if (!meta.managedFields) return [];
+  try {
+    return readEntries(meta.managedFields);
+  } catch {
+    return [];
+  }
+};
+
+/** The entries after a write; those before it when ownership cannot be told, as for lists whose items lack their keys. */
+const tracked = (before: PlainObject, after: PlainObject, entries: readonly ManagedFieldsEntry[], writer: Writer): readonly ManagedFieldsEntry[] => {
+  const {versions: known, apiVersion} = writer;
+  const node = known.schemaOf(apiVersion);
+  if (!node) return entries;
+  try {
+    return trackUpdate({before, after, node}, entries, writer);
+  } catch {
+    return entries;
+  }
+};
+
+/** Records in a new object's metadata who owns its fields: its creator all it wrote. */
+export const recordCreation = (resource: Resource, object: KubeObject, context: WriteContext): void => {
+  if (context.ownershipStated) return;
+  const meta = object.metadata!;
+  const writer = writerOf(resource, context, '', writesOf(resource.definition.main).create);
+  const after = writer.versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
+  setEntries(meta, tracked({}, after, sentEntries(meta), writer));
+};
+
+/** Through which address an object is updated. */
+export interface UpdateAddress {
+  readonly endpoint: Endpoint<KubeObject>;
+  /** Empty for the main address. */
+  readonly subresource: string;
+}
+
+/**
+ * Records in the metadata of an object that is being updated who owns its fields. A writer may bring entries of its own at the main address, and
+ * clear them all; objects that nobody tracks stay so.
+ */
+export const recordUpdate = (resource: Resource, {endpoint, subresource}: UpdateAddress, object: KubeObject, old: Readonly<KubeObject>, context: WriteContext): void => {
+  if (context.ownershipStated) return;
+  const meta = object.metadata!;
+  const stored = entriesOf(old);
+  const reset = !subresource && asksForReset(meta.managedFields);
+  const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
+  const entries = reset ? [] : sent.length > 0 ? sent : stored;
+  if (entries.length === 0) return setEntries(meta, []);
+  const writer = writerOf(resource, context, subresource, writesOf(endpoint).update);
+  const before = writer.versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
+  const after = writer.versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
+  setEntries(meta, tracked(before, after, entries, writer));
+};
+
+/** Puts back the recorded entries when admission has left something in their place that is malformed, and warns. */
+export const restoreMalformed = (meta: ObjectMeta, recorded: ObjectMeta['managedFields'], warn: (text: string) => void): void => {
+  if (meta.managedFields === recorded) return;
+  try {
+    setEntries(meta, readEntries(meta.managedFields));
+  } catch (error) {
+    if (recorded) meta.managedFields = recorded;
+    else delete meta.managedFields;
+    warn(
+      `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${(error as Error).message}`,
+    );
+  }
+};
+
+const untimed = (entries: readonly ManagedFieldsEntry[]): unknown[] => entries.map(entry => ({...entry, time: undefined}));
+
+/** Gives an object the stored entries back where they differ in nothing but their times: such a change alone is not worth a write. */
+export const withOldTimes = (object: KubeObject, old: Readonly<KubeObject>): KubeObject => {
+  const entries = entriesOf(object);
+  const stored = entriesOf(old);
+  if (entries === stored || entries.length !== stored.length || !sameJson(untimed(entries), untimed(stored))) return object;
+  const meta = {...object.metadata};
+  setEntries(meta, stored);
+  return {...object, metadata: meta};
+};
+
+const longestManager = 128;
+const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+/** The name a client without one goes by: what its User-Agent says before the first slash, as far as it can be printed and fits. */
+export const managerOfAgent = (agent: string): string => {
+  let name = '';
+  let length = 0;
+  for (const character of agent.split('/', 1)[0]!) {
+    if (!printable.test(character)) continue;
+    length += Buffer.byteLength(character);
+    if (length > longestManager) break;
+    name += character;
+  }
+  return name;
+};

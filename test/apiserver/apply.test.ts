@@ -1,0 +1,336 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {samples} from './samples.js';
+import {aConfigMap, configMaps, csrs, settled, startWire, words, type Received} from './wire.js';
+
+const seconds = 1000;
+const lastApplied = words.annotations.lastApplied;
+
+interface Entry {
+  manager?: string;
+  operation: string;
+  apiVersion: string;
+  time?: string;
+  fieldsType: string;
+  fieldsV1: object;
+  subresource?: string;
+}
+
+const entriesOf = (object: KubeObject): Entry[] => (object.metadata?.managedFields ?? []) as unknown as Entry[];
+const ownersOf = (object: KubeObject): string[] => entriesOf(object).map(({manager, operation, subresource}) => [manager, operation, subresource].filter(Boolean).join(' '));
+const fieldsOf = (object: KubeObject, manager: string): object | undefined => entriesOf(object).find(entry => entry.manager === manager)?.fieldsV1;
+const dataOf = (received: Received): unknown => received.json<{data?: unknown}>().data;
+
+const startApply = async () => {
+  const world = await startWire();
+  return {
+    ...world,
+    /** Applies an intent, by default as `me`. */
+    apply: (url: string, intent: unknown, query = 'fieldManager=me') =>
+      world.patch(`${url}?${query}`, intent, {headers: {'content-type': 'application/apply-patch+yaml'}}),
+    pass: (ms: number) => world.clock.advance(ms),
+  };
+};
+const url = `${configMaps}/a`;
+
+test('an intent makes the object that is missing, and its manager owns it', async t => {
+  const {apply, get} = await startApply();
+  const made = await apply(url, aConfigMap('a', {data: {k: 'v'}}));
+
+  t.is(made.status, 201);
+  t.deepEqual(entriesOf(made.json()), [{manager: 'me', operation: 'Apply', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:k': {}}}}]);
+  t.deepEqual((await get(url)).json(), made.json());
+});
+
+test('an intent is read as YAML', async t => {
+  const {apply} = await startApply();
+  const made = await apply(url, 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: "1"\n');
+
+  t.deepEqual(dataOf(made), {k: '1'});
+});
+
+test('applying the same again writes nothing', async t => {
+  const {apply, watch, pass, clock} = await startApply();
+  const made = (await apply(url, aConfigMap('a', {data: {k: 'v'}, binaryData: {}}))).json();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${made.metadata?.resourceVersion}`);
+  await pass(10 * seconds);
+  const again = await apply(url, aConfigMap('a', {data: {k: 'v'}, binaryData: {}}));
+  await settled(clock);
+
+  t.is(again.status, 200);
+  t.deepEqual(again.json(), made);
+  t.deepEqual(stream.told, []);
+});
+
+test('what leaves the intent leaves the object, and what others own stays', async t => {
+  const {apply, patch} = await startApply();
+  await apply(url, aConfigMap('a', {data: {a: '1', b: '1', c: '1'}}));
+  await apply(url, aConfigMap('a', {data: {b: '1'}}), 'fieldManager=other');
+  await patch(`${url}?fieldManager=writer`, {data: {c: '2', d: '1'}});
+  const left = await apply(url, aConfigMap('a'));
+
+  t.deepEqual(dataOf(left), {b: '1', c: '2', d: '1'});
+  t.deepEqual(ownersOf(left.json()), ['other Apply', 'writer Update']);
+});
+
+test('fields of others are a conflict that names them, until it is forced', async t => {
+  const {apply, put} = await startApply();
+  await apply(url, aConfigMap('a', {data: {a: '1', b: '1'}}), 'fieldManager=one');
+  const {metadata} = (await apply(url, aConfigMap('a', {data: {a: '1', c: '1'}}), 'fieldManager=two')).json();
+  await put(`${url}?fieldManager=three`, {...aConfigMap('a', {data: {a: '1', b: '2', c: '1'}}), metadata});
+  const refused = await apply(url, aConfigMap('a', {data: {a: '2', b: '3'}}));
+
+  t.is(refused.status, 409);
+  t.deepEqual(refused.json<Status>(), {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: 'Apply failed with 3 conflicts: conflicts with "one":\n- .data.a\nconflicts with "three" using v1:\n- .data.b\nconflicts with "two":\n- .data.a',
+    reason: 'Conflict',
+    details: {
+      causes: [
+        {reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.a'},
+        {reason: 'FieldManagerConflict', message: 'conflict with "three" using v1', field: '.data.b'},
+        {reason: 'FieldManagerConflict', message: 'conflict with "two"', field: '.data.a'},
+      ],
+    },
+    code: 409,
+  });
+  const forced = await apply(url, aConfigMap('a', {data: {a: '2', b: '3'}}), 'fieldManager=me&force=true');
+  t.deepEqual(dataOf(forced), {a: '2', b: '3', c: '1'});
+  t.deepEqual(ownersOf(forced.json()), ['me Apply', 'two Apply']);
+});
+
+const refusals: readonly [title: string, intent: unknown, query: string, code: number, message: string | RegExp][] = [
+  ['without a manager', aConfigMap('a'), '', 422, 'PatchOptions.meta.plat.io "" is invalid: fieldManager: Required value: is required for apply patch'],
+  ['of another kind', {...aConfigMap('a'), kind: 'Secret'}, 'fieldManager=me', 400, 'invalid object type: /v1, Kind=Secret'],
+  ['of another version', {...aConfigMap('a'), apiVersion: 'v2'}, 'fieldManager=me', 400, 'Incorrect version specified in apply patch. Specified patch version: v2, expected: v1'],
+  ['with managed fields', aConfigMap('a', {metadata: {name: 'a', managedFields: []}}), 'fieldManager=me', 400, 'metadata.managedFields must be nil'],
+  ['with an unknown field', aConfigMap('a', {metadata: {name: 'a', namespace: 'default'}, unknown: 1}), 'fieldManager=me', 500, 'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .unknown: field not declared in schema'],
+  ['with a value of the wrong type', aConfigMap('a', {data: {a: 1}}), 'fieldManager=me', 500, 'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &{1}'],
+  ['of another name', aConfigMap('b'), 'fieldManager=me', 400, 'the name of the object (b) does not match the name on the URL (a)'],
+  ['with the uid of an object that is not there', aConfigMap('a', {metadata: {name: 'a', uid: 'u'}}), 'fieldManager=me', 409, /uid mismatch: the provided object specified uid u, and no existing object was found/],
+  ['that is no YAML', '{', 'fieldManager=me', 400, /^error decoding YAML: /],
+  ['with a key twice, when asked to be strict', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "1", a: "2"}\n', 'fieldManager=me&fieldValidation=Strict', 400, /key "a" already set in map/],
+];
+for (const [title, intent, query, code, message] of refusals) {
+  test(`an intent ${title} is refused`, async t => {
+    const {apply, get} = await startApply();
+    const refused = (await apply(url, intent, query)).json<Status>();
+
+    t.is(refused.code, code);
+    if (typeof message === 'string') t.is(refused.message, message);
+    else t.regex(refused.message ?? '', message);
+    t.is((await get(url)).status, 404);
+  });
+}
+
+test('a key that is there twice is warned of', async t => {
+  const {apply} = await startApply();
+  const made = await apply(url, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: "1", a: "2"}\n');
+
+  t.is(made.status, 201);
+  t.regex(String(made.header('warning')), /key \\"a\\" already set in map/);
+});
+
+test('an intent may insist on the version it knows', async t => {
+  const {apply} = await startApply();
+  const made = (await apply(url, aConfigMap('a', {data: {k: '1'}}))).json();
+  const stale = await apply(url, aConfigMap('a', {metadata: {name: 'a', resourceVersion: '1'}, data: {k: '2'}}));
+  const fresh = await apply(url, aConfigMap('a', {metadata: {name: 'a', resourceVersion: made.metadata?.resourceVersion}, data: {k: '2'}}));
+
+  t.deepEqual([stale.status, fresh.status], [409, 200]);
+});
+
+test('a dry run tells what an apply would do', async t => {
+  const {apply, get} = await startApply();
+  const would = await apply(url, aConfigMap('a', {data: {k: 'v'}}), 'fieldManager=me&dryRun=All');
+
+  t.is(would.status, 201);
+  t.deepEqual(ownersOf(would.json()), ['me Apply']);
+  t.is((await get(url)).status, 404);
+});
+
+test('every way to write says who owns what', async t => {
+  const {post, put, patch, apply} = await startApply();
+  const agent = {headers: {'user-agent': 'tool/v1.2 (linux)'}};
+  const made = (await post(configMaps, aConfigMap('a', {data: {a: '1'}}), agent)).json();
+  t.deepEqual(entriesOf(made), [
+    {manager: 'tool', operation: 'Update', apiVersion: 'v1', time: '2026-01-01T00:00:00Z', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'.': {}, 'f:a': {}}}},
+  ]);
+  const replaced = (await put(`${url}?fieldManager=put`, {...made, data: {a: '1', b: '1'}})).json();
+  t.deepEqual([fieldsOf(replaced, 'tool'), fieldsOf(replaced, 'put')], [{'f:data': {'.': {}, 'f:a': {}}}, {'f:data': {'f:b': {}}}]);
+  const types = ['application/merge-patch+json', 'application/strategic-merge-patch+json'];
+  for (const [index, type] of types.entries()) await patch(`${url}?fieldManager=patch${index}`, {data: {[`p${index}`]: '1'}}, {headers: {'content-type': type}});
+  await patch(`${url}?fieldManager=patch2`, [{op: 'add', path: '/data/p2', value: '1'}], {headers: {'content-type': 'application/json-patch+json'}});
+  const last = (await apply(url, aConfigMap('a', {data: {z: '1'}}))).json();
+
+  t.deepEqual(ownersOf(last), ['me Apply', 'patch0 Update', 'patch1 Update', 'patch2 Update', 'put Update', 'tool Update']);
+});
+
+test('a field that is taken over and removed is nobody else’s', async t => {
+  const {post, patch} = await startApply();
+  await post(`${configMaps}?fieldManager=one`, aConfigMap('a', {data: {a: '1', b: '1'}}));
+  await patch(`${url}?fieldManager=two`, {data: {a: '2'}});
+  const left = (await patch(`${url}?fieldManager=three`, {data: {b: null}})).json();
+
+  t.deepEqual(
+    entriesOf(left).map(({manager, fieldsV1}) => [manager, fieldsV1]),
+    [
+      ['one', {'f:data': {}}],
+      ['two', {'f:data': {'f:a': {}}}],
+    ],
+  );
+});
+
+test('the time of an entry moves with its fields alone', async t => {
+  const {post, patch, pass} = await startApply();
+  await post(`${configMaps}?fieldManager=one`, aConfigMap('a', {data: {a: '1'}}));
+  await pass(5 * seconds);
+  const same = (await patch(`${url}?fieldManager=one`, {data: {a: '2'}})).json();
+  const more = (await patch(`${url}?fieldManager=one`, {data: {b: '1'}})).json();
+
+  t.is(entriesOf(same)[0]?.time, '2026-01-01T00:00:00Z');
+  t.is(entriesOf(more)[0]?.time, '2026-01-01T00:00:05Z');
+});
+
+test('one empty entry clears all tracking, an empty list does not', async t => {
+  const {post, patch, apply} = await startApply();
+  await post(configMaps, aConfigMap('a', {data: {a: '1'}}));
+  t.is(entriesOf((await patch(url, {metadata: {managedFields: []}})).json()).length, 1);
+  t.deepEqual(entriesOf((await patch(url, {metadata: {managedFields: [{}]}})).json()), []);
+  t.deepEqual(entriesOf((await patch(url, {data: {b: '1'}})).json()), [], 'who is not tracked stays so');
+  const applied = (await apply(url, aConfigMap('a', {data: {c: '1'}}))).json();
+  t.deepEqual(ownersOf(applied), ['me Apply', 'before-first-apply Update']);
+});
+
+test('a writer may bring entries, malformed ones are passed over', async t => {
+  const {post, put} = await startApply();
+  const made = (await post(configMaps, aConfigMap('a', {data: {a: '1'}}))).json();
+  const sent = {manager: 'brought', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:a': {}}}};
+  const kept = (await put(`${url}?fieldManager=x`, {...made, metadata: {...made.metadata, managedFields: [{...sent, operation: 'Steal'}]}})).json();
+  const brought = (await put(`${url}?fieldManager=x`, {...kept, metadata: {...kept.metadata, managedFields: [sent]}})).json();
+
+  t.deepEqual(ownersOf(kept), ['unknown Update']);
+  t.deepEqual(ownersOf(brought), ['brought Apply']);
+});
+
+test('subresources own what they write, and nothing else', async t => {
+  const {post, put, apply} = await startApply();
+  const made = (await post(`${csrs}?fieldManager=maker`, {metadata: {name: 'a'}, ...samples(words)['CertificateSigningRequest'], status: {certificate: 'YQ=='}})).json();
+  t.deepEqual(fieldsOf(made, 'maker'), {'f:spec': {'f:request': {}, 'f:signerName': {}, 'f:usages': {}}});
+  const condition = {type: 'Approved', status: 'True', reason: 'r', message: 'm'};
+  const approved = (await put(`${csrs}/a/approval?fieldManager=judge`, {...made, spec: {signerName: 'else/where'}, status: {conditions: [condition]}})).json();
+  t.deepEqual(ownersOf(approved), ['maker Update', 'judge Update approval'].sort());
+  t.deepEqual(fieldsOf(approved, 'judge'), {
+    'f:status': {'f:conditions': {'.': {}, 'k:{"type":"Approved"}': {'.': {}, 'f:message': {}, 'f:reason': {}, 'f:status': {}, 'f:type': {}}}},
+  });
+  const failed = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, spec: {signerName: 'x/y'}, status: {conditions: [{type: 'Failed', status: 'True'}]}};
+  const applied = await apply(`${csrs}/a/status`, failed);
+  t.is(applied.status, 200, applied.text);
+  t.deepEqual(ownersOf(applied.json())[0], 'me Apply status');
+  t.deepEqual(fieldsOf(applied.json(), 'me'), {'f:status': {'f:conditions': {'k:{"type":"Failed"}': {'.': {}, 'f:status': {}, 'f:type': {}}}}});
+  t.deepEqual(
+    applied.json<{status: {conditions: {type: string}[]}}>().status.conditions.map(({type}) => type),
+    ['Approved', 'Failed'],
+  );
+  t.is((await apply(`${csrs}/b/status`, {...failed, metadata: {name: 'b'}})).status, 404);
+});
+
+test('an intent may set what only a creation writes, and keeps it', async t => {
+  const {apply} = await startApply();
+  const intent = {apiVersion: words.apiVersion('certificates', 'v1'), kind: 'CertificateSigningRequest', metadata: {name: 'a'}, ...samples(words)['CertificateSigningRequest']};
+  const made = await apply(`${csrs}/a`, intent);
+  const again = await apply(`${csrs}/a`, {...intent, metadata: {name: 'a', labels: {x: 'y'}}});
+
+  t.deepEqual([made.status, again.status], [201, 200]);
+  t.deepEqual(fieldsOf(again.json(), 'me'), {'f:metadata': {'f:labels': {'f:x': {}}}, 'f:spec': {'f:request': {}, 'f:signerName': {}, 'f:usages': {}}});
+});
+
+test('a kind with two names has one ownership', async t => {
+  const {post, get, patch} = await startApply();
+  const core = '/api/v1/namespaces/default/events';
+  const events = '/apis/events.plat.io/v1/namespaces/default/events';
+  await post(`${core}?fieldManager=core`, {metadata: {name: 'e'}, ...samples(words)['Event']});
+  const patched = await patch(`${events}/e?fieldManager=new`, {metadata: {labels: {a: 'b'}}});
+
+  t.is(patched.status, 200, patched.text);
+  t.deepEqual(
+    entriesOf((await get(`${core}/e`)).json()).map(({manager, apiVersion}) => [manager, apiVersion]),
+    [
+      ['core', 'v1'],
+      ['new', 'events.plat.io/v1'],
+    ],
+  );
+});
+
+test('leases are renewed without another record of who owns them', async t => {
+  const {post, put} = await startApply();
+  const leases = '/apis/coordination.plat.io/v1/namespaces/default/leases';
+  const made = (await post(leases, {metadata: {name: 'l'}, spec: {holderIdentity: 'a', renewTime: '2026-01-01T00:00:00.000000Z'}})).json<KubeObject & {spec: object}>();
+  const renewed = (await put(`${leases}/l`, {...made, spec: {...made.spec, renewTime: '2026-01-01T00:00:10.000000Z'}})).json();
+
+  t.deepEqual(entriesOf(renewed), entriesOf(made));
+  t.deepEqual(fieldsOf(made, 'unknown'), {'f:spec': {'f:holderIdentity': {}, 'f:renewTime': {}}});
+});
+
+test('what kubectl had applied by itself passes to kubectl', async t => {
+  const {post, patch, apply} = await startApply();
+  const intent = aConfigMap('a', {data: {a: '1', b: '1'}});
+  const annotations = {[lastApplied]: `${JSON.stringify(intent)}\n`};
+  await post(`${configMaps}?fieldManager=kubectl-client-side-apply`, {...intent, metadata: {name: 'a', annotations}});
+  const moved = await apply(url, aConfigMap('a', {data: {a: '2', b: '1'}}), 'fieldManager=kubectl');
+
+  t.is(moved.status, 200, moved.text);
+  t.deepEqual(dataOf(moved), {a: '2', b: '1'});
+  t.deepEqual(fieldsOf(moved.json(), 'kubectl'), {'f:data': {'f:a': {}, 'f:b': {}}});
+  t.deepEqual(JSON.parse(moved.json().metadata?.annotations?.[lastApplied] ?? ''), aConfigMap('a', {data: {a: '2', b: '1'}}));
+  await patch(`${url}?fieldManager=other`, {data: {b: '2'}});
+  const refused = await apply(url, aConfigMap('a', {data: {a: '3', b: '3'}}), 'fieldManager=kubectl');
+  t.is(refused.json<Status>().message, 'Apply failed with 1 conflict: conflict with "other" using v1: .data.b');
+});
+
+test('admission may change what is written without owning it', async t => {
+  const world = await startWire({
+    admission: () => [
+      {
+        name: 'Labeller',
+        handles: () => true,
+        admit({object}) {
+          if (object?.metadata && object.kind === 'ConfigMap') object.metadata.labels = {...object.metadata.labels, injected: 'yes'};
+        },
+      },
+    ],
+  });
+  const made = (await world.post(configMaps, aConfigMap('a', {data: {k: 'v'}}))).json();
+
+  t.deepEqual(made.metadata?.labels, {injected: 'yes'});
+  t.deepEqual(fieldsOf(made, 'unknown'), {'f:data': {'.': {}, 'f:k': {}}});
+});
+
+test('who may not create may not apply what is missing', async t => {
+  const verbs: string[] = [];
+  const world = await startWire({
+    authorizer: {
+      authorize: ({verb}) => {
+        verbs.push(verb);
+        return {decision: verb === 'create' && verbs.includes('patch') ? 'deny' : 'allow'};
+      },
+    },
+  });
+  const refused = await world.patch(`${url}?fieldManager=me`, aConfigMap('a'), {headers: {'content-type': 'application/apply-patch+yaml'}});
+
+  t.is(refused.status, 403);
+  t.deepEqual(verbs.slice(-2), ['patch', 'create']);
+});
+
+test('applies that meet all arrive', async t => {
+  const {apply, get} = await startApply();
+  const managers = Array.from({length: 8}, (_, index) => `m${index}`);
+  const answers = await Promise.all(managers.map(manager => apply(url, aConfigMap('a', {data: {[manager]: '1'}}), `fieldManager=${manager}`)));
+
+  t.deepEqual(answers.map(({status}) => status).sort(), [...managers.slice(1).map(() => 200), 201]);
+  t.deepEqual(Object.keys(dataOf(await get(url)) as object).sort(), managers);
+});
