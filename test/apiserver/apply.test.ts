@@ -297,7 +297,6 @@ test('admission may change what is written without owning it', async t => {
     admission: () => [
       {
         name: 'Labeller',
-        handles: () => true,
         admit({object}) {
           if (object?.metadata && object.kind === 'ConfigMap') object.metadata.labels = {...object.metadata.labels, injected: 'yes'};
         },

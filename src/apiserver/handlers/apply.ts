@@ -1,6 +1,8 @@
-import {badRequest, StatusError} from '#src/api/status.js';
+import type {Kind} from '#src/api/kinds.js';
+import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
+import type {Endpoint, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError} from '#src/schema/decode/error.js';
@@ -10,10 +12,11 @@ import {applyAfterClient} from '#src/schema/apply/last-applied.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownership.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
-import type {ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Resource, ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {checkView, withView} from './view-change.js';
 
 /** An intent that is of the kind asked for. */
 interface Intent {
@@ -22,20 +25,22 @@ interface Intent {
   readonly label: string;
 }
 
-/** Reads an intent into what it does to an object, or to none. Throws 400 for what cannot be read or is of another kind. */
+/** An address's rules for who writes there. */
+const endpointOf = ({definition}: Resource, subresource: string): Endpoint<KubeObject> => (subresource ? own(definition.subresources, subresource)! : definition.main);
+
+/**
+ * Reads an intent into what it does to an object, or to none. Throws 400 for what cannot be read or is of another kind, 500 in the original's
+ * way for what does not fit the kind's schema.
+ */
 export const applyIntentOf = async (served: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {naming, schemas} = resource.settings;
-  const body = readIntent(await readBytes(context.request));
+  const {body, ...intent} = await intentOf(kind, resource, context);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  checkKind(body, apiVersion, kind.kind);
   const {subresource} = context.target;
-  const endpoint = subresource ? own(resource.definition.subresources, subresource)! : resource.definition.main;
+  const endpoint = endpointOf(resource, subresource);
   const node = schemaOf(schemas, kind);
-  const intent = {value: body.value as PlainObject, label: labelOf(body.value as PlainObject, apiVersion, kind.kind)};
-  const unfit = misfits(intent.value, node);
   return old => {
-    if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${intent.label}): ${misfitText(unfit)}`);
     const live = old ? {...(version ? version.fromHub(old) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
     const applied = applyAfterClient(application, applierOf(resource, endpoint, subresource, write), naming.annotations.lastApplied);
@@ -46,6 +51,43 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
     version?.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object) : object;
   };
+};
+
+/**
+ * Reads an intent for what a subresource shows instead of the object. Who applies it owns, through the subresource, what the view sets in the
+ * object itself.
+ */
+export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedResource, context: ResourceContext, write: WriteContext, query: WriteQuery): Promise<Transform> => {
+  const {naming, schemas} = resource.settings;
+  const {body, value} = await intentOf(view.shows.kind, resource, context);
+  const {target} = context;
+  const shown = value as KubeObject;
+  checkAddress(shown, target);
+  return old => {
+    if (!old) throw notFound(resource.ref, target.name);
+    checkView(view, resource, shown, old);
+    const intent: KubeObject = {};
+    view.put(shown, intent);
+    const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
+    const writer = applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind});
+    const {entries} = applyAfterClient(application, writer, naming.annotations.lastApplied);
+    reportDoubles(body, query, context);
+    const object = withView(view, shown, old);
+    setEntries(object.metadata!, entries);
+    return object;
+  };
+};
+
+/** Reads an intent of a kind and holds it against its schema. */
+const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceContext): Promise<Intent & {readonly body: ParsedBody}> => {
+  const body = readIntent(await readBytes(context.request));
+  const apiVersion = settings.naming.apiVersion(kind.group, kind.version);
+  checkKind(body, apiVersion, kind.kind);
+  const value = body.value as PlainObject;
+  const label = labelOf(value, apiVersion, kind.kind);
+  const unfit = misfits(value, schemaOf(settings.schemas, kind));
+  if (unfit.length > 0) throw inapplicable(`failed to create typed patch object (${label}): ${misfitText(unfit)}`);
+  return {body, value, label};
 };
 
 const readIntent = (bytes: Buffer): ParsedBody => {

@@ -1,6 +1,5 @@
 import type {ApiResponse} from '#src/api/exchange.js';
-import {invalidObject} from '#src/api/field-error.js';
-import {conflict, notFound} from '#src/api/status.js';
+import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceDefinition, View} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
@@ -10,8 +9,10 @@ import {Resource, type ServedResource} from '#src/apiserver/registry/registry.js
 import {checkAddress, updateObject, type Transform} from '#src/apiserver/registry/update.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {applyViewOf} from './apply.js';
 import {applyPatch, patchTypeOf} from './patch.js';
 import {objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
+import {checkView, withView} from './view-change.js';
 import {bodyReader, targetOf} from './write.js';
 
 /** The other kind a subresource shows, if it shows one. */
@@ -52,17 +53,8 @@ const through =
   async old => {
     if (!old) throw notFound(resource.ref, name);
     const shown = await change(old);
-    const errors = [...(view.validate?.(shown) ?? [])];
-    if (errors.length > 0) throw invalidObject({group: resource.settings.naming.group(view.shows.kind.group), kind: view.shows.kind.kind}, name, errors);
-    const {uid, resourceVersion} = shown.metadata ?? {};
-    if (uid && uid !== old.metadata?.uid) {
-      throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata?.uid}`);
-    }
-    const object = structuredClone(old) as KubeObject;
-    if (resourceVersion) object.metadata!.resourceVersion = resourceVersion;
-    else delete object.metadata!.resourceVersion;
-    view.put(shown, object);
-    return object;
+    checkView(view, resource, shown, old);
+    return withView(view, shown, old);
   };
 
 /** PUT of what a subresource shows instead of the object. */
@@ -78,9 +70,15 @@ export const updateView = async (view: View<KubeObject>, services: ResourceServi
 /** PATCH of what a subresource shows instead of the object. */
 export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const type = patchTypeOf(context);
-  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions');
+  const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
+  const target = {...targetOf(services, served, context), patches: true};
+  const write = writeContext(context, served, query.dryRun);
+  if (type === 'apply') {
+    const applied = await updateObject(target, await applyViewOf(view, served, context, write, query), {...write, ownershipStated: true});
+    return answer(served, view, context, applied.object);
+  }
   const shown = {resource: served.resource, kind: view.shows.kind, version: {kind: view.shows.kind, toHub: (object: KubeObject) => object, fromHub: view.of.bind(view)}};
   const change = await applyPatch(shown, context, type, query);
-  const done = await updateObject({...targetOf(services, served, context), patches: true}, through(view, served, context.target.name, change), writeContext(context, served, query.dryRun));
+  const done = await updateObject(target, through(view, served, context.target.name, change), write);
   return answer(served, view, context, done.object);
 };

@@ -1,0 +1,27 @@
+import {invalidObject} from '#src/api/field-error.js';
+import {conflict} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {View} from '#src/resources/definition.js';
+import type {Resource} from '#src/apiserver/registry/registry.js';
+
+/** Throws 422 for what a view may not say, 409 when it speaks of another object. */
+export const checkView = (view: View<KubeObject>, {settings, ref}: Resource, shown: KubeObject, old: Readonly<KubeObject>): void => {
+  const {group, kind} = view.shows.kind;
+  const name = old.metadata?.name ?? '';
+  const errors = [...(view.validate?.(shown) ?? [])];
+  if (errors.length > 0) throw invalidObject({group: settings.naming.group(group), kind}, name, errors);
+  const {uid} = shown.metadata ?? {};
+  if (uid && uid !== old.metadata?.uid) {
+    throw conflict(ref, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata?.uid}`);
+  }
+};
+
+/** The object with what a view says of it, under the resourceVersion that the view insists on. */
+export const withView = (view: View<KubeObject>, shown: KubeObject, old: Readonly<KubeObject>): KubeObject => {
+  const object = structuredClone(old) as KubeObject;
+  const {resourceVersion} = shown.metadata ?? {};
+  if (resourceVersion) object.metadata!.resourceVersion = resourceVersion;
+  else delete object.metadata!.resourceVersion;
+  view.put(shown, object);
+  return object;
+};
