@@ -1,9 +1,16 @@
+import {controllerRevisions} from './apps/controllerrevision.js';
+import {daemonSets} from './apps/daemonset.js';
+import {deployments} from './apps/deployment.js';
+import {replicaSets} from './apps/replicaset.js';
+import {statefulSets} from './apps/statefulset.js';
 import {selfSubjectReviews} from './authentication/selfsubjectreview.js';
 import {tokenReviews} from './authentication/tokenreview.js';
 import {localSubjectAccessReviews} from './authorization/localsubjectaccessreview.js';
 import {selfSubjectAccessReviews} from './authorization/selfsubjectaccessreview.js';
 import {selfSubjectRulesReviews} from './authorization/selfsubjectrulesreview.js';
 import {subjectAccessReviews} from './authorization/subjectaccessreview.js';
+import {cronJobs} from './batch/cronjob.js';
+import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
 import {leases} from './coordination/lease.js';
 import {configMaps} from './core/configmap.js';
@@ -26,12 +33,19 @@ export const resources: readonly ResourceDefinition[] = [
   nodes,
   secrets,
   serviceAccounts,
+  controllerRevisions,
+  daemonSets,
+  deployments,
+  replicaSets,
+  statefulSets,
   selfSubjectReviews,
   tokenReviews,
   localSubjectAccessReviews,
   selfSubjectAccessReviews,
   selfSubjectRulesReviews,
   subjectAccessReviews,
+  cronJobs,
+  jobs,
   certificateSigningRequests,
   leases,
   clusterRoleBindings,

@@ -1,0 +1,148 @@
+import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
+import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
+import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {nonNegative} from '#src/resources/validation/numbers.js';
+import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
+import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
+import {nameWarnings, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
+
+type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
+type Spec = NonNullable<DaemonSet['spec']>;
+
+/** Counts the changes of the template. The version before this one had a field for it; what reads that annotation still expects it. */
+const templateGeneration = 'deprecated.daemonset.template.generation';
+
+const generationOf = ({metadata}: Readonly<DaemonSet>): number => {
+  const value = Number(metadata?.annotations?.[templateGeneration] ?? 0);
+  return Number.isSafeInteger(value) ? value : 0;
+};
+
+const countTemplates = (set: DaemonSet, old: Readonly<DaemonSet> | undefined): void => {
+  const count = !old ? Math.max(generationOf(set), 1) : generationOf(old) + (sameContent(set.spec?.template, old.spec?.template) ? 0 : 1);
+  set.metadata!.annotations = {...set.metadata!.annotations, [templateGeneration]: String(count)};
+};
+
+function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<NonNullable<Spec['updateStrategy']>['rollingUpdate']>, path: string): Iterable<FieldError> {
+  yield* positiveIntOrPercent(`${path}.maxUnavailable`, maxUnavailable);
+  yield* positiveIntOrPercent(`${path}.maxSurge`, maxSurge);
+  yield* notMoreThanWhole(`${path}.maxUnavailable`, maxUnavailable);
+  yield* notMoreThanWhole(`${path}.maxSurge`, maxSurge);
+  const [unavailable, surge] = [amountOf(maxUnavailable) !== 0, amountOf(maxSurge) !== 0];
+  if (unavailable && surge) yield invalid(`${path}.maxSurge`, maxSurge, 'may not be set when maxUnavailable is non-zero');
+  else if (!unavailable && !surge) yield required(`${path}.maxUnavailable`, 'cannot be 0 when maxSurge is 0');
+}
+
+function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<FieldError> {
+  const path = 'spec.updateStrategy';
+  if (strategy.type === 'OnDelete') return;
+  if (strategy.type !== 'RollingUpdate') yield notSupported(path, strategy, ['RollingUpdate', 'OnDelete']);
+  else if (!strategy.rollingUpdate) yield required(`${path}.rollingUpdate`);
+  else yield* validateRollingUpdate(strategy.rollingUpdate, `${path}.rollingUpdate`);
+}
+
+function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
+  const spec: Partial<Spec> = set.spec ?? {};
+  const {selector, template} = spec;
+  if (selector) yield* validateLabelSelector(selector, 'spec.selector');
+  const read = selectorOrNone(selector);
+  if (read && !read.matches(template?.metadata?.labels)) {
+    yield invalid('spec.template.metadata.labels', template?.metadata?.labels ?? null, '`selector` does not match template `labels`');
+  }
+  if (selector && Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0) {
+    yield invalid('spec.selector', selector, 'empty selector is invalid for daemonset');
+  }
+  if (template) yield* validatePodTemplate(template, 'spec.template', context, old?.spec?.template);
+  yield* validateRunsForever(template, 'spec.template', 'DaemonSet');
+  yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  yield* nonNegative('spec.templateGeneration', generationOf(set));
+  yield* validateStrategy(spec.updateStrategy);
+  yield* nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+}
+
+function* validate(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
+  const errors = [...validateSpec(set, old, context)];
+  yield* errors;
+  if (!old) return;
+  // A change is judged as a set and as a change; each has its say.
+  yield* errors;
+  yield* immutable('spec.selector', set.spec?.selector, old.spec?.selector);
+}
+
+const counters = [
+  'currentNumberScheduled',
+  'numberMisscheduled',
+  'desiredNumberScheduled',
+  'numberReady',
+  'observedGeneration',
+  'updatedNumberScheduled',
+  'numberAvailable',
+  'numberUnavailable',
+  'collisionCount',
+];
+
+const columns: readonly Column<DaemonSet>[] = [
+  nameColumn,
+  {name: 'Desired', type: 'integer', description: 'How many nodes are to run one of its pods.', of: ({status}) => status?.desiredNumberScheduled ?? 0},
+  {name: 'Current', type: 'integer', description: 'How many nodes run one of its pods and are to.', of: ({status}) => status?.currentNumberScheduled ?? 0},
+  {name: 'Ready', type: 'integer', description: 'How many nodes run a pod of it that is ready.', of: ({status}) => status?.numberReady ?? 0},
+  {name: 'Up-to-date', type: 'integer', description: 'How many nodes run a pod made from the template as it is now.', of: ({status}) => status?.updatedNumberScheduled ?? 0},
+  {name: 'Available', type: 'integer', description: 'How many nodes run a pod that has been ready for long enough.', of: ({status}) => status?.numberAvailable ?? 0},
+  {name: 'Node Selector', description: 'Labels of the nodes that are to run it.', of: ({spec}) => labelsCell(spec?.template?.spec?.nodeSelector)},
+  ageColumn,
+  ...containerColumns<DaemonSet>(({spec}) => spec?.template),
+  {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.selector)},
+];
+
+const noneScheduled = {currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0};
+
+/** Runs one pod on every node that is meant. */
+export const daemonSets = defineResource<DaemonSet>({
+  kind: kinds.daemonSets,
+  shortNames: ['ds'],
+  categories: ['all'],
+  nameProblems: subdomainName,
+  alwaysPresent: {status: noneScheduled},
+  generation: true,
+  default({spec}) {
+    if (!spec) return;
+    const strategy = (spec.updateStrategy ??= {});
+    strategy.type ||= 'RollingUpdate';
+    if (strategy.type === 'RollingUpdate') {
+      const rolling = (strategy.rollingUpdate ??= {});
+      rolling.maxUnavailable ??= 1;
+      rolling.maxSurge ??= 0;
+    }
+    spec.revisionHistoryLimit ??= 10;
+    if (spec.template) defaultPodTemplate(spec.template);
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(set, old, {gate}) {
+    dropDisabledTemplateFields(set.spec?.template, old?.spec?.template, gate);
+      if (!old) set.status = {...noneScheduled};
+      countTemplates(set, old);
+    },
+    validate,
+    *warn(set, old, context) {
+      if (!old) yield* nameWarnings(set);
+      if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
+    },
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      prepare: countTemplates,
+      *validate({status}, old) {
+        yield* validateCounters(status, counters);
+        yield* validateCollisions(status, old?.status);
+      },
+    },
+  },
+  columns,
+});

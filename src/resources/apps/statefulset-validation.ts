@@ -1,0 +1,109 @@
+import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {dnsLabelProblems} from '#src/api/names.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
+import {nonNegative} from '#src/resources/validation/numbers.js';
+import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
+import {selectorOrNone, validateSelected, validateWorkloadSelector, type PodTemplate} from '#src/resources/workload/template.js';
+
+type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
+type Spec = NonNullable<StatefulSet['spec']>;
+
+function* validatePodManagement(policy: string | undefined): Iterable<FieldError> {
+  const path = 'spec.podManagementPolicy';
+  if (!policy) yield required(path);
+  else if (policy !== 'OrderedReady' && policy !== 'Parallel') yield invalid(path, policy, "must be 'OrderedReady' or 'Parallel'");
+}
+
+function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<FieldError> {
+  const path = 'spec.updateStrategy';
+  const {type, rollingUpdate} = strategy;
+  if (!type) yield required(path);
+  else if (type === 'OnDelete') {
+    if (rollingUpdate) yield invalid(`${path}.rollingUpdate`, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'");
+  } else if (type !== 'RollingUpdate') yield invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'");
+  else if (rollingUpdate) {
+    yield* nonNegative(`${path}.rollingUpdate.partition`, rollingUpdate.partition);
+    const {maxUnavailable} = rollingUpdate;
+    if (maxUnavailable === undefined) return;
+    const at = `${path}.rollingUpdate.maxUnavailable`;
+    yield* positiveIntOrPercent(at, maxUnavailable);
+    if (amountOf(maxUnavailable) === 0) yield invalid(at, maxUnavailable, 'cannot be 0');
+    yield* notMoreThanWhole(at, maxUnavailable);
+  }
+}
+
+function* validateRetention(policy: Spec['persistentVolumeClaimRetentionPolicy']): Iterable<FieldError> {
+  for (const when of ['whenDeleted', 'whenScaled'] as const) {
+    const value = policy?.[when] ?? '';
+    if (policy && value !== 'Retain' && value !== 'Delete') yield notSupported(`spec.persistentVolumeClaimRetentionPolicy.${when}`, value, ['Retain', 'Delete']);
+  }
+}
+
+/** The template with the volumes that its pods get from the claims. */
+const withClaims = (spec: Partial<Spec>): PodTemplate | undefined => {
+  const {template, volumeClaimTemplates = []} = spec;
+  if (!template?.spec || volumeClaimTemplates.length === 0) return template;
+  const names = new Set(volumeClaimTemplates.map(({metadata}) => metadata?.name ?? ''));
+  const own = (template.spec.volumes ?? []).filter(({name}) => !names.has(name));
+  const claimed = [...names].map(name => ({name, persistentVolumeClaim: {claimName: name || 'claim'}}));
+  return {...template, spec: {...template.spec, volumes: [...own, ...claimed]}};
+};
+
+function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
+  const path = 'spec.template';
+  const selector = selectorOrNone(spec.selector);
+  if (!selector) return yield invalid('spec.selector', spec.selector, '');
+  yield* validateSelected(selector, spec.template, path);
+  if (!spec.template) return;
+  const before = old?.spec && withClaims(old.spec);
+  // Sets that were made before templates were judged may go on as they are.
+  if (before && [...validatePodTemplate(before, path, context, before)].length > 0) return;
+  yield* validatePodTemplate(withClaims(spec) ?? spec.template, path, context, before);
+}
+
+function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
+  yield* validatePodManagement(spec.podManagementPolicy);
+  yield* validateStrategy(spec.updateStrategy);
+  yield* validateRetention(spec.persistentVolumeClaimRetentionPolicy);
+  yield* nonNegative('spec.replicas', spec.replicas);
+  yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  yield* nonNegative('spec.ordinals.start', spec.ordinals?.start);
+  yield* validateWorkloadSelector(spec.selector, 'spec.selector', 'statefulset');
+  yield* validateTemplate(spec, old, context);
+  const restartPolicy = spec.template?.spec?.restartPolicy ?? '';
+  if (restartPolicy !== 'Always') yield notSupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']);
+  if (typeof spec.template?.spec?.activeDeadlineSeconds === 'number') {
+    yield forbiddenField('spec.template.spec.activeDeadlineSeconds', 'activeDeadlineSeconds in StatefulSet is not Supported');
+  }
+  if (!old && spec.serviceName) for (const problem of dnsLabelProblems(spec.serviceName)) yield invalid('spec.serviceName', spec.serviceName, problem);
+}
+
+/** What may change of a set that exists. */
+const mutable = ['replicas', 'template', 'updateStrategy', 'minReadySeconds', 'ordinals', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy'];
+
+const fixedPart = (spec: Partial<Spec> | undefined): object => Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !mutable.includes(field)));
+
+/** What is wrong with a set, or with a change of it. */
+export function* validateStatefulSet(set: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
+  yield* validateSpec(set.spec ?? {}, old, context);
+  if (old && !sameContent(fixedPart(set.spec), fixedPart(old.spec))) {
+    yield forbiddenField(
+      'spec',
+      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+    );
+  }
+}
+
+const counters = ['replicas', 'readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas', 'observedGeneration', 'collisionCount'];
+
+/** What is wrong with what is said of a set. */
+export function* validateStatefulSetStatus({status}: Readonly<StatefulSet>, old: Readonly<StatefulSet> | undefined): Iterable<FieldError> {
+  yield* validateCounters(status, counters);
+  yield* validateParts(status, ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'], 'replicas');
+  yield* validateParts(status, ['availableReplicas'], 'readyReplicas');
+  yield* validateCollisions(status, old?.status);
+}

@@ -1,0 +1,58 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {isConditionTrue} from '#src/resources/validation/conditions.js';
+import type {PodTemplate} from '#src/resources/workload/template.js';
+
+type Job = ObjectOf<typeof kinds.jobs>;
+type PodSpec = NonNullable<PodTemplate['spec']>;
+
+const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
+
+/** The node affinity of the new template in the place of the old one's. */
+const withAffinityOf = (spec: PodSpec, before: PodSpec): PodSpec => {
+  const {affinity: _, ...rest} = before;
+  const {nodeAffinity: __, ...others} = before.affinity ?? {};
+  const wanted = spec.affinity?.nodeAffinity;
+  const affinity = {...others, ...(wanted ? {nodeAffinity: wanted} : {})};
+  return isEmpty(affinity) ? rest : {...rest, affinity};
+};
+
+/** The fields that say where pods may run (KEP-2926). */
+const withSchedulingOf = (template: PodTemplate, before: PodTemplate): PodTemplate => {
+  const spec = template.spec ?? ({} as PodSpec);
+  const {nodeSelector: _, tolerations: __, schedulingGates: ___, ...rest} = withAffinityOf(spec, before.spec ?? ({} as PodSpec));
+  const {annotations: ____, labels: _____, ...metadata} = before.metadata ?? {};
+  const {annotations, labels} = template.metadata ?? {};
+  return {
+    ...before,
+    metadata: {...metadata, ...(annotations ? {annotations} : {}), ...(labels ? {labels} : {})},
+    spec: {
+      ...rest,
+      ...(spec.nodeSelector ? {nodeSelector: spec.nodeSelector} : {}),
+      ...(spec.tolerations ? {tolerations: spec.tolerations} : {}),
+      ...(spec.schedulingGates ? {schedulingGates: spec.schedulingGates} : {}),
+    },
+  };
+};
+
+/** The resources of the new containers in the place of the old ones' (KEP-5440). */
+const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplate => {
+  if (!template.spec || !before.spec) return before;
+  const replaced = (containers: PodSpec['containers'] | undefined, now: PodSpec['containers'] | undefined) =>
+    containers?.map((container, i) => {
+      const {resources: _, ...rest} = container;
+      const resources = now?.[i]?.name === container.name ? now[i]?.resources : container.resources;
+      return resources ? {...rest, resources} : rest;
+    });
+  const [containers, initContainers] = [replaced(before.spec.containers, template.spec.containers) ?? [], replaced(before.spec.initContainers, template.spec.initContainers)];
+  return {...before, spec: {...before.spec, containers, ...(initContainers ? {initContainers} : {})}};
+};
+
+/** The old template with everything taken over that may change: what then still differs must not. */
+export const comparableTemplate = (template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): PodTemplate => {
+  const before = old.spec!.template;
+  if (!old.spec?.suspend) return before;
+  const rests = isConditionTrue(old.status?.conditions, 'Suspended');
+  const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? !old.status?.startTime || rests : !old.status?.startTime;
+  const moved = movable ? withSchedulingOf(template, before) : before;
+  return gate('MutablePodResourcesForSuspendedJobs') && (rests || !old.status?.startTime) ? withResourcesOf(template, moved) : moved;
+};

@@ -1,0 +1,132 @@
+import {invalid, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {dnsLabelProblems} from '#src/api/names.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {nonNegative} from '#src/resources/validation/numbers.js';
+import {validateDomainPath} from '#src/resources/validation/domain-names.js';
+import {selectorOrNone} from '#src/resources/workload/template.js';
+import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
+import {generatedLabels} from './job-selector.js';
+import {comparableTemplate} from './job-template.js';
+
+type Job = ObjectOf<typeof kinds.jobs>;
+
+const mostIndexed = 100_000;
+const mostAtHighCompletions = 10_000;
+const longestManager = 63;
+
+const counters = ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished', 'backoffLimitPerIndex', 'maxFailedIndexes'] as const;
+
+const has = (value: unknown): value is number => typeof value === 'number';
+
+/** Limits that keep the lists of finished indexes short enough to store. */
+function* validateIndexed({completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex}: JobSpec, path: string): Iterable<FieldError> {
+  if (!has(completions)) yield required(`${path}.completions`, 'when completion mode is Indexed');
+  if (has(parallelism) && parallelism > mostIndexed) {
+    yield invalid(`${path}.parallelism`, parallelism, `must be less than or equal to ${mostIndexed} when completion mode is Indexed`);
+  }
+  if (has(completions) && has(failed) && failed > completions) yield invalid(`${path}.maxFailedIndexes`, failed, 'must be less than or equal to completions');
+  if (has(failed) && failed > mostIndexed) yield invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${mostIndexed}`);
+  if (!has(completions) || completions <= mostIndexed || !has(backoffLimitPerIndex)) return;
+  if (!has(failed)) yield required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${mostIndexed}`);
+  const tail = `must be less than or equal to ${mostAtHighCompletions} when completions are above ${mostIndexed} and used with backoff limit per index`;
+  if (has(parallelism) && parallelism > mostAtHighCompletions) yield invalid(`${path}.parallelism`, parallelism, tail);
+  if (has(failed) && failed > mostAtHighCompletions) yield invalid(`${path}.maxFailedIndexes`, failed, tail);
+}
+
+function* validateMode(spec: JobSpec, path: string): Iterable<FieldError> {
+  const {completionMode: mode} = spec;
+  if (mode !== undefined && mode !== 'NonIndexed' && mode !== 'Indexed') yield notSupported(`${path}.completionMode`, mode, ['NonIndexed', 'Indexed']);
+  if (mode === 'Indexed') yield* validateIndexed(spec, path);
+  if (mode !== undefined && mode !== 'NonIndexed') return;
+  for (const field of ['backoffLimitPerIndex', 'maxFailedIndexes'] as const) {
+    if (has(spec[field])) yield invalid(`${path}.${field}`, spec[field], 'requires indexed completion mode');
+  }
+}
+
+function* validateRestartPolicy({template, podFailurePolicy}: JobSpec, path: string): Iterable<FieldError> {
+  const at = `${path}.template.spec.restartPolicy`;
+  const policy = template?.spec?.restartPolicy;
+  if (!policy || policy === 'Always') yield required(at, 'valid values: "OnFailure", "Never"');
+  else if (policy !== 'OnFailure' && policy !== 'Never') yield notSupported(at, policy, ['OnFailure', 'Never']);
+  else if (podFailurePolicy && policy !== 'Never') yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified');
+}
+
+/** What is wrong with the work a job is to do, but for how it finds its pods. */
+export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: string, context: HookContext): Iterable<FieldError> {
+  for (const field of counters) yield* nonNegative(`${path}.${field}`, spec[field]);
+  if (has(spec.maxFailedIndexes) && !has(spec.backoffLimitPerIndex)) yield required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified');
+  if (typeof spec.managedBy === 'string') {
+    yield* validateDomainPath(`${path}.managedBy`, spec.managedBy);
+    if (spec.managedBy.length > longestManager) yield tooLong(`${path}.managedBy`, longestManager);
+  }
+  yield* validateMode(spec, path);
+  if (spec.podFailurePolicy) yield* validateFailurePolicy(spec, `${path}.podFailurePolicy`);
+  yield* validateSuccessPolicy(spec, `${path}.successPolicy`);
+  yield* validateReplacementPolicy(spec, `${path}.podReplacementPolicy`);
+  if (spec.template) yield* validatePodTemplate(spec.template, `${path}.template`, context, old?.template);
+  yield* validateRestartPolicy(spec, path);
+}
+
+function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookContext): Iterable<FieldError> {
+  yield* validateWork(spec, old, 'spec', context);
+  if (!spec.selector) yield required('spec.selector');
+  else yield* validateLabelSelector(spec.selector, 'spec.selector');
+  const selector = selectorOrNone(spec.selector);
+  const labels = spec.template?.metadata?.labels;
+  if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`');
+}
+
+/** The labels a job's own selector rests on must be there, whoever wrote them. */
+function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> | undefined, context: HookContext): Iterable<FieldError> {
+  if (spec?.manualSelector || !spec?.selector) return;
+  const labels = spec.template?.metadata?.labels ?? {};
+  const {legacy, prefixed} = generatedLabels(metadata, context.naming);
+  const before = old?.spec?.template?.metadata?.labels;
+  // Jobs that are older than the longer names have the short ones alone.
+  const expected = !old || Object.keys(prefixed).every(key => before?.[key] !== undefined) ? {...legacy, ...prefixed} : legacy;
+  for (const [key, value] of Object.entries(expected)) {
+    const path = `spec.template.metadata.labels[${key}]`;
+    if (labels[key] === undefined) yield required(path, `must be '${value}'`);
+    else if (labels[key] !== value) yield invalid(path, labels, `must be '${value}'`);
+  }
+  const selector = selectorOrNone(spec.selector);
+  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector, '`selector` not auto-generated');
+}
+
+/** The pods of an indexed job carry its name and their index as a host name. */
+function* validateHostNames({metadata, spec}: Readonly<Job>): Iterable<FieldError> {
+  if (spec?.completionMode !== 'Indexed' || !has(spec.completions) || spec.completions <= 0) return;
+  const name = metadata?.name ?? '';
+  const longest = `${name}-${spec.completions - 1}`;
+  if (dnsLabelProblems(longest).length > 0) yield invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${longest}`);
+}
+
+function* validateCompletions({completions, parallelism, completionMode}: JobSpec, old: JobSpec): Iterable<FieldError> {
+  if (completionMode !== 'Indexed') return yield* immutable('spec.completions', completions, old.completions);
+  if (completions === old.completions || !has(completions) || completions === parallelism) return;
+  yield invalid('spec.completions', completions, 'can only be modified in tandem with spec.parallelism');
+}
+
+function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookContext): Iterable<FieldError> {
+  const [spec, before] = [job.spec!, old.spec!];
+  yield* validateSpec(spec, before, context);
+  yield* validateCompletions(spec, before);
+  yield* immutable('spec.selector', spec.selector, before.selector);
+  yield* immutable('spec.template', spec.template, comparableTemplate(spec.template, old, context.gate));
+  for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const) {
+    yield* immutable(`spec.${field}`, spec[field], before[field]);
+  }
+}
+
+/** What is wrong with a job, or with a change of it. A change is judged as a job and as a change; each has its say. */
+export function* validateJob(job: Readonly<Job>, old: Readonly<Job> | undefined, context: HookContext): Iterable<FieldError> {
+  if (!job.spec) return yield required('spec');
+  yield* validateGenerated(job, old, context);
+  yield* validateSpec(job.spec, old?.spec, context);
+  yield* validateHostNames(job);
+  if (old?.spec) yield* validateChange(job, old, context);
+}

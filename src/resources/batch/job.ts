@@ -1,0 +1,118 @@
+import {humanDuration} from '#src/api/duration.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {parseTime} from '#src/api/time.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
+import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {isConditionTrue} from '#src/resources/validation/conditions.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
+import {nameWarnings} from '#src/resources/workload/template.js';
+import type {JobSpec} from './job-policies.js';
+import {generateSelector} from './job-selector.js';
+import {validateJobStatus} from './job-status.js';
+import {validateJob} from './job-validation.js';
+
+type Job = ObjectOf<typeof kinds.jobs>;
+
+const unlimited = 2 ** 31 - 1;
+
+/** Patterns of conditions look for those that are true, unless they say otherwise. */
+export const defaultFailurePolicy = ({podFailurePolicy}: JobSpec): void => {
+  for (const {onPodConditions} of podFailurePolicy?.rules ?? []) for (const pattern of onPodConditions ?? []) pattern.status ||= 'True';
+};
+
+const defaultSpec = (spec: JobSpec): void => {
+  if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
+  spec.parallelism ??= 1;
+  spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : unlimited;
+  spec.completionMode ??= 'NonIndexed';
+  spec.suspend ??= false;
+  defaultFailurePolicy(spec);
+  spec.podReplacementPolicy ??= spec.podFailurePolicy ? 'Failed' : 'TerminatingOrFailed';
+  spec.manualSelector ??= false;
+};
+
+/** A job without labels has those of its pods. */
+const labelLikePods = (job: Job): void => {
+  const labels = job.spec?.template?.metadata?.labels;
+  if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels: {...labels}};
+};
+
+/** Warns of work whose progress might outgrow what a status can hold. */
+export function* jobSpecWarnings(spec: JobSpec | undefined, path: string, context: HookContext): Iterable<string> {
+  if (spec?.completionMode === 'Indexed' && (spec.completions ?? 0) > 100_000 && (spec.parallelism ?? 0) > 10_000) {
+    yield context.naming.inWords(
+      `${path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail`,
+    );
+  }
+  yield* podTemplateWarnings(spec?.template, `${path}.template`, context.naming);
+}
+
+const statusText = ({metadata, spec, status}: Readonly<Job>): string => {
+  const is = (type: string): boolean => isConditionTrue(status?.conditions, type);
+  if (is('Complete')) return 'Complete';
+  if (is('Failed')) return 'Failed';
+  if (metadata?.deletionTimestamp) return 'Terminating';
+  if (is('Suspended')) return 'Suspended';
+  if (is('FailureTarget')) return 'FailureTarget';
+  if (is('SuccessCriteriaMet')) return 'SuccessCriteriaMet';
+  return spec ? 'Running' : '';
+};
+
+const completionsText = ({spec, status}: Readonly<Job>): string => {
+  const done = status?.succeeded ?? 0;
+  if (typeof spec?.completions === 'number') return `${done}/${spec.completions}`;
+  const parallelism = spec?.parallelism ?? 0;
+  return parallelism > 1 ? `${done}/1 of ${parallelism}` : `${done}/1`;
+};
+
+const durationText = ({status}: Readonly<Job>, now: number): string => {
+  const start = parseTime(status?.startTime);
+  return start === undefined ? '' : humanDuration((parseTime(status?.completionTime) ?? now) - start);
+};
+
+const columns: readonly Column<Job>[] = [
+  nameColumn,
+  {name: 'Status', description: 'Status of the job.', of: statusText},
+  {name: 'Completions', description: 'How many pods have succeeded, of how many that are to.', of: completionsText},
+  {name: 'Duration', description: 'Time required to complete the job.', of: durationText},
+  ageColumn,
+  ...containerColumns<Job>(({spec}) => spec?.template),
+  {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.selector)},
+];
+
+/** Work that ends: runs pods until enough of them have succeeded. */
+export const jobs = defineResource<Job>({
+  kind: kinds.jobs,
+  categories: ['all'],
+  nameProblems: subdomainName,
+  alwaysPresent: {status: {}},
+  generation: true,
+  dependents: 'orphan',
+  default(job) {
+    if (!job.spec) return;
+    defaultSpec(job.spec);
+    labelLikePods(job);
+    if (job.spec.template) defaultPodTemplate(job.spec.template);
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(job, old, {naming, gate}) {
+      dropDisabledTemplateFields(job.spec?.template, old?.spec?.template, gate);
+      if (old) return;
+      const hadLabels = Object.keys(job.metadata?.labels ?? {}).length > 0;
+      generateSelector(job, naming);
+      if (!hadLabels) labelLikePods(job);
+      job.status = {};
+    },
+    validate: validateJob,
+    *warn(job, old, context) {
+      if (!old) yield* nameWarnings(job);
+      if (job.metadata?.generation !== old?.metadata?.generation) yield* jobSpecWarnings(job.spec, 'spec', context);
+    },
+  },
+  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: (job, old) => validateJobStatus(job, old!)}},
+  selectableFields: {'status.successful': ({status}) => String(status?.succeeded ?? 0)},
+  columns,
+});

@@ -1,0 +1,28 @@
+import {required, type FieldError} from '#src/api/field-error.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {validateRunsForever, validateSelected, type PodTemplate} from './template.js';
+
+/** Whether the template of a replica set, or of the deployment that makes it, fits its selector and runs for ever. */
+export function* validateReplicaTemplate(
+  template: PodTemplate | undefined,
+  old: PodTemplate | undefined,
+  selector: LabelSelector,
+  context: HookContext,
+  path = 'spec.template',
+): Iterable<FieldError> {
+  if (!template) return yield required(path);
+  yield* validateSelected(selector, template, path);
+  yield* validatePodTemplate(template, path, context, old);
+  yield* validateRunsForever(template, path, 'ReplicaSet');
+}
+
+/** A count that is known only with its feature is dropped without it, unless it is in use. */
+export const dropUnservedReplicaCount = (
+  status: {terminatingReplicas?: number} | undefined,
+  old: {terminatingReplicas?: number} | undefined,
+  gate: (name: string) => boolean,
+): void => {
+  if (status && !gate('DeploymentReplicaSetTerminatingReplicas') && old?.terminatingReplicas === undefined) delete status.terminatingReplicas;
+};
