@@ -44,9 +44,9 @@ export class Kubectl implements Disposable {
     return this.run(args.split(' '), input);
   }
 
-  run(args: readonly string[], input?: string): Promise<Said> {
+  run(args: readonly string[], input?: string, extra: Readonly<Record<string, string>> = {}): Promise<Said> {
     return new Promise(resolve => {
-      const env = {PATH: process.env['PATH'], HOME: this.#home, KUBECONFIG: this.#settings};
+      const env = {PATH: process.env['PATH'], HOME: this.#home, KUBECONFIG: this.#settings, ...extra};
       const child = execFile('kubectl', args, {env, cwd: this.#home, timeout: 60_000}, (error, stdout, stderr) => {
         const code = error ? (typeof error.code === 'number' ? error.code : -1) : 0;
         resolve({code, stdout, stderr});
