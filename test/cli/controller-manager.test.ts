@@ -4,13 +4,25 @@ import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {wireMicroTime} from '#src/api/time.js';
-import {systemClock} from '#src/base/clock.js';
+import {sleep, systemClock} from '#src/base/clock.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {aDirectory, aServer, Program, run, type ServerProcess} from './programs.js';
 
 const shortLease = ['--leader-elect-lease-duration=2s', '--leader-elect-renew-deadline=1s', '--leader-elect-retry-period=400ms'];
 
 const aManager = (server: ServerProcess, ...args: string[]) => new Program('plat-controller-manager', [`--platconfig=${server.settings}`, ...args]);
+
+/** What `look` finds once it finds it. */
+const eventually = async <T>(look: () => Promise<T>): Promise<T> => {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await look();
+    } catch (error) {
+      if (attempt >= 100) throw error;
+      await sleep(systemClock, 50);
+    }
+  }
+};
 
 const holderOf = async ({client}: ServerProcess) => {
   const {spec} = await client.resource(kinds.leases).get('plat-controller-manager', {namespace: client.naming.systemNamespace});
@@ -37,6 +49,20 @@ test('two managers elect one leader, and killing it moves the lead within the le
   // The lease, one wait between two looks with its jitter, and the start of the controllers.
   t.true(waited < 2000 + 400 * 2.2 + 2000, `${waited} ms`);
   t.is((await standby.stop()).code, 0);
+});
+
+test('each controller acts under a service account of its own when it is told to', async t => {
+  await using server = await aServer('plat');
+  const {client} = server;
+  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount', '--use-service-account-credentials', '--leader-elect=false');
+  await manager.said(/ready: 1 controllers/);
+  const accounts = client.resource(kinds.serviceAccounts);
+  await client.resource(kinds.namespaces).create({metadata: {name: 'fresh'}});
+
+  const made = await eventually(() => accounts.get('default', {namespace: 'fresh'}));
+  t.is(made.metadata?.namespace, 'fresh');
+  t.is((await accounts.get('service-account-controller', {namespace: client.naming.systemNamespace})).metadata?.name, 'service-account-controller');
+  t.is((await manager.stop()).code, 0);
 });
 
 test('a leader that cannot renew any more ends with exit code 1', async t => {
@@ -133,7 +159,6 @@ const refusals: readonly (readonly [string[], RegExp])[] = [
   [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
   [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
   [['--leader-elect-lease-duration=1s'], /^plat-controller-manager: --leader-elect-lease-duration must be greater than --leader-elect-renew-deadline\n$/],
-  [['--use-service-account-credentials'], /^plat-controller-manager: --use-service-account-credentials: .*\n$/],
 ];
 for (const [args, line] of refusals) {
   test(`refuses ${args.join(' ') || 'to run without connection settings'} in one line`, async t => {

@@ -109,7 +109,9 @@ export const aServer = async (naming: NamingName, args: readonly string[] = []):
   const directory = aDirectory();
   const material = await planeMaterial(join(directory, 'pki'), systemClock);
   const own = ['--secure-port=0', '--bind-address=127.0.0.1', `--cert-dir=${directory}/serving`, `--data-dir=${directory}/store`, `--naming=${naming}`];
-  const program = new Program('plat-apiserver', [...own, '--authorization-mode=RBAC', `--client-ca-file=${material.files.ca}`, ...args]);
+  const {ca: authority, serviceAccountKey, serviceAccountPublic} = material.files;
+  const accounts = ['--service-account-issuer=https://issuer.example.com', `--service-account-key-file=${serviceAccountPublic}`, `--service-account-signing-key-file=${serviceAccountKey}`];
+  const program = new Program('plat-apiserver', [...own, '--authorization-mode=RBAC', `--client-ca-file=${authority}`, ...accounts, ...args]);
   const [, url = ''] = await program.said(/ready: serving on (https:\S+)/);
   const settings = join(directory, 'settings');
   const pem = (file: string) => readFileSync(file, 'utf8');

@@ -5,9 +5,11 @@ import type {VersionInfo} from '#src/api/version.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
+import {accountTokens} from '#src/client/account-tokens.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {bearing} from '#src/transport/bearing.js';
 import {connect, type HttpConnection} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
@@ -38,6 +40,8 @@ export interface ServerConnection extends AsyncDisposable {
   readonly authority: string;
   /** A client with limits of its own. `part` says in its user agent for whom it asks. */
   client(part: string, allowance?: Allowance): Client;
+  /** Like `client`, but acting as a service account of the system's namespace, without the credentials of the settings. */
+  accountClient(account: string, part: string, allowance?: Allowance): Promise<Client>;
   /** A client by another file's credentials, for a flag that names such a file. */
   delegate(file: string, flag: string): Promise<Client>;
 }
@@ -62,19 +66,30 @@ export const openConnection = async ({options, version, clock, meter, log, env, 
   });
   const qps = platApiQps || zeroMeans.qps;
   const burst = platApiBurst || zeroMeans.burst;
+  const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs}: Allowance = {}) =>
+    connectedClient(own, {
+      clock,
+      meter,
+      naming,
+      userAgent: agent(part),
+      rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
+      ...(timeoutMs === undefined ? {} : {timeoutMs}),
+    });
+  let bare: Promise<HttpConnection> | undefined;
+  const openBare = async (): Promise<HttpConnection> => {
+    const own = await connect({...settings, identity: {}}, {clock});
+    connections.push(own);
+    return own;
+  };
   return {
     server: settings.server,
     naming,
     authority: await authorityOf(settings),
-    client: (part, {qpsFactor = 1, burstFactor = 1, timeoutMs} = {}) =>
-      connectedClient(connection, {
-        clock,
-        meter,
-        naming,
-        userAgent: agent(part),
-        rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
-        ...(timeoutMs === undefined ? {} : {timeoutMs}),
-      }),
+    client: (part, allowance) => clientOn(connection, part, allowance),
+    async accountClient(account, part, allowance) {
+      const tokens = accountTokens({client: clientOn(connection, 'tokens'), clock, namespace: naming.systemNamespace, account, signal});
+      return clientOn(bearing(await (bare ??= openBare()), tokens), part, allowance);
+    },
     async delegate(file, flag) {
       const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock});
       connections.push(other);

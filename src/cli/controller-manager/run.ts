@@ -19,7 +19,6 @@ type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 /** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
 export const runControllerManager = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
   const {options, gates, set} = parsed;
-  refuseServiceAccounts(options);
   const {controllers} = await import('#controllers/index.js');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
   if (missing.length > 0) log.warn({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
@@ -60,12 +59,6 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
   return end === 'stopped' ? 0 : 1;
 };
 
-const refuseServiceAccounts = ({useServiceAccountCredentials}: ControllerManagerOptions): void => {
-  if (useServiceAccountCredentials) {
-    throw new Error('--use-service-account-credentials: tokens of service accounts are not part of this build yet; without the flag every controller acts as the user of --platconfig');
-  }
-};
-
 interface Parts {
   readonly options: ControllerManagerOptions;
   readonly connection: ServerConnection;
@@ -94,7 +87,10 @@ const managerOptions = (parts: Parts): ManagerOptions => {
     checks,
     controllers: chosen,
     client: connection.client('shared-informers'),
-    clientFor: ({controller, qpsFactor, burstFactor}) => connection.client(controller, {qpsFactor, burstFactor}),
+    clientFor: ({controller, serviceAccount, qpsFactor, burstFactor}) => {
+      const allowance = {qpsFactor, burstFactor};
+      return options.useServiceAccountCredentials ? connection.accountClient(serviceAccount, controller, allowance) : connection.client(controller, allowance);
+    },
     host: hostname(),
     serverAuthority: connection.authority,
     startIntervalMs: options.controllerStartInterval,
