@@ -140,7 +140,7 @@ const descriptorOf = (text: string): CronTimes | CronSpan => {
 /** Whether the IANA database knows a time zone. */
 export const isTimeZone = (name: string): boolean => {
   try {
-    return new Intl.DateTimeFormat('en', {timeZone: name}) !== undefined;
+    return new Intl.DateTimeFormat('en', {timeZone: name}).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }

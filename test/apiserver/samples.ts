@@ -4,6 +4,10 @@ import type {Naming} from '#src/api/naming.js';
 
 const request = Buffer.from(createSigningRequest(await generatePrivateKey(), {subject: {commonName: 'jane'}})).toString('base64');
 
+const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [{name: 'c', image: 'example.com/image:1'}]}};
+const workload = {spec: {selector: {matchLabels: {app: 'a'}}, template}};
+const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
+
 /** What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. */
 export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
@@ -22,4 +26,11 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
     reportingController: 'example.com/tester',
     reportingInstance: 'one',
   },
+  ControllerRevision: {revision: 1, data: {a: 'b'}},
+  DaemonSet: workload,
+  Deployment: workload,
+  ReplicaSet: workload,
+  StatefulSet: workload,
+  CronJob: {spec: {schedule: '* * * * *', jobTemplate: {spec: work}}},
+  Job: {spec: work},
 });

@@ -2,7 +2,7 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
@@ -10,7 +10,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
-import {nameWarnings, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
+import {defaultTemplate, nameWarnings, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
@@ -109,8 +109,8 @@ export const daemonSets = defineResource<DaemonSet>({
   nameProblems: subdomainName,
   alwaysPresent: {status: noneScheduled},
   generation: true,
-  default({spec}) {
-    if (!spec) return;
+  default(set) {
+    const spec = (set.spec ??= {} as Spec);
     const strategy = (spec.updateStrategy ??= {});
     strategy.type ||= 'RollingUpdate';
     if (strategy.type === 'RollingUpdate') {
@@ -119,7 +119,7 @@ export const daemonSets = defineResource<DaemonSet>({
       rolling.maxSurge ??= 0;
     }
     spec.revisionHistoryLimit ??= 10;
-    if (spec.template) defaultPodTemplate(spec.template);
+    defaultTemplate(spec);
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

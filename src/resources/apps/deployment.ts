@@ -10,8 +10,8 @@ import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
-import {nameWarnings, selectorOrNone, validateWorkloadSelector} from '#src/resources/workload/template.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {defaultTemplate, nameWarnings, selectorOrNone, validateWorkloadSelector} from '#src/resources/workload/template.js';
+import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
 
 type Deployment = ObjectOf<typeof kinds.deployments>;
 type Spec = NonNullable<Deployment['spec']>;
@@ -102,13 +102,13 @@ export const deployments = defineResource<Deployment>({
   alwaysPresent: {status: {}},
   // A change of annotations counts as well: they go on to the replica sets.
   generation: (now, old) => !sameContent(now.spec, old.spec) || !sameContent(now.metadata?.annotations, old.metadata?.annotations),
-  default({spec}) {
-    if (!spec) return;
+  default(deployment) {
+    const spec = (deployment.spec ??= {} as Spec);
     spec.replicas ??= 1;
     defaultStrategy(spec);
     spec.revisionHistoryLimit ??= 10;
     spec.progressDeadlineSeconds ??= 600;
-    defaultPodTemplate(spec.template);
+    defaultTemplate(spec);
   },
   main,
   subresources: {

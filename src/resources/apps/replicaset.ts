@@ -3,14 +3,14 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint, type HookContext} from '#src/resources/definition.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
 import {dropUnservedReplicaCount, validateReplicaTemplate} from '#src/resources/workload/replicas.js';
 import {validateCounters, validateParts} from '#src/resources/workload/status.js';
-import {nameWarnings, selectorOrNone, validateWorkloadSelector} from '#src/resources/workload/template.js';
+import {defaultTemplate, nameWarnings, selectorOrNone, validateWorkloadSelector} from '#src/resources/workload/template.js';
 
 type ReplicaSet = ObjectOf<typeof kinds.replicaSets>;
 
@@ -64,10 +64,10 @@ export const replicaSets = defineResource<ReplicaSet>({
   nameProblems: subdomainName,
   alwaysPresent: {status: {replicas: 0}},
   generation: true,
-  default({spec}) {
-    if (!spec) return;
+  default(set) {
+    const spec = (set.spec ??= {} as NonNullable<ReplicaSet['spec']>);
     spec.replicas ??= 1;
-    if (spec.template) defaultPodTemplate(spec.template);
+    defaultTemplate(spec);
   },
   main,
   subresources: {

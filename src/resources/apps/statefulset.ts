@@ -3,9 +3,10 @@ import {pvcDefaults} from './claim-templates.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint} from '#src/resources/definition.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
 import {labelName} from '#src/resources/validation/names.js';
 import {containerColumns} from '#src/resources/workload/columns.js';
+import {defaultTemplate} from '#src/resources/workload/template.js';
 import {validateStatefulSet, validateStatefulSetStatus} from './statefulset-validation.js';
 
 type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
@@ -52,16 +53,16 @@ export const statefulSets = defineResource<StatefulSet>({
   nameProblems: labelName,
   alwaysPresent: {status: {replicas: 0}},
   generation: true,
-  default({spec}, context) {
-    if (!spec) return;
+  default(set, {gate}) {
+    const spec = (set.spec ??= {} as Spec);
     spec.podManagementPolicy ||= 'OrderedReady';
-    defaultStrategy(spec, context.gate);
+    defaultStrategy(spec, gate);
     const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
     retention.whenDeleted ||= 'Retain';
     retention.whenScaled ||= 'Retain';
     spec.replicas ??= 1;
     spec.revisionHistoryLimit ??= 10;
-    if (spec.template) defaultPodTemplate(spec.template);
+    defaultTemplate(spec);
     for (const claim of spec.volumeClaimTemplates ?? []) pvcDefaults(claim);
   },
   main,

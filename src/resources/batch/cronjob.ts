@@ -4,10 +4,11 @@ import {dnsLabelProblems} from '#src/api/names.js';
 import {CronError, isTimeZone, parseCron} from '#src/model/cron.js';
 import {ageColumn, nameColumn, since} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {defaultPodTemplate, dropDisabledTemplateFields} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields} from '#src/resources/core/pod/template.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
+import {defaultTemplate} from '#src/resources/workload/template.js';
 import {defaultFailurePolicy, jobSpecWarnings} from './job.js';
 import {validateWork} from './job-validation.js';
 
@@ -101,16 +102,15 @@ export const cronJobs = defineResource<CronJob>({
   nameProblems: subdomainName,
   alwaysPresent: {status: {}},
   generation: true,
-  default({spec}) {
-    if (!spec) return;
+  default(cronJob) {
+    const spec = (cronJob.spec ??= {} as Spec);
     spec.concurrencyPolicy ||= 'Allow';
     spec.suspend ??= false;
     spec.successfulJobsHistoryLimit ??= 3;
     spec.failedJobsHistoryLimit ??= 1;
-    const job = spec.jobTemplate?.spec;
-    if (!job) return;
+    const job = ((spec.jobTemplate ??= {}).spec ??= {} as NonNullable<Spec['jobTemplate']['spec']>);
     defaultFailurePolicy(job);
-    if (job.template) defaultPodTemplate(job.template);
+    defaultTemplate(job);
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

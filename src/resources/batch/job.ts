@@ -3,11 +3,11 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {defaultPodTemplate, dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {containerColumns, selectorCell} from '#src/resources/workload/columns.js';
-import {nameWarnings} from '#src/resources/workload/template.js';
+import {defaultTemplate, nameWarnings} from '#src/resources/workload/template.js';
 import type {JobSpec} from './job-policies.js';
 import {generateSelector} from './job-selector.js';
 import {validateJobStatus} from './job-status.js';
@@ -91,10 +91,10 @@ export const jobs = defineResource<Job>({
   generation: true,
   dependents: 'orphan',
   default(job) {
-    if (!job.spec) return;
-    defaultSpec(job.spec);
+    const spec = (job.spec ??= {} as JobSpec);
+    defaultSpec(spec);
     labelLikePods(job);
-    if (job.spec.template) defaultPodTemplate(job.spec.template);
+    defaultTemplate(spec);
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
