@@ -110,6 +110,14 @@ export interface Column<T> {
   of(object: Readonly<T>, now: number, naming: Naming): string | number | boolean;
 }
 
+/** A mark on a row of a table (the API reference, meta/v1 TableRowCondition). */
+export interface RowCondition {
+  readonly type: 'Completed';
+  readonly status: 'True';
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** A version (or second group) of a resource that is served beside the hub. */
 export interface ServedVersion<Hub extends KubeObject> {
   readonly kind: Kind;
@@ -156,6 +164,11 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly deleteAnswers?: 'object' | 'status' | 'statusAlways';
   /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
   readonly dependents?: 'background' | 'orphan' | 'unsupported';
+  /**
+   * How many seconds an object is given to end by itself once it is deleted; 0 removes it at once. `asked` is the caller's wish. An object that is
+   * ending can be given less time, never more.
+   */
+  gracePeriod?(object: Readonly<T>, asked: number | undefined): number;
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
   beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string};
   /** Whether nothing holds the object any more besides metadata.finalizers. */
@@ -165,6 +178,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Besides metadata.name and metadata.namespace. */
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<T>) => string>>;
   readonly columns?: readonly Column<T>[];
+  /** What the row of an object in a table is marked with, for example that it is over. */
+  rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
   /** Fields that are stored and shown even when empty, for example `status: {}`. */
   readonly alwaysPresent?: Readonly<Record<string, unknown>>;
 }

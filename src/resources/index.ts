@@ -17,6 +17,7 @@ import {configMaps} from './core/configmap.js';
 import {events} from './core/event.js';
 import {namespaces} from './core/namespace.js';
 import {nodes} from './core/node.js';
+import {pods} from './core/pod/definition.js';
 import {secrets} from './core/secret.js';
 import {serviceAccounts} from './core/serviceaccount.js';
 import type {ResourceDefinition} from './definition.js';
@@ -31,6 +32,7 @@ export const resources: readonly ResourceDefinition[] = [
   events,
   namespaces,
   nodes,
+  pods,
   secrets,
   serviceAccounts,
   controllerRevisions,

@@ -2,7 +2,7 @@ import {badRequest} from '#src/api/status.js';
 import {humanDuration} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
-import type {Column, ResourceDefinition} from '#src/resources/definition.js';
+import type {Column, ResourceDefinition, RowCondition} from '#src/resources/definition.js';
 
 /** What of the object a row of a table carries. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
@@ -48,9 +48,15 @@ export const tableOf = (definition: ResourceDefinition, objects: readonly Readon
       : null,
     rows: objects.map(object => ({
       cells: columns.map(column => settings.cell(column, object)),
+      ...conditionsOf(definition, object),
       object: rowObject(object, settings),
     })),
   };
+};
+
+const conditionsOf = (definition: ResourceDefinition, object: Readonly<KubeObject>): {conditions?: readonly RowCondition[]} => {
+  const conditions = definition.rowConditions?.(object);
+  return conditions ? {conditions} : {};
 };
 
 const rowObject = (object: Readonly<KubeObject>, {includeObject: include, shown, apiVersion}: TableSettings): unknown => {

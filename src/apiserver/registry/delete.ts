@@ -1,5 +1,5 @@
 import {conflict, notFound} from '#src/api/status.js';
-import {wireTime} from '#src/api/time.js';
+import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
@@ -41,8 +41,11 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
   if (typeof begun === 'object') throw conflict(resource.ref, name, begun.conflict);
   const dying = Boolean(old.metadata!.deletionTimestamp);
+  const grace = giveGrace(resource, object, options);
+  if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};
   if (!dying) chooseFinalizers(resource, object, options);
   const held = begun === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
+  if (grace !== undefined) return held || grace > 0 ? keep(resource, record, object, context) : removeMarked(resource, record, object, context);
   if (!held) return remove(resource, record, old, context);
   if (dying) return {object: old, value: record.value, revision: record.revision, removed: false};
   // A kind that keeps its objects by itself has marked this one already.
@@ -60,6 +63,35 @@ const keep = async (resource: Resource, record: StoredRecord, object: KubeObject
   if (dryRun) return {object, value, revision: record.revision, removed: false};
   const revision = await resource.settings.store.update(record.key, value, record.revision);
   return {object: resource.objects.of(record.key, value, revision), value, revision, removed: false};
+};
+
+/** Marks an object that has no time left before it removes it: whoever watches sees it end first. */
+const removeMarked = async (resource: Resource, record: StoredRecord, object: KubeObject, context: WriteContext): Promise<Deleted> => {
+  const marked = await keep(resource, record, object, context);
+  return remove(resource, {...record, value: marked.value, revision: marked.revision}, marked.object, context);
+};
+
+/**
+ * Gives an object of a kind with grace its time to end, or less than it had. Tells how many seconds that are, `pending` when it is ending and keeps the time it
+ * has, and nothing where there is no grace or none is left.
+ */
+const giveGrace = ({definition, settings}: Resource, object: KubeObject, {gracePeriodSeconds}: DeleteOptions): number | 'pending' | undefined => {
+  if (!definition.gracePeriod) return undefined;
+  const meta = object.metadata!;
+  const asked = gracePeriodSeconds !== undefined && gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds;
+  if (!meta.deletionTimestamp) {
+    const seconds = definition.gracePeriod(object, asked);
+    meta.deletionTimestamp = wireTime(settings.clock.now() + seconds * 1000);
+    meta.deletionGracePeriodSeconds = seconds;
+    if (meta.generation) meta.generation++;
+    return seconds;
+  }
+  const before = meta.deletionGracePeriodSeconds ?? 0;
+  if (before === 0) return undefined;
+  if (asked === undefined || asked >= before) return 'pending';
+  meta.deletionTimestamp = wireTime(parseTime(meta.deletionTimestamp)! + (asked - before) * 1000);
+  meta.deletionGracePeriodSeconds = asked;
+  return asked;
 };
 
 const markDying = ({settings}: Resource, object: KubeObject): void => {

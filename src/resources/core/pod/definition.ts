@@ -1,0 +1,81 @@
+import {dnsLabelProblems} from '#src/api/names.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {defineResource} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {podColumns, podRowConditions} from './columns.js';
+import {defaultPod} from './defaults.js';
+import {dropDisabledFields} from './disabled-fields.js';
+import {countSpecChange, prepareNewPod, prepareResize, prepareStatus} from './prepare.js';
+import {validateNewPod, validatePodUpdate} from './validation/pod.js';
+import {validatePodStatus} from './validation/status.js';
+import {validateEphemeralUpdate, validateResize} from './validation/subresources.js';
+import {podWarnings} from './warnings.js';
+
+const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** Containers that run together on one node. Once made, a pod hardly changes; its node runs it and tells how it stands. */
+export const pods = defineResource<Pod>({
+  kind: kinds.pods,
+  shortNames: ['po'],
+  categories: ['all'],
+  nameProblems: subdomainName,
+  alwaysPresent: {spec: {containers: null}, status: {}},
+  generation: true,
+  deleteAnswers: 'object',
+  default: defaultPod,
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(pod, old, context) {
+      if (old) dropDisabledFields(pod.spec, old.spec, context.gate);
+      else prepareNewPod(pod, context);
+    },
+    validate: (pod, old, context) => (old ? validatePodUpdate(pod, old, context) : validateNewPod(pod, context)),
+    *warn({metadata = {}, spec}, old, {naming}) {
+      if (old) return;
+      const problems = dnsLabelProblems(metadata.name ?? '');
+      if (problems.length > 0) {
+        yield `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [${problems.join(' ')}]`;
+      }
+      yield* podWarnings(spec!, metadata, '', naming);
+    },
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      prepare: (pod, old, context) => prepareStatus(pod, old!, context),
+      validate: (pod, old, context) => validatePodStatus(pod, old!, context),
+    },
+    ephemeralcontainers: {
+      writes: {update: ['spec.ephemeralContainers']},
+      prepare: (pod, old) => countSpecChange(pod, old!),
+      validate: (pod, old, context) => validateEphemeralUpdate(pod, old!, context),
+    },
+    resize: {
+      writes: {update: ['spec.containers', 'spec.initContainers', 'spec.resources']},
+      prepare: (pod, old, context) => prepareResize(pod, old!, context),
+      validate: (pod, old, context) => validateResize(pod, old!, context),
+    },
+  },
+  /** A pod that no node runs, or that is over, has nothing to end. */
+  gracePeriod(pod, asked) {
+    if (!pod.spec?.nodeName || isOver(pod)) return 0;
+    const seconds = asked ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+    return seconds < 0 ? 1 : seconds;
+  },
+  selectableFields: {
+    'spec.nodeName': ({spec}) => spec?.nodeName ?? '',
+    'spec.host': ({spec}) => spec?.nodeName ?? '',
+    'spec.restartPolicy': ({spec}) => spec?.restartPolicy ?? '',
+    'spec.schedulerName': ({spec}) => spec?.schedulerName ?? '',
+    'spec.serviceAccountName': ({spec}) => spec?.serviceAccountName ?? '',
+    'spec.hostNetwork': ({spec}) => String(spec?.hostNetwork ?? false),
+    'status.phase': ({status}) => status?.phase ?? '',
+    'status.podIP': ({status}) => status?.podIPs?.[0]?.ip ?? '',
+    // Asked for by name, but never told: no text but the empty one is selected.
+    'status.podIPs': () => '',
+    'status.nominatedNodeName': ({status}) => status?.nominatedNodeName ?? '',
+  },
+  columns: podColumns,
+  rowConditions: podRowConditions,
+});

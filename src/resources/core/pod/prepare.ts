@@ -1,0 +1,114 @@
+import type {Container, Pod, PodAffinityTerm, PodSpec} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import {sameJson} from '#src/api/equal.js';
+import {qualityOf} from '#src/model/pod/quality.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {everyContainer} from './containers.js';
+import {dropDisabledFields, dropDisabledStatusFields} from './disabled-fields.js';
+import {podTerms} from './validation/affinity.js';
+import {podAnnotations} from './validation/annotations.js';
+import {validateAppArmor} from './validation/security.js';
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Puts the pod's own values of labels into a selector. */
+const askForOwn = (selector: NonNullable<PodAffinityTerm['labelSelector']>, keys: readonly string[] = [], operator: 'In' | 'NotIn', labels: Labels): void => {
+  for (const key of keys) {
+    const value = labels[key];
+    if (value !== undefined) (selector.matchExpressions ??= []).push({key, operator, values: [value]});
+  }
+};
+
+/** Affinities and spreading by the pod's own labels are settled when it is made (KEP-3633, KEP-3243). */
+const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
+  const labels = metadata?.labels ?? {};
+  for (const {term} of podTerms(spec?.affinity, '')) {
+    if (!term.labelSelector) continue;
+    askForOwn(term.labelSelector, term.matchLabelKeys, 'In', labels);
+    askForOwn(term.labelSelector, term.mismatchLabelKeys, 'NotIn', labels);
+  }
+  if (!gate('MatchLabelKeysInPodTopologySpread') || !gate('MatchLabelKeysInPodTopologySpreadSelectorMerge')) return;
+  for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) askForOwn(labelSelector, matchLabelKeys, 'In', labels);
+};
+
+const profileOf = (annotation: string): {type: string; localhostProfile?: string} | undefined => {
+  if (annotation === 'unconfined') return {type: 'Unconfined'};
+  if (annotation === 'runtime/default') return {type: 'RuntimeDefault'};
+  return annotation.startsWith('localhost/') ? {type: 'Localhost', localhostProfile: annotation.slice('localhost/'.length)} : undefined;
+};
+
+/** Old annotations of profiles become fields (KEP-24). Tells of those that should not be written any more. */
+const adoptAppArmor = ({metadata, spec}: Pod, {naming}: HookContext): void => {
+  if (!spec || spec.os?.name === 'windows') return;
+  for (const {container} of everyContainer(spec)) {
+    const annotation = metadata?.annotations?.[`${podAnnotations(naming).appArmor}${container.name}`];
+    if (annotation === undefined || container.securityContext?.appArmorProfile) continue;
+    const profile = profileOf(annotation);
+    if (!profile || [...validateAppArmor(profile, '')].length > 0 || sameJson(profile, spec.securityContext?.appArmorProfile)) continue;
+    (container.securityContext ??= {}).appArmorProfile = profile;
+  }
+};
+
+const gatedText = 'Scheduling is blocked due to non-empty scheduling gates';
+
+/** A new pod: waiting, in its quality class, with everything settled that its own labels and annotations say. */
+export const prepareNewPod = (pod: Pod, context: HookContext): void => {
+  const spec = (pod.spec ??= {containers: []});
+  dropDisabledFields(spec, undefined, context.gate);
+  pod.status = {phase: 'Pending', qosClass: qualityOf(spec)};
+  if (spec.schedulingGates?.length) {
+    pod.status.conditions = [
+      {type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: gatedText, lastTransitionTime: wireTime(context.clock.now())},
+    ];
+  }
+  settleSelectors(pod, context);
+  adoptAppArmor(pod, context);
+};
+
+/** A changed pod at one of the addresses that count as changes of its spec. */
+export const countSpecChange = (pod: Pod, old: Readonly<Pod>): void => {
+  if (!sameJson(pod.spec, old.spec)) pod.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
+};
+
+/** A status keeps what older nodes leave out: the quality class, and which generation was seen. */
+export const prepareStatus = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
+  const status = (pod.status ??= {});
+  const before = old.status ?? {};
+  if (old.metadata?.ownerReferences) pod.metadata!.ownerReferences = structuredClone(old.metadata.ownerReferences) as NonNullable<typeof old.metadata.ownerReferences>;
+  else delete pod.metadata?.ownerReferences;
+  if (!status.qosClass && before.qosClass) status.qosClass = before.qosClass;
+  if (!status.observedGeneration && before.observedGeneration) status.observedGeneration = before.observedGeneration;
+  const seen = new Map<string, number[]>();
+  for (const {type, observedGeneration = 0} of before.conditions ?? []) seen.set(type, [...(seen.get(type) ?? []), observedGeneration]);
+  for (const condition of status.conditions ?? []) {
+    const generation = seen.get(condition.type)?.shift();
+    if (!condition.observedGeneration && generation) condition.observedGeneration = generation;
+  }
+  dropDisabledStatusFields(status, before, gate);
+};
+
+const resized = (containers: readonly Container[], old: readonly Container[]): Container[] =>
+  containers.map((container, i) => {
+    const merged = structuredClone(old[i]!);
+    for (const field of ['resources', 'resizePolicy'] as const) {
+      if (container[field] === undefined) delete merged[field];
+      else Object.assign(merged, {[field]: container[field]});
+    }
+    return merged;
+  });
+
+const sameNames = (containers: readonly Container[], old: readonly Container[]): boolean => containers.length === old.length && containers.every(({name}, i) => name === old[i]!.name);
+
+/** Only amounts are heard at this address, as long as the containers are the same ones. */
+export const prepareResize = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
+  const [spec, before] = [pod.spec!, old.spec! as PodSpec];
+  if (!gate('InPlacePodLevelResourcesVerticalScaling')) {
+    if (before.resources) spec.resources = structuredClone(before.resources);
+    else delete spec.resources;
+  }
+  const lists = ['containers', 'initContainers'] as const;
+  if (lists.every(list => sameNames(spec[list] ?? [], before[list] ?? []))) {
+    for (const list of lists) if (before[list]) spec[list] = resized(spec[list] ?? [], before[list]);
+  }
+  countSpecChange(pod, old);
+};

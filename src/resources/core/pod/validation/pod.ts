@@ -1,0 +1,150 @@
+import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
+import {sameJson} from '#src/api/equal.js';
+import type {Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {rangeText} from '#src/resources/validation/values.js';
+import {allowancesOf} from './allowances.js';
+import {validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
+import {validateImageName} from './containers.js';
+import type {PodSpecRules} from './rules.js';
+import {validatePodSpec} from './spec.js';
+
+/** What a pod is judged by; `old` is the stored one, whose bad habits an update may keep. */
+export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, context: HookContext): PodSpecRules => ({
+  naming: context.naming,
+  gate: context.gate,
+  allowPrivileged: context.allowPrivileged,
+  allow: allowancesOf(old?.spec, old?.metadata, context),
+  isPod: true,
+  podName: pod.metadata?.name,
+});
+
+/** What is wrong with a pod as such, new or changed. */
+export function* validatePodItself(pod: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
+  const spec: PodSpec = pod.spec ?? {containers: []};
+  yield* validatePodAnnotations(pod.metadata?.annotations, spec, 'metadata.annotations', rules);
+  yield* validatePodSpec(spec, 'spec', rules);
+  if (!spec.serviceAccountName) {
+    for (const [i, {projected}] of (spec.volumes ?? []).entries()) {
+      for (const [j, source] of (projected?.sources ?? []).entries()) {
+        if (source.serviceAccountToken) yield forbiddenField(`spec.volumes[${i}].projected.sources[${j}].serviceAccountToken`, 'must not be specified when serviceAccountName is not set');
+      }
+    }
+  }
+  for (const list of ['containers', 'initContainers'] as const) {
+    for (const [i, container] of (spec[list] ?? []).entries()) yield* validateImageName(container, `spec.${list}[${i}]`);
+  }
+}
+
+/** What is wrong with a new pod. */
+export function* validateNewPod(pod: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
+  yield* validatePodItself(pod, podRules(pod, undefined, context));
+  const spec = pod.spec!;
+  if (spec?.ephemeralContainers?.length) yield forbiddenField('spec.ephemeralContainers', 'cannot be set on create');
+  if (spec?.nodeName && spec.schedulingGates?.length) yield forbiddenField('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
+  if (spec) yield* validateProfilesMatch(pod.metadata?.annotations, spec, 'spec', context.naming);
+}
+
+const largestInt32 = 2147483647;
+const changeable =
+  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),' +
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
+  const path = 'spec.activeDeadlineSeconds';
+  const [now, before] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
+  if (now === undefined) {
+    if (before !== undefined) yield invalid(path, undefined, 'must not update from a positive integer to nil value');
+  } else if (now < 0 || now > largestInt32) yield invalid(path, now, rangeText(0, largestInt32));
+  else if (before !== undefined && before < now) yield invalid(path, now, 'must be less than or equal to previous value');
+}
+
+/** A toleration may bear for longer or shorter; otherwise there can only be more of them. */
+function* tolerations(list: readonly Toleration[], old: readonly Toleration[]): Iterable<FieldError> {
+  const timeless = ({tolerationSeconds: _, ...rest}: Toleration) => rest;
+  if (old.some(before => !list.some(now => sameContent(timeless(now), timeless(before))))) {
+    yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
+  }
+}
+
+function* gates({schedulingGates: list = []}: PodSpec, {schedulingGates: old = []}: PodSpec): Iterable<FieldError> {
+  for (const [i, {name}] of list.entries()) {
+    if (!old.some(gate => gate.name === name)) yield forbiddenField(`spec.schedulingGates[${i}].name`, `only deletion is allowed, but found new scheduling gate '${name}'`);
+  }
+}
+
+const onlyAdds = <T>(list: readonly T[] = [], old: readonly T[] = []): boolean => list.length >= old.length && old.every((item, i) => sameContent(item, list[i]));
+
+const termOnlyAdds = (term: NodeSelectorTerm, old: NodeSelectorTerm): boolean => {
+  const wasEmpty = !old.matchExpressions?.length && !old.matchFields?.length;
+  if (wasEmpty) return !term.matchExpressions?.length && !term.matchFields?.length;
+  return onlyAdds(term.matchExpressions, old.matchExpressions) && onlyAdds(term.matchFields, old.matchFields);
+};
+
+function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | undefined): Iterable<FieldError> {
+  const before = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
+  if (before.length === 0) return;
+  if (before.length !== terms.length) return yield invalid(path, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, terms[i], 'only additions are allowed (no mutations or deletions)');
+}
+
+/** While a pod is kept from being scheduled it may still be told where to go, ever more narrowly (KEP-3838). */
+function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
+  if (!old.schedulingGates?.length) return;
+  const {nodeSelector = {}} = spec;
+  if (Object.entries(old.nodeSelector ?? {}).some(([key, value]) => nodeSelector[key] !== value)) {
+    yield invalid('spec.nodeSelector', nodeSelector, 'only additions to spec.nodeSelector are allowed (no mutations or deletions)');
+  }
+  yield* nodeAffinity(spec.affinity?.nodeAffinity, old.affinity?.nodeAffinity);
+}
+
+const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] =>
+  (containers ?? []).map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
+
+/** The new spec with everything that may change put back. What differs from the old then may not. */
+const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> => {
+  const {nodeAffinity: _, ...otherAffinity} = spec.affinity ?? {};
+  const gated = Boolean(old.schedulingGates?.length);
+  const oldNodes = old.affinity?.nodeAffinity;
+  const grace = (old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1;
+  return {
+    ...spec,
+    containers: withImages(spec.containers, old.containers),
+    initContainers: withImages(spec.initContainers, old.initContainers),
+    activeDeadlineSeconds: old.activeDeadlineSeconds,
+    schedulingGates: old.schedulingGates,
+    tolerations: old.tolerations,
+    ...(grace ? {terminationGracePeriodSeconds: old.terminationGracePeriodSeconds} : {}),
+    ...(gated ? {nodeSelector: old.nodeSelector, affinity: {...otherAffinity, ...(oldNodes ? {nodeAffinity: oldNodes} : {})}} : {}),
+  };
+};
+
+/** Two specs' fields that differ, a line for each side. */
+export const differences = (now: object, before: object): string => {
+  const [left, right] = [before, now] as Record<string, unknown>[];
+  const fields = [...new Set([...Object.keys(left!), ...Object.keys(right!)])].sort().filter(field => !sameContent(left![field], right![field]));
+  const line = (sign: string, field: string, value: unknown) => (value === undefined ? [] : [`${sign} ${field}: ${JSON.stringify(value)}`]);
+  return fields.flatMap(field => [...line('-', field, left![field]), ...line('+', field, right![field])]).join('\n');
+};
+
+/** What is wrong with a change of a pod's spec and annotations. */
+export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
+  yield* validatePodItself(pod, podRules(pod, old, context));
+  yield* validatePodAnnotationUpdate(pod.metadata?.annotations, old.metadata?.annotations, 'metadata.annotations', context.naming);
+  const [spec, before] = [pod.spec!, old.spec!];
+  for (const list of ['containers', 'initContainers'] as const) {
+    if ((spec[list] ?? []).length !== (before[list] ?? []).length) return yield forbiddenField(`spec.${list}`, 'pod updates may not add or remove containers');
+  }
+  const late = [...deadline(spec, before)];
+  yield* late;
+  if (late.length > 0 && spec.activeDeadlineSeconds !== undefined) return;
+  yield* tolerations(spec.tolerations ?? [], before.tolerations ?? []);
+  yield* gates(spec, before);
+  if (sameJson(spec, before)) return;
+  yield* whileGated(spec, before);
+  const rest = withoutChanges(spec, before);
+  if (!sameContent(rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${differences(rest, before)}`);
+}

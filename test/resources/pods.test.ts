@@ -1,0 +1,447 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import {readGates} from '#src/options/feature-gates.js';
+import {readVersions} from '#src/options/versions.js';
+import {problems, refusal, startWorld} from './world.js';
+
+const {gates} = readGates(new Map(), readVersions([], []));
+const gate = (name: string): boolean => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
+
+const start = async () => {
+  const world = await startWorld({gate});
+  return {...world, pods: world.of(kinds.pods)};
+};
+
+const here = {namespace: 'default'};
+
+const aPod = (spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod => ({
+  metadata: {name: 'p', namespace: 'default', ...metadata},
+  spec: {containers: [{name: 'c', image: 'nginx'}], ...spec},
+});
+
+const withContainer = (more: Partial<PodSpec['containers'][number]>): Pod => aPod({containers: [{name: 'c', image: 'nginx', ...more}]});
+
+test('a pod is created pending, with every default and its quality class', async t => {
+  const {pods} = await start();
+  const made = await pods.create(aPod());
+
+  t.is(made.metadata?.generation, 1);
+  t.deepEqual(made.status, {phase: 'Pending', qosClass: 'BestEffort'});
+  t.deepEqual(made.spec, {
+    containers: [{name: 'c', image: 'nginx', resources: {}, terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File', imagePullPolicy: 'Always'}],
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: 'ClusterFirst',
+    securityContext: {},
+    schedulerName: 'default-scheduler',
+    enableServiceLinks: true,
+  });
+});
+
+for (const [image, policy] of [
+  ['nginx', 'Always'],
+  ['nginx:latest', 'Always'],
+  ['nginx:1.27', 'IfNotPresent'],
+  ['reg.example:5000/a/b', 'Always'],
+  ['reg.example:5000/a/b:v1', 'IfNotPresent'],
+  [`nginx@sha256:${'a'.repeat(64)}`, 'IfNotPresent'],
+  [`nginx:latest@sha256:${'a'.repeat(64)}`, 'Always'],
+] as const) {
+  test(`the image ${image.slice(0, 30)} is pulled ${policy}`, async t => {
+    const {pods} = await start();
+    const made = await pods.create(withContainer({image}));
+
+    t.is(made.spec?.containers[0]?.imagePullPolicy, policy);
+  });
+}
+
+for (const [name, resources, quality] of [
+  ['nothing', {}, 'BestEffort'],
+  ['requests', {requests: {cpu: '1'}}, 'Burstable'],
+  ['limits of both', {limits: {cpu: '1', memory: '1Gi'}}, 'Guaranteed'],
+  ['a limit of one', {limits: {cpu: '1'}}, 'Burstable'],
+  ['more limits than requests', {limits: {cpu: '1', memory: '1Gi'}, requests: {cpu: '500m'}}, 'Burstable'],
+] as const) {
+  test(`a pod with ${name} is ${quality}`, async t => {
+    const {pods} = await start();
+
+    t.is((await pods.create(withContainer({resources}))).status?.qosClass, quality);
+  });
+}
+
+test('what is limited is asked for, and amounts are rounded up to thousandths', async t => {
+  const {pods} = await start();
+  const made = await pods.create(withContainer({resources: {limits: {cpu: '1500u', memory: '64Mi'}}}));
+
+  t.deepEqual(made.spec?.containers[0]?.resources, {limits: {cpu: '2m', memory: '64Mi'}, requests: {cpu: '2m', memory: '64Mi'}});
+});
+
+test('probes, ports, volumes and references get their defaults', async t => {
+  const {pods} = await start();
+  const made = await pods.create(
+    aPod({
+      hostNetwork: true,
+      serviceAccountName: 'robot',
+      containers: [
+        {
+          name: 'c',
+          image: 'nginx:1',
+          ports: [{containerPort: 80}],
+          livenessProbe: {httpGet: {port: 80}},
+          env: [{name: 'NAME', valueFrom: {fieldRef: {fieldPath: 'metadata.name'}}}],
+        },
+      ],
+      volumes: [
+        {name: 'bare'},
+        {name: 'secret', secret: {secretName: 's'}},
+        {name: 'host', hostPath: {path: '/x'}},
+        {name: 'all', projected: {sources: [{serviceAccountToken: {path: 'token'}}]}},
+      ],
+    }),
+  );
+  const [container] = made.spec!.containers;
+
+  t.deepEqual(container?.ports, [{containerPort: 80, hostPort: 80, protocol: 'TCP'}]);
+  t.deepEqual(container?.livenessProbe, {httpGet: {path: '/', port: 80, scheme: 'HTTP'}, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3});
+  t.deepEqual(container?.env?.[0]?.valueFrom, {fieldRef: {apiVersion: 'v1', fieldPath: 'metadata.name'}});
+  t.is(made.spec?.serviceAccount, 'robot');
+  t.deepEqual(made.spec?.volumes, [
+    {name: 'bare', emptyDir: {}},
+    {name: 'secret', secret: {secretName: 's', defaultMode: 420}},
+    {name: 'host', hostPath: {path: '/x', type: ''}},
+    {name: 'all', projected: {defaultMode: 420, sources: [{serviceAccountToken: {path: 'token', expirationSeconds: 3600}}]}},
+  ]);
+});
+
+const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
+  ['no containers', aPod({containers: []}), ['spec.containers: Required value']],
+  [
+    'two containers of one name',
+    aPod({containers: [{name: 'c', image: 'a'}, {name: 'c', image: 'b'}]}),
+    ['spec.containers[1].name: Duplicate value: "c"'],
+  ],
+  ['no image', withContainer({image: ''}), ['spec.containers[0].image: Required value']],
+  ['a padded image', withContainer({image: ' nginx:1'}), ['spec.containers[0].image: Invalid value: " nginx:1": must not have leading or trailing whitespace']],
+  ['an unknown restart policy', aPod({restartPolicy: 'Sometimes'}), ['spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"']],
+  [
+    'a mount of nothing',
+    withContainer({volumeMounts: [{name: 'v', mountPath: '/a'}]}),
+    ['spec.containers[0].volumeMounts[0].name: Not found: "v"'],
+  ],
+  [
+    'a request over the limit',
+    withContainer({resources: {requests: {cpu: '2'}, limits: {cpu: '1'}}}),
+    ['spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'],
+  ],
+  [
+    'an unknown resource',
+    withContainer({resources: {requests: {gold: '1'}}}),
+    [
+      'spec.containers[0].resources.requests[gold]: Invalid value: "gold": must be a standard resource type or fully qualified',
+      'spec.containers[0].resources.requests[gold]: Invalid value: "gold": must be a standard resource for containers',
+    ],
+  ],
+  [
+    'a fraction of a device',
+    withContainer({resources: {limits: {'example.com/gpu': '1500m'}}}),
+    ['spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "1500m": must be an integer', 'spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "1500m": must be an integer'],
+  ],
+  [
+    'a device without a limit',
+    withContainer({resources: {requests: {'example.com/gpu': '1'}}}),
+    ['spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources'],
+  ],
+  [
+    'huge pages alone',
+    withContainer({resources: {limits: {'hugepages-2Mi': '4Mi'}}}),
+    ['spec.containers[0].resources: Forbidden: HugePages require cpu or memory'],
+  ],
+  [
+    'a probe with two handlers',
+    withContainer({readinessProbe: {exec: {command: ['x']}, tcpSocket: {port: 1}}}),
+    ['spec.containers[0].readinessProbe.tcpSocket: Forbidden: may not specify more than 1 handler type'],
+  ],
+  [
+    'a liveness probe that must succeed twice',
+    withContainer({livenessProbe: {exec: {command: ['x']}, successThreshold: 2}}),
+    ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1'],
+  ],
+  [
+    'an init container with a probe',
+    aPod({initContainers: [{name: 'i', image: 'a', livenessProbe: {exec: {command: ['x']}}}]}),
+    ['spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always'],
+  ],
+  [
+    'restart rules without a policy',
+    withContainer({restartPolicyRules: [{action: 'Restart', exitCodes: {operator: 'In', values: [3]}}]}),
+    ['spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used'],
+  ],
+  [
+    'an environment variable from two places',
+    withContainer({env: [{name: 'A', value: 'x', valueFrom: {fieldRef: {fieldPath: 'metadata.name'}}}]}),
+    ['spec.containers[0].env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty'],
+  ],
+  [
+    'a field that is none',
+    withContainer({env: [{name: 'A', valueFrom: {fieldRef: {fieldPath: 'spec.nothing'}}}]}),
+    ['spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.nothing": error converting fieldPath: field label not supported: spec.nothing'],
+  ],
+  [
+    'a volume of two types',
+    aPod({volumes: [{name: 'v', emptyDir: {}, hostPath: {path: '/x'}}]}),
+    ['spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type'],
+  ],
+  [
+    'a path that leads out',
+    aPod({volumes: [{name: 'v', configMap: {name: 'm', items: [{key: 'k', path: '../x'}]}}]}),
+    ['spec.volumes[0].configMap.items[0].path: Invalid value: "../x": must not contain \'..\''],
+  ],
+  [
+    'a token without an account',
+    aPod({volumes: [{name: 'v', projected: {sources: [{serviceAccountToken: {path: 't'}}]}}]}),
+    ['spec.volumes[0].projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set'],
+  ],
+  [
+    'a toleration that waits for nothing',
+    aPod({tolerations: [{key: 'a', operator: 'Exists', effect: 'NoSchedule', tolerationSeconds: 1}]}),
+    ['spec.tolerations[0].effect: Invalid value: "NoSchedule": effect must be \'NoExecute\' when `tolerationSeconds` is set'],
+  ],
+  [
+    'an empty choice of nodes',
+    aPod({affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}),
+    ['spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term'],
+  ],
+  [
+    'an affinity without topology',
+    aPod({affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: '', labelSelector: {}}]}}}),
+    [
+      'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Required value: can not be empty',
+      'spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": name part must be non-empty',
+      `spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+    ],
+  ],
+  [
+    'a spread twice',
+    aPod({
+      topologySpreadConstraints: [
+        {maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {}},
+        {maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {}},
+      ],
+    }),
+    ['spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"'],
+  ],
+  ['no name server', aPod({dnsPolicy: 'None'}), ['spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None']],
+  ['an alias of no address', aPod({hostAliases: [{ip: 'x', hostnames: ['a']}]}), ['spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)']],
+  ['an ephemeral container', aPod({ephemeralContainers: [{name: 'e', image: 'a'}]}), ['spec.ephemeralContainers: Forbidden: cannot be set on create']],
+  [
+    'a node and a gate',
+    aPod({nodeName: 'n', schedulingGates: [{name: 'example.com/wait'}]}),
+    ['spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared'],
+  ],
+  [
+    'privilege that must not grow',
+    withContainer({securityContext: {privileged: true, allowPrivilegeEscalation: false}}),
+    ['spec.containers[0].securityContext: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true'],
+  ],
+  [
+    'an own network of users with the node\'s network',
+    aPod({hostUsers: false, hostNetwork: true}),
+    ['spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false'],
+  ],
+  ['a system that is none', aPod({os: {name: 'plan9'}}), ['spec.os: Unsupported value: "plan9": supported values: "linux", "windows"']],
+  [
+    'a whole that is less than its parts',
+    aPod({resources: {requests: {cpu: '1'}, limits: {cpu: '2'}}, containers: [{name: 'c', image: 'a', resources: {requests: {cpu: '2'}}}]}),
+    ['spec.resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2'],
+  ],
+  ['a deletion cost that is no number', aPod({}, {annotations: {'controller.plat.io/pod-deletion-cost': 'x'}}), ['metadata.annotations[controller.plat.io/pod-deletion-cost]: Invalid value: "x": must be a 32bit integer']],
+];
+
+for (const [what, pod, expected] of refused) {
+  test(`a pod with ${what} is refused`, async t => {
+    const {pods} = await start();
+
+    t.deepEqual(await problems(pods.create(pod)), [...expected]);
+  });
+}
+
+test('privileged containers need the server\'s leave', async t => {
+  const world = await startWorld({gate, allowPrivileged: false});
+
+  t.deepEqual(await problems(world.of(kinds.pods).create(withContainer({securityContext: {privileged: true}}))), [
+    'spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy',
+  ]);
+});
+
+test('a gated pod says so, may narrow where it goes, and loses its gates', async t => {
+  const {pods, row} = await start();
+  const made = await pods.create(aPod({schedulingGates: [{name: 'example.com/wait'}]}));
+  t.is(made.status?.conditions?.[0]?.reason, 'SchedulingGated');
+  t.is((await row(kinds.pods, made))['Status'], 'SchedulingGated');
+
+  const narrowed = await pods.update({...made, spec: {...made.spec!, nodeSelector: {disk: 'ssd'}}});
+  t.is(narrowed.metadata?.generation, 2);
+  t.deepEqual(await problems(pods.update({...narrowed, spec: {...narrowed.spec!, nodeSelector: {disk: 'hdd'}}})), [
+    'spec.nodeSelector: Invalid value: {"disk":"hdd"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)',
+  ]);
+  const {schedulingGates: _, ...free} = narrowed.spec!;
+  const freed = await pods.update({...narrowed, spec: free});
+  t.is(freed.spec?.schedulingGates, undefined);
+});
+
+test('an update may change images and deadlines and add tolerations, and nothing else', async t => {
+  const {pods} = await start();
+  const made = await pods.create(aPod());
+  const spec = made.spec!;
+  const updated = await pods.update({...made, spec: {...spec, containers: [{...spec.containers[0]!, image: 'nginx:2'}], activeDeadlineSeconds: 10, tolerations: [{key: 'a', operator: 'Exists'}]}});
+
+  t.is(updated.metadata?.generation, 2);
+  t.is(updated.spec?.containers[0]?.image, 'nginx:2');
+  const [refusedText] = await problems(pods.update({...updated, spec: {...updated.spec!, hostname: 'h'}}));
+  t.regex(refusedText ?? '', /^spec: Forbidden: pod updates may not change fields other than `spec.containers\[\*\].image`,.*\n\+ hostname: "h"$/s);
+  t.deepEqual(await problems(pods.update({...updated, spec: {...updated.spec!, activeDeadlineSeconds: 20}})), [
+    'spec.activeDeadlineSeconds: Invalid value: 20: must be less than or equal to previous value',
+  ]);
+  t.deepEqual(await problems(pods.update({...updated, spec: {...updated.spec!, tolerations: []}})), [
+    'spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds',
+  ]);
+  t.deepEqual(await problems(pods.update({...updated, spec: {...updated.spec!, containers: [...updated.spec!.containers, {name: 'd', image: 'x'}]}})), [
+    'spec.containers: Forbidden: pod updates may not add or remove containers',
+  ]);
+});
+
+test('the status is the node\'s to tell, but not the quality class or an end undone', async t => {
+  const {pods} = await start();
+  const made = await pods.create(aPod({restartPolicy: 'Never'}));
+  const status = {subresource: 'status'};
+  const ended = {name: 'c', image: 'nginx', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0}}};
+  const told = await pods.update({...made, spec: {containers: []}, status: {phase: 'Succeeded', podIP: '10.0.0.1', containerStatuses: [ended]}}, status);
+
+  t.is(told.spec?.containers.length, 1);
+  t.is(told.metadata?.generation, 1);
+  t.deepEqual(told.status?.podIPs, [{ip: '10.0.0.1'}]);
+  t.is(told.status?.qosClass, 'BestEffort');
+  t.deepEqual(await problems(pods.update({...told, status: {...told.status, qosClass: 'Burstable', containerStatuses: [{...ended, state: {running: {}}}]}}, status)), [
+    'status.qosClass: Invalid value: "Burstable": field is immutable',
+    'status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state',
+  ]);
+});
+
+test('containers to look with are added through their own address, and stay', async t => {
+  const {pods} = await start();
+  const made = await pods.create(aPod());
+  const address = {subresource: 'ephemeralcontainers'};
+  const added = await pods.update({...made, spec: {containers: [], ephemeralContainers: [{name: 'look', image: 'busybox:1', targetContainerName: 'c'}]}}, address);
+
+  t.is(added.spec?.containers.length, 1);
+  t.is(added.metadata?.generation, 2);
+  t.is(added.spec?.ephemeralContainers?.[0]?.imagePullPolicy, 'IfNotPresent');
+  t.deepEqual(await problems(pods.update({...added, spec: {...added.spec!, ephemeralContainers: []}}, address)), [
+    'spec.ephemeralContainers: Forbidden: existing ephemeral containers "look" may not be removed\n',
+  ]);
+  t.deepEqual(await problems(pods.update({...added, spec: {...added.spec!, ephemeralContainers: [...added.spec!.ephemeralContainers!, {name: 'c', image: 'x', ports: [{containerPort: 1}]}]}}, address)), [
+    'spec.ephemeralContainers[1].name: Duplicate value: "c"',
+    'spec.ephemeralContainers[1].ports: Forbidden: cannot be set for an Ephemeral Container',
+  ]);
+});
+
+test('a resize changes amounts and nothing else', async t => {
+  const {pods} = await start();
+  const made = await pods.create(withContainer({resources: {requests: {cpu: '1'}}}));
+  const address = {subresource: 'resize'};
+  const [container] = made.spec!.containers;
+  const to = (resources: object, more: object = {}): Pod => ({...made, spec: {...made.spec!, containers: [{...container!, ...more, resources}]}});
+  const resized = await pods.update({...to({requests: {cpu: '2'}}, {image: 'other'}), metadata: {name: 'p', namespace: 'default'}}, address);
+
+  t.is(resized.spec?.containers[0]?.image, 'nginx');
+  t.deepEqual(resized.spec?.containers[0]?.resources, {requests: {cpu: '2'}});
+  t.is(resized.metadata?.generation, 2);
+  const unversioned = {metadata: {name: 'p', namespace: 'default'}};
+  t.deepEqual(await problems(pods.update({...to({}), ...unversioned}, address)), [
+    'spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing',
+    'spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed',
+  ]);
+  t.deepEqual(await problems(pods.update({...to({requests: {cpu: '2', 'example.com/gpu': '1'}, limits: {'example.com/gpu': '1'}}), ...unversioned}, address)), [
+    'spec: Forbidden: only cpu and memory resources are mutable',
+  ]);
+});
+
+test('a pod on a node is given its time to end, which can only be shortened', async t => {
+  const {pods, clock} = await start();
+  const made = await pods.create(aPod({nodeName: 'n'}));
+  const at = (seconds: number): string => new Date(clock.now() + seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z');
+  const ending = (await pods.delete('p', here)) as Pod;
+
+  t.is(ending.metadata?.deletionGracePeriodSeconds, 30);
+  t.is(ending.metadata?.deletionTimestamp, at(30));
+  t.is(ending.metadata?.generation, 2);
+  const again = (await pods.delete('p', {...here, gracePeriodSeconds: 60})) as Pod;
+  t.is(again.metadata?.deletionGracePeriodSeconds, 30);
+  const sooner = (await pods.delete('p', {...here, gracePeriodSeconds: 5})) as Pod;
+  t.is(sooner.metadata?.deletionTimestamp, at(5));
+  t.is(sooner.metadata?.generation, 2);
+  t.is((await refusal(pods.delete('p', {...here, gracePeriodSeconds: 0, preconditions: {uid: 'other'}}))).code, 409);
+  const gone = (await pods.delete('p', {...here, gracePeriodSeconds: 0, preconditions: {uid: made.metadata!.uid!}})) as Pod;
+  t.is(gone.kind, 'Pod');
+  t.is((await refusal(pods.get('p', here))).code, 404);
+});
+
+for (const [what, spec, phase] of [
+  ['no node runs', {}, 'Pending'],
+  ['is over', {nodeName: 'n'}, 'Succeeded'],
+] as const) {
+  test(`a pod that ${what} goes at once`, async t => {
+    const {pods} = await start();
+    const made = await pods.create(aPod(spec));
+    await pods.update({...made, status: {...made.status, phase}}, {subresource: 'status'});
+    const gone = (await pods.delete('p', here)) as Pod;
+
+    t.is(gone.metadata?.deletionGracePeriodSeconds, 0);
+    t.is((await refusal(pods.get('p', here))).code, 404);
+  });
+}
+
+test('a finalizer keeps a pod that has no time left', async t => {
+  const {pods} = await start();
+  const made = await pods.create(aPod({}, {finalizers: ['example.com/hold']}));
+  const held = (await pods.delete('p', here)) as Pod;
+  t.is(held.metadata?.deletionGracePeriodSeconds, 0);
+
+  await pods.update({...made, metadata: {...held.metadata!, finalizers: []}, spec: held.spec!});
+  t.is((await refusal(pods.get('p', here))).code, 404);
+});
+
+const rows: readonly (readonly [string, Pod, Record<string, string>])[] = [
+  [
+    'runs',
+    {...aPod(), status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}], containerStatuses: [{name: 'c', image: '', imageID: '', ready: true, restartCount: 2, state: {running: {}}, lastState: {terminated: {exitCode: 1, finishedAt: '1970-01-01T00:00:00Z'}}}]}},
+    {Ready: '1/1', Status: 'Running', Restarts: '2 (56y ago)'},
+  ],
+  [
+    'cannot be started',
+    {...aPod(), status: {phase: 'Pending', containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'ErrImagePull'}}}]}},
+    {Ready: '0/1', Status: 'ErrImagePull', Restarts: '0'},
+  ],
+  [
+    'is being set up',
+    {...aPod({initContainers: [{name: 'i', image: 'a'}, {name: 'j', image: 'a'}]}), status: {phase: 'Pending', initContainerStatuses: [{name: 'i', image: '', imageID: '', ready: true, restartCount: 0, state: {terminated: {exitCode: 0}}}, {name: 'j', image: '', imageID: '', ready: false, restartCount: 0, state: {waiting: {reason: 'PodInitializing'}}}]}},
+    {Ready: '0/1', Status: 'Init:1/2'},
+  ],
+  ['ends', {...aPod({}, {deletionTimestamp: '2026-01-01T00:00:00Z'}), status: {phase: 'Running'}}, {Status: 'Terminating'}],
+  [
+    'was killed',
+    {...aPod(), status: {phase: 'Failed', containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 137, signal: 9}}}]}},
+    {Status: 'Signal:9'},
+  ],
+];
+
+for (const [what, pod, cells] of rows) {
+  test(`the row of a pod that ${what} tells so`, async t => {
+    const {row} = await start();
+    const shown = await row(kinds.pods, pod);
+
+    for (const [name, text] of Object.entries(cells)) if (name !== 'Restarts' || !text.includes('ago')) t.is(shown[name], text);
+    t.regex(String(shown['Restarts']), /^\d+( \(\S+ ago\))?$/);
+  });
+}
