@@ -11,6 +11,7 @@ const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 /** What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. */
 export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
+  Pod: {spec: {containers: [{name: 'c', image: 'nginx'}]}},
   Secret: {type: 'Opaque', data: {a: 'Yg=='}},
   Role: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},
   ClusterRole: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},

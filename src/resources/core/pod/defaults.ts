@@ -92,6 +92,7 @@ const agreeOnAccount = (spec: PodSpec): void => {
 
 /** Fills in what every spec of a pod has, in pods and in templates alike. */
 export const defaultPodSpec = (spec: PodSpec): void => {
+  spec.containers ??= [];
   spec.dnsPolicy ||= 'ClusterFirst';
   spec.restartPolicy ||= 'Always';
   spec.securityContext ??= {};
@@ -112,8 +113,8 @@ const hostPortsOf = ({hostNetwork, containers, initContainers}: PodSpec): void =
 };
 
 /** Fills in a template of pods. */
-export const defaultPodTemplate = (template: PodTemplateSpec): void => {
-  if (template.spec) defaultPodSpec(template.spec);
+export const defaultPodTemplate = (template: PodTemplateSpec | undefined): void => {
+  if (template?.spec) defaultPodSpec(template.spec);
 };
 
 /** What is limited is asked for to the same amount, unless said otherwise. */
@@ -143,8 +144,7 @@ const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
 
 /** Fills in a pod: what every spec has, and what only a pod that is to run needs. */
 export const defaultPod = (pod: Pod, context: DefaultContext): void => {
-  const {spec} = pod;
-  if (!spec) return;
+  const spec = (pod.spec ??= {containers: []});
   defaultPodSpec(spec);
   hostPortsOf(spec);
   for (const {container, sort} of everyContainer(spec)) if (sort !== 'ephemeral') requestLimits(container.resources);

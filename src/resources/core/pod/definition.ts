@@ -20,7 +20,7 @@ export const pods = defineResource<Pod>({
   shortNames: ['po'],
   categories: ['all'],
   nameProblems: subdomainName,
-  alwaysPresent: {spec: {containers: null}, status: {}},
+  alwaysPresent: {spec: {containers: []}, status: {}},
   generation: true,
   deleteAnswers: 'object',
   default: defaultPod,

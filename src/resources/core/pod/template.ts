@@ -21,10 +21,9 @@ const templateRules = (context: HookContext, old: Readonly<PodTemplateSpec> | un
 });
 
 /** Whether a template makes pods that could be stored. `path` is where it stands, for example `spec.template`. */
-export function* validatePodTemplate(template: Readonly<PodTemplateSpec>, path: string, context: HookContext, old?: Readonly<PodTemplateSpec>): Iterable<FieldError> {
+export function* validatePodTemplate(template: Readonly<PodTemplateSpec> | undefined, path: string, context: HookContext, old?: Readonly<PodTemplateSpec>): Iterable<FieldError> {
   const rules = templateRules(context, old);
-  const {metadata = {}} = template;
-  const spec: PodSpec = template.spec ?? {containers: []};
+  const {metadata = {}, spec = {containers: []} as PodSpec} = template ?? {};
   yield* validateLabels(metadata.labels, `${path}.labels`);
   yield* validateAnnotations(metadata.annotations, `${path}.annotations`);
   yield* validatePodAnnotations(metadata.annotations, spec, `${path}.annotations`, rules);

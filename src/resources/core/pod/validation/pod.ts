@@ -62,8 +62,8 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 
 /** A toleration may bear for longer or shorter; otherwise there can only be more of them. */
 function* tolerations(list: readonly Toleration[], old: readonly Toleration[]): Iterable<FieldError> {
-  const timeless = ({tolerationSeconds: _, ...rest}: Toleration) => rest;
-  if (old.some(before => !list.some(now => sameContent(timeless(now), timeless(before))))) {
+  const bearsSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
+  if (old.some(before => !list.some(now => bearsSame(now, before)))) {
     yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
   }
 }
