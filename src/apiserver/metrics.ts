@@ -25,6 +25,8 @@ export interface MetricSources {
   readonly inFlight: InFlight;
   watchers(): number;
   isServed(resource: ResourceTarget): boolean;
+  /** How many objects there are of each resource, where the store can tell without waiting. */
+  stored(): Iterable<readonly [Labels, number]>;
 }
 
 /** The figures of an API server, by the names monitoring knows them by. */
@@ -36,7 +38,7 @@ export class RequestMetrics {
   readonly #isServed: MetricSources['isServed'];
 
   /** `isServed` keeps names that callers made up out of the labels. */
-  constructor(meter: Meter, {inFlight, watchers, isServed}: MetricSources) {
+  constructor(meter: Meter, {inFlight, watchers, isServed, stored}: MetricSources) {
     this.#isServed = isServed;
     this.#total = meter.counter({
       name: 'apiserver_request_total',
@@ -61,6 +63,7 @@ export class RequestMetrics {
         [{request_kind: 'mutating'}, inFlight.current.mutating],
       ],
     );
+    meter.observed({name: 'apiserver_storage_objects', help: 'Number of stored objects at the time of last check, by resource.', labels: ['resource']}, stored);
     meter.observed({name: 'apiserver_longrunning_requests', help: 'Number of active long-running requests.', labels: ['verb']}, () => [[{verb: 'WATCH'}, watchers()]]);
   }
 

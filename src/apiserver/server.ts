@@ -10,7 +10,7 @@ import {servedVersions} from '#src/resources/served-versions.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import type {Store} from '#src/storage/store.js';
+import {endOfPrefix, type Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
@@ -69,8 +69,10 @@ export interface ApiServer {
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
   readonly draining: {rejects: boolean};
-  /** Ends every watch. */
-  endWatches(): void;
+  /** How many watches are open. */
+  readonly watchers: number;
+  /** Ends every watch, or the oldest `most`. */
+  endWatches(most?: number): void;
 }
 
 /** A resource less the actions that need the issuing of tokens. */
@@ -110,14 +112,23 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
-    endWatches() {
-      for (const stream of streams) stream.end();
+    get watchers() {
+      return streams.size;
+    },
+    endWatches(most = Infinity) {
+      for (const stream of [...streams].slice(0, Math.max(0, most))) stream.end();
     },
     exchange: request => exchange(request),
   };
   const metrics = new RequestMetrics(settings.meter, {
     inFlight: server.inFlight,
     watchers: () => streams.size,
+    *stored() {
+      for (const {definition, root, ref} of registry.resources) {
+        const count = definition.review ? undefined : store.count(root, endOfPrefix(root));
+        if (typeof count === 'number') yield [{resource: ref.group ? `${ref.resource}.${ref.group}` : ref.resource}, count];
+      }
+    },
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
       return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource)));

@@ -7,6 +7,7 @@ import {httpFace} from '#src/serving/http-face.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {openAdministration} from '#src/serving/administration/exchange.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
+import type {ApiServer} from '#src/apiserver/server.js';
 import {drained, profiling, type RunningApiServer} from './api-server.js';
 
 export interface SocketParts {
@@ -22,8 +23,8 @@ export interface SocketParts {
 export interface Sockets {
   readonly listener: Listener;
   /**
-   * Stops as the options say: readiness fails at once, the server goes on for the shutdown delay, then takes nothing new, lets requests
-   * and watches that are under way end, and closes.
+   * Stops as the options say: readiness fails at once, the server goes on for the shutdown delay, then takes nothing new (or turns it away with
+   * 429 until what is under way is answered), ends watches within their grace, and closes.
    */
   stop(): Promise<void>;
 }
@@ -62,12 +63,24 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
       listener.drain();
       await drained(server, clock, options.requestTimeout);
     }
-    const deadline = clock.monotonic() + options.shutdownWatchTerminationGracePeriod;
-    while (face.watchers > 0 && clock.monotonic() < deadline) await sleep(clock, 20);
-    server.endWatches();
-    await listener.close({graceMs: options.requestTimeout});
+    const graceMs = options.shutdownWatchTerminationGracePeriod;
+    const closed = listener.close({graceMs: graceMs + options.requestTimeout});
+    await endWatches(server, clock, graceMs);
+    await closed;
   };
   return {listener, stop};
+};
+
+const stepMs = 50;
+
+/** Ends all watches within the grace, evenly spread over it, so that their clients do not come to the next server all at once. */
+const endWatches = async (server: ApiServer, clock: Clock, graceMs: number): Promise<void> => {
+  const all = server.watchers;
+  for (let leftMs = graceMs; leftMs > 0 && server.watchers > 0; leftMs -= stepMs) {
+    server.endWatches(server.watchers - Math.floor((all * leftMs) / graceMs));
+    await sleep(clock, Math.min(stepMs, leftMs));
+  }
+  server.endWatches();
 };
 
 /** The address clients on this machine reach the port by. */
