@@ -67,7 +67,9 @@ const writerOf = (resource: Resource, context: WriteContext, subresource: string
   manager: context.manager,
   subresource,
   apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
-  time: wireTime(resource.settings.clock.now()),
+  get time() {
+    return wireTime(resource.settings.clock.now());
+  },
   writes: written,
   versions: versionsOf(resource),
 });

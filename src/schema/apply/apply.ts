@@ -11,7 +11,7 @@ import {mergeIntent} from './merge.js';
 import {prune} from './prune.js';
 import {reconciled} from './reconcile.js';
 import {Differences, type Writer} from './tracking.js';
-import {newEntry, takeFields, trackUpdate} from './update.js';
+import {newEntry, takeFields, trackUpdate, type Owner} from './update.js';
 
 /** Everything an apply needs to know. All objects are under the writer's version; none is changed. */
 export interface Application {
@@ -48,14 +48,14 @@ export const applyIntent = (application: Application, writer: Writer): Applied =
   const identity = identityOf(own);
   const last = managers.get(identity);
   const wanted = writer.writes?.within(fieldsOf(intent, node)) ?? fieldsOf(intent, node);
-  managers.set(identity, newEntry(own, last?.time, wanted));
+  managers.set(identity, {...own, fieldsType: 'FieldsV1', fieldsV1: wanted});
 
   const merged = mergeIntent(live, intent, node);
   const object = last ? prune({merged, node, managers, last}, writer) : merged;
   const differences = new Differences(live, object, node, writer);
   if (!force) refuseConflicts(managers, differences, identity);
   takeFields(managers, differences, identity);
-  settle(managers, identity, last, !sameJson(live, object), writer.time);
+  settle(managers, own, last, !sameJson(live, object), writer);
   return {object, entries: inOrder(managers.values())};
 };
 
@@ -91,7 +91,8 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
 };
 
 /** Leaves the applier's entry without what is never tracked, and dated when something moved; one that owns nothing goes. */
-const settle = (managers: Map<string, ManagedFieldsEntry>, identity: string, last: ManagedFieldsEntry | undefined, changed: boolean, time: string): void => {
+const settle = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
+  const identity = identityOf(own);
   const entry = managers.get(identity)!;
   const fields: FieldSet = difference(entry.fieldsV1, untracked);
   if (isEmpty(fields)) {
@@ -99,6 +100,6 @@ const settle = (managers: Map<string, ManagedFieldsEntry>, identity: string, las
     return;
   }
   const same = last && !changed && last.apiVersion === entry.apiVersion && isEqual(last.fieldsV1, fields);
-  managers.set(identity, same ? last : newEntry(entry, time, fields));
+  managers.set(identity, same ? last : newEntry(own, writer.time, fields));
 };
 

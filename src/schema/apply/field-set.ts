@@ -119,6 +119,16 @@ export const isWithin = (a: FieldSet, b: FieldSet): boolean => {
   return true;
 };
 
+/** Whether some field is in both. */
+export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
+  for (const key in a) {
+    const other = b[key];
+    if (key === '.' || other === undefined) continue;
+    if ((isMember(a[key]!) && isMember(other)) || overlaps(a[key]!, other)) return true;
+  }
+  return false;
+};
+
 /** Whether the field at a path is in the set. */
 export const hasPath = (set: FieldSet, path: readonly string[]): boolean => {
   let node: FieldSet | undefined = set;

@@ -33,16 +33,17 @@ const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefi
 
 /** The set with its elements in the order of the wire; the set itself where they already are. */
 export const inWireOrder = (set: FieldSet): FieldSet => {
-  const keys = Object.keys(set);
-  let same = true;
-  for (let index = 1; index < keys.length && same; index++) same = compareElements(keys[index - 1]!, keys[index]!) < 0;
-  if (!same) keys.sort(compareElements);
-  const result: MutableFieldSet = {};
-  for (const key of keys) {
+  if (set === leaf) return set;
+  let last = '';
+  let inOrder = true;
+  let changed: MutableFieldSet | undefined;
+  for (const key in set) {
+    if (last !== '' && compareElements(last, key) > 0) inOrder = false;
+    last = key;
     const node = set[key]!;
     const ordered = inWireOrder(node);
-    if (ordered !== node) same = false;
-    result[key] = ordered;
+    if (ordered !== node) (changed ??= {...set})[key] = ordered;
   }
-  return same ? set : result;
+  const nodes = changed ?? set;
+  return inOrder ? nodes : Object.fromEntries(Object.keys(nodes).sort(compareElements).map(key => [key, nodes[key]!]));
 };

@@ -84,6 +84,7 @@ const kinds = '.fkvi';
 /** The order of elements on the wire: fields, keyed items, values, indices; each by what it names. */
 export const compareElements = (a: string, b: string): number => {
   if (a === b) return 0;
+  if (a[0] === 'f' && b[0] === 'f') return a < b ? -1 : 1;
   const kind = kinds.indexOf(a[0]!) - kinds.indexOf(b[0]!);
   if (kind !== 0) return kind;
   switch (a[0]) {

@@ -1,9 +1,18 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {difference, isEmpty, isEqual, noFields, union} from './field-set.js';
+import {difference, isEmpty, isEqual, isWithin, noFields, overlaps, union, type FieldSet} from './field-set.js';
 import {inWireOrder} from './fields-v1.js';
 import {capUpdaters, identityOf, inOrder, managersOf, setFields, type ManagedFieldsEntry} from './managers.js';
 import {Differences, type Writer} from './tracking.js';
+
+/** Whose an entry is. */
+export interface Owner {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  /** Empty for the main address. */
+  readonly subresource: string;
+}
 
 /** Two states of an object under the writer's version. */
 export interface Change {
@@ -20,11 +29,13 @@ export interface Change {
 export const trackUpdate = ({before, after, node}: Change, entries: readonly ManagedFieldsEntry[], writer: Writer): readonly ManagedFieldsEntry[] => {
   const differences = new Differences(before, after, node, writer);
   if (differences.none) return entries;
+  const {changed} = differences.own;
+  const entry = {manager: writer.manager || 'unknown', operation: 'Update', apiVersion: writer.apiVersion, subresource: writer.subresource} as const;
+  if (entries.length === 0) return isEmpty(changed) ? entries : [newEntry(entry, writer.time, changed)];
+  if (movesNothing(entries, differences, entry)) return entries;
   const managers = managersOf(entries);
   takeFields(managers, differences, undefined);
-  const {changed} = differences.own;
   if (!isEmpty(changed)) {
-    const entry = {manager: writer.manager || 'unknown', operation: 'Update', apiVersion: writer.apiVersion, subresource: writer.subresource} as const;
     const identity = identityOf(entry);
     const previous = entries.find(candidate => identityOf(candidate) === identity);
     const fields = union(managers.get(identity)?.fieldsV1 ?? noFields, changed);
@@ -35,20 +46,27 @@ export const trackUpdate = ({before, after, node}: Change, entries: readonly Man
   return sameEntries(entries, managers) ? entries : inOrder(managers.values());
 };
 
+const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subresource}: Owner): boolean =>
+  entry.manager === manager && entry.operation === operation && entry.apiVersion === apiVersion && (entry.subresource ?? '') === subresource;
+
+/** Whether the writer owns all that changed already and nobody owns what went, as when a lease is renewed: told without making anything. */
+const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
+  let owned = isEmpty(changed);
+  for (const entry of entries) {
+    if (entry.apiVersion !== writer.apiVersion || overlaps(removed, entry.fieldsV1)) return false;
+    if (isOf(entry, writer)) owned ||= isWithin(changed, entry.fieldsV1);
+    else if (overlaps(changed, entry.fieldsV1)) return false;
+  }
+  return owned;
+};
+
 /** An entry with its fields in the order of the wire. */
-export const newEntry = (
-  {manager, operation, apiVersion, subresource}: Pick<ManagedFieldsEntry, 'manager' | 'operation' | 'apiVersion' | 'subresource'>,
-  time: string | undefined,
-  fields: ManagedFieldsEntry['fieldsV1'],
-): ManagedFieldsEntry => ({
-  ...(manager ? {manager} : {}),
-  operation,
-  apiVersion,
-  ...(time ? {time} : {}),
-  fieldsType: 'FieldsV1',
-  fieldsV1: inWireOrder(fields),
-  ...(subresource ? {subresource} : {}),
-});
+export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, time: string, fields: FieldSet): ManagedFieldsEntry => {
+  const fieldsV1 = inWireOrder(fields);
+  return subresource
+    ? {manager, operation, apiVersion, time, fieldsType: 'FieldsV1', fieldsV1, subresource}
+    : {manager, operation, apiVersion, time, fieldsType: 'FieldsV1', fieldsV1};
+};
 
 /** Takes what changed or went from everyone but one. Owners under a version that is not served go. */
 export const takeFields = (managers: Map<string, ManagedFieldsEntry>, differences: Differences, except: string | undefined): void => {
