@@ -18,6 +18,8 @@ import {events} from './core/event.js';
 import {namespaces} from './core/namespace.js';
 import {nodes} from './core/node.js';
 import {pods} from './core/pod/definition.js';
+import {podTemplates} from './core/podtemplate.js';
+import {replicationControllers} from './core/replicationcontroller.js';
 import {secrets} from './core/secret.js';
 import {serviceAccounts} from './core/serviceaccount.js';
 import type {ResourceDefinition} from './definition.js';
@@ -33,6 +35,8 @@ export const resources: readonly ResourceDefinition[] = [
   namespaces,
   nodes,
   pods,
+  podTemplates,
+  replicationControllers,
   secrets,
   serviceAccounts,
   controllerRevisions,

@@ -12,6 +12,8 @@ const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
   Pod: {spec: {containers: [{name: 'c', image: 'nginx'}]}},
+  PodTemplate: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}}},
+  ReplicationController: {spec: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}}}},
   Secret: {type: 'Opaque', data: {a: 'Yg=='}},
   Role: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},
   ClusterRole: {rules: [{apiGroups: [''], resources: ['pods'], verbs: ['get']}]},
