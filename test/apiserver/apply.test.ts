@@ -333,3 +333,98 @@ test('applies that meet all arrive', async t => {
   t.deepEqual(answers.map(({status}) => status).sort(), [...managers.slice(1).map(() => 200), 201]);
   t.deepEqual(Object.keys(dataOf(await get(url)) as object).sort(), managers);
 });
+
+const deployments = '/apis/apps/v1/namespaces/default/deployments';
+const aDeployment = (name: string, replicas?: number) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {name},
+  spec: {
+    ...(replicas === undefined ? {} : {replicas}),
+    selector: {matchLabels: {app: 'web'}},
+    template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'web', image: 'nginx', ports: [{containerPort: 80}]}]}},
+  },
+});
+
+test('defaults belong to who creates, not to who applies', async t => {
+  const {post, apply} = await startApply();
+  const made = (await post(`${deployments}?fieldManager=maker`, aDeployment('made'))).json();
+  const applied = (await apply(`${deployments}/applied`, aDeployment('applied'))).json();
+  const container = (more: object) => ({'k:{"name":"web"}': {'.': {}, 'f:image': {}, 'f:name': {}, ...more}});
+  const port = '"containerPort":80,"protocol":"TCP"';
+
+  t.deepEqual(fieldsOf(applied, 'me'), {
+    'f:spec': {
+      'f:selector': {},
+      'f:template': {
+        'f:metadata': {'f:labels': {'f:app': {}}},
+        'f:spec': {'f:containers': container({'f:ports': {[`k:{${port}}`]: {'.': {}, 'f:containerPort': {}}}})},
+      },
+    },
+  });
+  t.deepEqual(fieldsOf(made, 'maker'), {
+    'f:spec': {
+      'f:progressDeadlineSeconds': {},
+      'f:replicas': {},
+      'f:revisionHistoryLimit': {},
+      'f:selector': {},
+      'f:strategy': {'f:rollingUpdate': {'.': {}, 'f:maxSurge': {}, 'f:maxUnavailable': {}}, 'f:type': {}},
+      'f:template': {
+        'f:metadata': {'f:labels': {'.': {}, 'f:app': {}}},
+        'f:spec': {
+          'f:containers': container({
+            'f:imagePullPolicy': {},
+            'f:ports': {'.': {}, [`k:{${port}}`]: {'.': {}, 'f:containerPort': {}, 'f:protocol': {}}},
+            'f:resources': {},
+            'f:terminationMessagePath': {},
+            'f:terminationMessagePolicy': {},
+          }),
+          'f:dnsPolicy': {},
+          'f:restartPolicy': {},
+          'f:schedulerName': {},
+          'f:securityContext': {},
+          'f:terminationGracePeriodSeconds': {},
+        },
+      },
+    },
+  });
+});
+
+test('a scale is owned on what it sizes', async t => {
+  const {apply, patch, get} = await startApply();
+  const item = `${deployments}/web`;
+  const aScale = (replicas: number, metadata: object = {}) => ({apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: {name: 'web', ...metadata}, spec: {replicas}});
+  t.is((await apply(`${item}/scale`, aScale(2))).status, 404);
+  await apply(item, aDeployment('web', 1), 'fieldManager=owner');
+  t.is((await apply(`${item}/scale`, aScale(2))).json<Status>().message, 'Apply failed with 1 conflict: conflict with "owner": .spec.replicas');
+  t.is((await apply(`${item}/scale`, aScale(2, {uid: 'other'}))).status, 409);
+  t.is((await apply(`${item}/scale`, aScale(-1), 'fieldManager=me&force=true')).status, 422);
+  t.is((await apply(`${item}/scale`, {...aScale(2), extra: 1})).json<Status>().message, 'failed to create typed patch object (/web; autoscaling/v1, Kind=Scale): .extra: field not declared in schema');
+  const scaled = await apply(`${item}/scale`, aScale(2), 'fieldManager=scaler&force=true');
+  t.like(scaled.json(), {kind: 'Scale', spec: {replicas: 2}}, scaled.text);
+
+  const first = (await get(item)).json();
+  t.deepEqual(ownersOf(first).sort(), ['owner Apply', 'scaler Apply scale']);
+  t.deepEqual(fieldsOf(first, 'scaler'), {'f:spec': {'f:replicas': {}}});
+  await patch(`${item}/scale?fieldManager=hand`, {spec: {replicas: 3}});
+  t.deepEqual(ownersOf((await get(item)).json()).sort(), ['hand Update scale', 'owner Apply']);
+  const kept = await apply(item, aDeployment('web'), 'fieldManager=owner');
+  t.like(kept.json(), {spec: {replicas: 3}}, 'who lost the size does not take it away');
+});
+
+test('every kind can be applied, and applied again to no effect', async t => {
+  const {server, apply} = await startApply();
+  const known: Readonly<Record<string, Partial<KubeObject>>> = samples(words);
+  for (const [index, {kind, resource}] of [...server.registry.served].entries()) {
+    if (resource.definition.review) continue;
+    const group = words.group(kind.group);
+    const sample = known[`${group}/${kind.kind}`] ?? known[kind.kind];
+    const intent = {apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, ...sample, metadata: {name: `applied-${index}`, labels: {a: 'b'}, ...sample?.metadata}};
+    const address = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}/${intent.metadata.name}`;
+    const made = await apply(address, intent);
+    t.is(made.status, 201, `${address} ${made.text}`);
+    t.deepEqual(ownersOf(made.json()), ['me Apply'], address);
+    const again = await apply(address, intent);
+    t.deepEqual(again.json(), made.json(), address);
+  }
+});
