@@ -1,4 +1,5 @@
 import test from 'ava';
+import {naming} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {samples} from './samples.js';
@@ -98,10 +99,16 @@ test('who asked not to orphan hears that it is not done yet', async t => {
 });
 
 const yaml = 'application/yaml';
+const field = (number: number, content: string | Buffer): Buffer => Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), Buffer.from(content)]);
+/** Options in the binary form: the magic, then what the object is and its own bytes. */
+const binary = (magic: readonly number[]): Buffer =>
+  Buffer.concat([Buffer.from(magic), field(1, Buffer.concat([field(1, 'v1'), field(2, 'DeleteOptions')])), field(2, field(4, 'Orphan'))]);
 for (const [title, body, type] of [
   ['JSON', '{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Orphan"}', 'application/json'],
   ['JSON without a kind', '{"propagationPolicy":"Orphan"}', ''],
   ['JSON of another group', '{"kind":"DeleteOptions","apiVersion":"apps/v1","propagationPolicy":"Orphan"}', 'application/json'],
+  ['bytes', binary(words.envelopeMagic), words.protobufMediaType],
+  ['bytes as compiled clients send them', binary(naming('kubernetes').envelopeMagic), naming('kubernetes').protobufMediaType],
   ['YAML', 'kind: DeleteOptions\napiVersion: meta.plat.io/v1\npropagationPolicy: Orphan\n', yaml],
 ] as const) {
   test(`the options of a deletion are read from ${title}`, async t => {
