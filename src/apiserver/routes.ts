@@ -56,10 +56,15 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served || !isAddress(served, target)) return undefined;
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
-  const view = run && viewOf(served, target);
-  const runView = view && viewVerbs.get(verb);
-  if (runView) return context => runView(view, services, served, context as ResourceContext);
-  if (run) return context => run(services, served, context as ResourceContext);
+  if (run) {
+    const view = viewOf(served, target);
+    const runView = view && viewVerbs.get(verb);
+    const deprecation = (served.version ?? served.resource.definition).deprecation?.(services.registry.settings.naming);
+    return context => {
+      if (deprecation) context.warnings.add(deprecation);
+      return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
+    };
+  }
   return () => {
     throw methodNotAllowed(served.resource.ref, verb);
   };

@@ -15,6 +15,7 @@ import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import {RequestMetrics} from './metrics.js';
+import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
@@ -53,6 +54,8 @@ export interface ApiServerSettings {
   readonly minRequestTimeoutSeconds: number;
   readonly maxReadingInFlight: number;
   readonly maxMutatingInFlight: number;
+  /** Where services get their addresses and node ports. */
+  readonly serviceRanges: ServiceRanges;
   /** `host:port` as discovery tells it. */
   serverAddress(): string;
   /** Health, metrics, version and the like. */
@@ -102,7 +105,9 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
     serves: servedVersions(settings.runtimeConfig, settings),
+    pools: () => pools,
   });
+  const pools = createPools(registry, settings.serviceRanges);
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
   const discovery = new Discovery(registry, settings.serverAddress);

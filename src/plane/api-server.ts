@@ -122,6 +122,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
+    serviceRanges: {addresses: options.serviceClusterIpRange, ports: options.serviceNodePortRange},
     serverAddress: parts.serverAddress,
     routes: ({registry, discovery}) => [
       ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),

@@ -9,6 +9,7 @@ import type {Authorizer, UserRules} from '#src/api/authorization.js';
 import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
 import type {TokenClaims} from '#src/pki/token.js';
+import type {AddressPool, PortPool} from './pools.js';
 
 /** What hooks may look at besides the object. */
 export interface HookContext {
@@ -49,6 +50,21 @@ export interface ActionContext extends HookContext {
   readonly name: string;
   readonly dryRun: boolean;
   warn(text: string): void;
+}
+
+/** What allocation acts in: the server's own pools, which a dry run leaves as they are. */
+export interface AllocationContext extends HookContext {
+  readonly dryRun: boolean;
+  readonly addresses: AddressPool;
+  readonly nodePorts: PortPool;
+  /** Deletes another object as the server itself. One that is not there is passed over. */
+  remove(kind: Kind, namespace: string, name: string): Promise<void>;
+}
+
+/** What a write took from the pools. Exactly one of the two is called, once it is known whether the object was stored. */
+export interface Allocation {
+  commit(): Promise<void>;
+  revert(): Promise<void>;
 }
 
 /**
@@ -125,6 +141,7 @@ export interface ServedVersion<Hub extends KubeObject> {
   toHub(object: KubeObject): Hub;
   fromHub(hub: Readonly<Hub>): KubeObject;
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
+  deprecation?(naming: Naming): string;
   default?(object: KubeObject, context: HookContext): void;
   /** What writes through this version must meet besides the hub's own rules. */
   validate?(object: Readonly<Hub>, old: Readonly<Hub> | undefined, context: HookContext): Iterable<FieldError>;
@@ -139,10 +156,16 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Where it lies in the store below the prefix; its plural unless given. */
   readonly storedAs?: string;
   readonly otherVersions?: readonly ServedVersion<T>[];
+  /** What every request is warned of, when the kind is on its way out. */
+  deprecation?(naming: Naming): string;
   /** Why a name is not allowed; `prefix` when a generateName is judged. Nothing for a good one. */
-  nameProblems(name: string, prefix: boolean): readonly string[];
+  nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
   /** Fills in what the caller left out. Runs on every write and read of the hub version. */
   default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
+  /** Takes what the object needs from the server's pools, before `prepare` on the main address. May change `object`; throws the Status of a refusal. */
+  allocate?(object: T, old: Readonly<T> | undefined, context: AllocationContext): Promise<Allocation>;
+  /** Gives back what an object held, once it is removed. */
+  released?(object: Readonly<T>, context: AllocationContext): Promise<void>;
   readonly main: Endpoint<T>;
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
   /** What POST does at subresources that store nothing of their own. */

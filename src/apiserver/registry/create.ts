@@ -3,10 +3,12 @@ import {alreadyExists, badRequest, nameNotGenerated, statusError} from '#src/api
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {nameSuffix} from '#src/base/random.js';
+import type {NameProblems} from '#src/resources/validation/names.js';
 import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {allocating} from './allocation.js';
 import {count} from './count.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
@@ -64,13 +66,19 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const object = carriedOver(incoming, undefined, ['metadata', ...(definition.main.writes.create ?? definition.main.writes.update)]);
   fillSystemFields(resource, object);
   fillAlwaysPresent(resource, object);
+  return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, context));
+};
+
+const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: WriteContext): Promise<Stored> => {
+  const {definition, settings} = resource;
   const hooks = resource.hooks(context.user);
+  const nameProblems: NameProblems = (name, prefix) => definition.nameProblems(name, prefix, hooks);
   definition.main.prepare?.(object, undefined, hooks);
   const errors = [
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
     ...resource.versionErrors(context.served, object, undefined, hooks),
     ...unstorableName(resource, namespace, object.metadata!.name),
-    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: definition.nameProblems, naming: settings.naming}),
+    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, naming: settings.naming}),
   ];
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);

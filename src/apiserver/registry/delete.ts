@@ -4,6 +4,7 @@ import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase} from '#src/apiserver/admission/admission.js';
+import {released} from './allocation.js';
 import {addressOf, type Stored} from './create.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
@@ -53,8 +54,9 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   return keep(resource, record, object, context);
 };
 
-const remove = async ({settings}: Resource, record: StoredRecord, old: Readonly<KubeObject>, {dryRun}: WriteContext): Promise<Deleted> => {
-  const revision = dryRun ? record.revision : await settings.store.delete(record.key, record.revision);
+const remove = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, context: WriteContext): Promise<Deleted> => {
+  const revision = context.dryRun ? record.revision : await resource.settings.store.delete(record.key, record.revision);
+  await released(resource, old, context);
   return {object: {...old, metadata: {...old.metadata, resourceVersion: String(revision)}}, value: record.value, revision, removed: true};
 };
 

@@ -7,7 +7,7 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import type {HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {Schemas} from '#src/schema/schemas.js';
 import type {Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
@@ -35,7 +35,12 @@ export interface RegistrySettings {
   isCached(resource: ResourceRef): boolean;
   /** Whether a version of a kind has an address; objects may be stored in a version that has none. */
   serves(kind: Kind): boolean;
+  /** What kinds allocate from. Asked for with the first object that needs it. */
+  pools(): Pools;
 }
+
+/** The server's own pools, and the way to delete what belongs to a removed object. */
+export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'remove'>;
 
 /** Who writes, and how. */
 export interface WriteContext {

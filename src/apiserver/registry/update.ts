@@ -7,7 +7,8 @@ import type {Endpoint} from '#src/resources/definition.js';
 import {validateObjectMetaUpdate} from '#src/resources/validation/object-meta.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
 import type {StoredRecord} from '#src/storage/store.js';
-import {runPhase} from '#src/apiserver/admission/admission.js';
+import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {allocating, released} from './allocation.js';
 import {count} from './count.js';
 import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
 import {deepFreeze} from './object-cache.js';
@@ -98,6 +99,21 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   restoreSystemFields(resource, object, old);
   setEntries(object.metadata!, entriesOf(incoming));
   fillAlwaysPresent(resource, object);
+  const finish = () => finishUpdate(target, {record, old, object, attributes}, context);
+  return subresource ? finish() : allocating(resource, object, old, context, finish);
+};
+
+/** An update under way: what is stored, what shall be, and what admission is told. */
+interface Pending {
+  readonly record: StoredRecord;
+  readonly old: Readonly<KubeObject>;
+  readonly object: KubeObject;
+  readonly attributes: AdmissionAttributes;
+}
+
+const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record, old, object, attributes}: Pending, context: WriteContext): Promise<Updated> => {
+  const {definition, settings} = resource;
+  const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
   const hooks = resource.hooks(context.user);
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);
@@ -121,6 +137,7 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
   const over = Boolean(metadata?.deletionTimestamp) && !metadata?.finalizers?.length && !metadata?.deletionGracePeriodSeconds;
   if (over && (definition.mayRemove?.(object) ?? true)) {
     if (!context.dryRun) await settings.store.delete(record.key, record.revision);
+    await released(resource, object, context);
     return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'deleted'};
   }
   if (sameJson(withOldTimes(object, old), withoutVersion(old))) {

@@ -9,7 +9,8 @@ import {subdomainName} from '#src/resources/validation/names.js';
 /** Ways to choose a holder that are not a foreign controller's own. */
 const strategies = ['OldestEmulationVersion'];
 
-function* validateStrategy(strategy: string): Iterable<FieldError> {
+/** A way to choose a holder: a known one, or a foreign one with its domain. */
+export function* validateStrategy(strategy: string): Iterable<FieldError> {
   // The doubled path is what callers of the original see.
   const path = 'spec.strategy.strategy';
   if (strategy.includes('/')) for (const problem of labelKeyProblems(strategy)) yield invalid(path, strategy, problem);

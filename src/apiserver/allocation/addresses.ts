@@ -1,0 +1,142 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import {formatIp, parseRange, rangeHolds, rangeSize, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {createObject} from '#src/apiserver/registry/create.js';
+import {deleteObject} from '#src/apiserver/registry/delete.js';
+import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
+import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
+import {looseIp} from '#src/resources/validation/ip-fields.js';
+import {endOfPrefix} from '#src/storage/store.js';
+import {ownWrites} from './own-writes.js';
+
+type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
+type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
+
+/** The lowest addresses of a range are left for those who choose their own, as long as the rest lasts (KEP-3070). */
+const reservedShare = 16n;
+const [leastReserved, mostReserved] = [16n, 256n];
+
+/** The addresses of a range that services may have: not that of the network, and for IPv4 not that of broadcasts. */
+class Usable {
+  readonly first: bigint;
+  readonly count: bigint;
+  readonly reserved: bigint;
+  readonly range: IpRange;
+
+  constructor(range: IpRange) {
+    this.range = range;
+    const size = rangeSize(range);
+    this.first = rangeStart(range).value + 1n;
+    this.count = size > 2n ? size - (range.address.family === 4 ? 2n : 1n) : 0n;
+    const share = this.count / reservedShare;
+    this.reserved = this.count < leastReserved ? 0n : share < leastReserved ? leastReserved : share > mostReserved ? mostReserved : share;
+  }
+
+  at(place: bigint): IpAddress {
+    return {family: this.range.address.family, value: this.first + place};
+  }
+
+  holds({family, value}: IpAddress): boolean {
+    return rangeHolds(this.range, {family, value}) && value >= this.first && value < this.first + this.count;
+  }
+}
+
+/**
+ * The addresses of services, each held by an IPAddress object of its name, so that of several servers only one gives it away. They come from the ranges of
+ * all ServiceCIDR objects that are ready, or from the ranges the server was started with as long as there is no such object.
+ */
+export class ServiceAddresses implements AddressPool {
+  readonly families: readonly IpFamily[];
+  readonly #registry: Registry;
+  readonly #configured: readonly IpRange[];
+
+  constructor(registry: Registry, configured: readonly string[]) {
+    this.#registry = registry;
+    this.#configured = configured.map(text => parseRange(text)!);
+    this.families = configured.map(text => familyOf(text.split('/')[0]!));
+  }
+
+  async take(address: string, holder: AddressHolder): Promise<void> {
+    const parsed = await this.#within(address);
+    if (!(await this.#hold(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
+  }
+
+  async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
+    const {random} = this.#registry.settings;
+    for (const usable of await this.#usable()) {
+      if (usable.range.address.family !== (family === 'IPv6' ? 6 : 4)) continue;
+      const {reserved, count} = usable;
+      for (const [from, size] of [[reserved, count - reserved], [0n, reserved]] as const) {
+        const start = BigInt(Math.floor(random.float() * Number(size)));
+        for (let i = 0n; i < size; i++) {
+          const name = formatIp(usable.at(from + ((start + i) % size)));
+          if (await this.#hold(name, holder)) return name;
+        }
+      }
+    }
+    throw new PoolError('range is full');
+  }
+
+  async give(address: string): Promise<void> {
+    const parsed = looseIp(address);
+    if (!parsed) return;
+    try {
+      await deleteObject(this.#addresses, '', formatIp(parsed), {}, ownWrites(kinds.ipAddresses));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  sample(family: IpFamily): string {
+    return formatIp(rangeStart(this.#configured[Math.max(0, this.families.indexOf(family))]!));
+  }
+
+  async check(address: string): Promise<void> {
+    await this.#within(address);
+  }
+
+  get #addresses(): Resource {
+    return this.#registry.of(kinds.ipAddresses);
+  }
+
+  async #within(address: string): Promise<IpAddress> {
+    const parsed = looseIp(address);
+    if (!parsed || !(await this.#usable()).some(usable => usable.holds(parsed))) throw new PoolError('the provided network does not match the current range');
+    return parsed;
+  }
+
+  async #usable(): Promise<Usable[]> {
+    const resource = this.#registry.of(kinds.serviceCIDRs);
+    const {records} = await resource.settings.store.range({start: resource.root, end: endOfPrefix(resource.root)});
+    if (records.length === 0) return this.#configured.map(range => new Usable(range));
+    const objects = records.map(({key, value, revision}) => resource.objects.of(key, value, revision) as Readonly<ServiceCIDR>);
+    const ready = objects.filter(({metadata, status}) => !metadata?.deletionTimestamp && status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
+    const texts = new Set(ready.flatMap(({spec}) => spec?.cidrs ?? []));
+    return [...texts].flatMap(text => parseRange(text) ?? []).map(range => new Usable(range));
+  }
+
+  /** False when somebody holds it already. */
+  async #hold(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {
+    const resource = this.#addresses;
+    const {store, naming} = resource.settings;
+    if (await store.get(resource.key('', name))) return false;
+    const object: IPAddress = {
+      metadata: {
+        name,
+        labels: {
+          [naming.subKey('ipaddress', 'ip-family')]: familyOf(name),
+          [naming.subKey('ipaddress', 'managed-by')]: `ipallocator.${naming.apiSuffix}`,
+        },
+      },
+      spec: {parentRef: {resource: kinds.services.plural, namespace, name: holder}},
+    };
+    try {
+      await createObject(resource, object, '', ownWrites(kinds.ipAddresses));
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import {isNotFound} from '#src/api/status.js';
+import {deleteObject} from '#src/apiserver/registry/delete.js';
+import type {Pools, Registry} from '#src/apiserver/registry/registry.js';
+import {ServiceAddresses} from './addresses.js';
+import {ownWrites} from './own-writes.js';
+import {NodePorts, type PortRange} from './ports.js';
+
+/** The ranges that services are given addresses and node ports from. */
+export interface ServiceRanges {
+  /** One or two ranges of different families; the first is that of the default family. */
+  readonly addresses: readonly string[];
+  readonly ports: PortRange;
+}
+
+/** The pools of a server, over its own registry. */
+export const createPools = (registry: Registry, {addresses, ports}: ServiceRanges): Pools => ({
+  addresses: new ServiceAddresses(registry, addresses),
+  nodePorts: new NodePorts(registry.settings, ports),
+  async remove(kind, namespace, name) {
+    try {
+      await deleteObject(registry.of(kind), namespace, name, {}, ownWrites(kind));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  },
+});

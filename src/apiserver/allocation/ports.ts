@@ -1,0 +1,124 @@
+import type {KubeObject} from '#src/api/types.js';
+import {PoolError, type PortPool} from '#src/resources/pools.js';
+import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
+import type {RegistrySettings} from '#src/apiserver/registry/registry.js';
+import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+
+/** Both ends belong to it. */
+export interface PortRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How the pool lies in the store: core/v1 RangeAllocation, whose data is a big-endian bit map. */
+interface RangeAllocation extends KubeObject {
+  range: string;
+  data: string;
+}
+
+/** The lowest ports are left for those who choose their own, as long as the rest lasts (KEP-3668). */
+const reservedShare = 32;
+const [leastReserved, mostReserved] = [16, 128];
+
+const reservedOf = (size: number): number => (size <= leastReserved ? 0 : Math.min(Math.max(Math.floor(size / reservedShare), leastReserved), mostReserved));
+
+const bitsOf = (data: string): bigint => {
+  const hex = Buffer.from(data, 'base64').toString('hex');
+  return hex ? BigInt(`0x${hex}`) : 0n;
+};
+
+const dataOf = (bits: bigint): string => {
+  if (bits === 0n) return '';
+  const hex = bits.toString(16);
+  return Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex').toString('base64');
+};
+
+const has = (bits: bigint, place: number): boolean => ((bits >> BigInt(place)) & 1n) === 1n;
+
+/** The node ports, held in one record that all servers share. */
+export class NodePorts implements PortPool {
+  readonly #settings: RegistrySettings;
+  readonly #range: PortRange;
+  readonly #key: string;
+
+  constructor(settings: RegistrySettings, range: PortRange) {
+    this.#settings = settings;
+    this.#range = range;
+    this.#key = `${settings.prefix}/ranges/servicenodeports`;
+  }
+
+  async take(port: number): Promise<void> {
+    const {from, to} = this.#range;
+    if (port < from || port > to) throw new PoolError(`provided port is not in the valid range. The range of valid ports is ${this.#text}`);
+    await this.#change(bits => {
+      if (has(bits, port - from)) throw new PoolError('provided port is already allocated');
+      return bits | (1n << BigInt(port - from));
+    });
+  }
+
+  async takeAny(): Promise<number> {
+    let taken = 0;
+    await this.#change(bits => {
+      taken = this.#free(bits);
+      return bits | (1n << BigInt(taken));
+    });
+    return this.#range.from + taken;
+  }
+
+  async give(ports: readonly number[]): Promise<void> {
+    const {from, to} = this.#range;
+    const places = ports.filter(port => port >= from && port <= to).map(port => BigInt(port - from));
+    if (places.length > 0) await this.#change(bits => places.reduce((left, place) => left & ~(1n << place), bits));
+  }
+
+  async isTaken(port: number): Promise<boolean> {
+    const record = await this.#settings.store.get(this.#key);
+    return port >= this.#range.from && has(record ? this.#bits(record.value, record.revision) : 0n, port - this.#range.from);
+  }
+
+  /** Makes the pool hold exactly these ports. */
+  async settle(ports: readonly number[]): Promise<void> {
+    const {from, to} = this.#range;
+    await this.#change(() => ports.filter(port => port >= from && port <= to).reduce((bits, port) => bits | (1n << BigInt(port - from)), 0n));
+  }
+
+  get #text(): string {
+    return `${this.#range.from}-${this.#range.to}`;
+  }
+
+  #free(bits: bigint): number {
+    const size = this.#range.to - this.#range.from + 1;
+    const reserved = reservedOf(size);
+    for (const [from, count] of [[reserved, size - reserved], [0, reserved]] as const) {
+      const start = Math.floor(this.#settings.random.float() * count);
+      for (let i = 0; i < count; i++) {
+        const place = from + ((start + i) % count);
+        if (!has(bits, place)) return place;
+      }
+    }
+    throw new PoolError('range is full');
+  }
+
+  #bits(value: Buffer, revision: number): bigint {
+    const {range, data} = recordObject<RangeAllocation>(value, revision);
+    // A server that was started with another range begins with an empty map; the repair loop fills it from the services.
+    return range === this.#text ? bitsOf(data) : 0n;
+  }
+
+  async #change(change: (bits: bigint) => bigint): Promise<void> {
+    const {store} = this.#settings;
+    for (;;) {
+      const record = await store.get(this.#key);
+      const before = record ? this.#bits(record.value, record.revision) : 0n;
+      const after = change(before);
+      if (record && after === before) return;
+      const allocation: RangeAllocation = {apiVersion: 'v1', kind: 'RangeAllocation', metadata: {}, range: this.#text, data: dataOf(after)};
+      try {
+        await (record ? store.update(this.#key, encodeRecord(allocation), record.revision) : store.create(this.#key, encodeRecord(allocation)));
+        return;
+      } catch (error) {
+        if (!(error instanceof RevisionMismatch || error instanceof KeyExists)) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {dnsSubdomainProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import {parseTime} from '#src/api/time.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {endpointIp, ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {dnsLabel, each, oneOf, portProblems, qualifiedName} from '#src/resources/validation/values.js';
+
+type Endpoints = ObjectOf<typeof kinds.endpoints>;
+type Subset = NonNullable<Endpoints['subsets']>[number];
+type Address = NonNullable<Subset['addresses']>[number];
+type Port = NonNullable<Subset['ports']>[number];
+
+const protocols = ['SCTP', 'TCP', 'UDP'];
+
+function* validateAddress({ip, hostname, nodeName}: Readonly<Address>, path: string, strict: boolean): Iterable<FieldError> {
+  yield* legacyIp(`${path}.ip`, ip ?? '', {strict});
+  if (hostname) yield* dnsLabel(`${path}.hostname`, hostname);
+  if (nodeName !== undefined) yield* each(`${path}.nodeName`, nodeName, dnsSubdomainProblems(nodeName));
+  yield* endpointIp(`${path}.ip`, ip ?? '');
+}
+
+function* validatePort({name, port, protocol, appProtocol}: Readonly<Port>, path: string, needsName: boolean): Iterable<FieldError> {
+  if (name) yield* dnsLabel(`${path}.name`, name);
+  else if (needsName) yield required(`${path}.name`);
+  yield* each(`${path}.port`, port ?? 0, portProblems(port ?? 0));
+  if (!protocol) yield required(`${path}.protocol`);
+  else yield* oneOf(`${path}.protocol`, protocol, protocols);
+  if (appProtocol !== undefined) yield* qualifiedName(`${path}.appProtocol`, appProtocol);
+}
+
+function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: Readonly<Subset>, path: string, strict: boolean): Iterable<FieldError> {
+  if (addresses.length === 0 && notReadyAddresses.length === 0) yield required(path, 'must specify `addresses` or `notReadyAddresses`');
+  for (const [i, address] of addresses.entries()) yield* validateAddress(address, `${path}.addresses[${i}]`, strict);
+  for (const [i, address] of notReadyAddresses.entries()) yield* validateAddress(address, `${path}.notReadyAddresses[${i}]`, strict);
+  for (const [i, port] of ports.entries()) yield* validatePort(port, `${path}.ports[${i}]`, ports.length > 1);
+}
+
+function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
+  const trigger = naming.subKey('endpoints', 'last-change-trigger-time');
+  const time = endpoints.metadata?.annotations?.[trigger];
+  if (time !== undefined && parseTime(time) === undefined) yield invalid(`annotations[${trigger}]`, time, 'must be a time (RFC 3339)');
+  // What older servers let through may stay.
+  if (old && sameContent(old.subsets, endpoints.subsets)) return;
+  for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
+}
+
+function* warnings({subsets = []}: Readonly<Endpoints>): Iterable<string> {
+  for (const [i, {addresses = [], notReadyAddresses = []}] of subsets.entries()) {
+    for (const [j, {ip}] of addresses.entries()) yield* ipWarnings(`subsets[${i}].addresses[${j}].ip`, ip);
+    for (const [j, {ip}] of notReadyAddresses.entries()) yield* ipWarnings(`subsets[${i}].notReadyAddresses[${j}].ip`, ip);
+  }
+}
+
+/** How many endpoints a table shows. */
+const shown = 3;
+
+const endpointsText = ({subsets = []}: Readonly<Endpoints>): string => {
+  if (subsets.length === 0) return '<none>';
+  const all = subsets.flatMap(({addresses = [], ports = []}) => {
+    if (ports.length === 0) return addresses.map(({ip}) => ip);
+    return ports.flatMap(({port}) => addresses.map(({ip}) => (ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`)));
+  });
+  return all.length > shown ? `${all.slice(0, shown).join(',')} + ${all.length - shown} more...` : all.join(',');
+};
+
+/** What the kind is warned of in every answer: another one holds more and changes less at a time. */
+export const endpointsDeprecation = (naming: Naming): string => `v1 Endpoints is deprecated in v1.33+; use ${naming.group('discovery')}/v1 EndpointSlice`;
+
+const writable = ['metadata', 'subsets'];
+
+/** The addresses and ports behind a service, all in one object. */
+export const endpoints = defineResource<Endpoints>({
+  kind: kinds.endpoints,
+  shortNames: ['ep'],
+  storedAs: 'services/endpoints',
+  nameProblems: subdomainName,
+  createOnUpdate: true,
+  deprecation: endpointsDeprecation,
+  default({subsets = []}) {
+    for (const {ports = []} of subsets) for (const port of ports) port.protocol ||= 'TCP';
+  },
+  main: {writes: {create: writable, update: writable}, validate, warn: warnings},
+  columns: [nameColumn, {name: 'Endpoints', description: 'The endpoints that are ready.', of: endpointsText}, ageColumn],
+});

@@ -1,0 +1,179 @@
+import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import {internalError} from '#src/api/status.js';
+import type {Allocation, AllocationContext} from '#src/resources/definition.js';
+import {PoolError, type AddressHolder} from '#src/resources/pools.js';
+import {Claim} from './claim.js';
+import {decideFamilies, isUnchangedPreference} from './families.js';
+import {headless, isHeadless, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
+
+const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): Error => invalidObject({group: '', kind: 'Service'}, service.metadata?.name ?? '', errors);
+
+const holderOf = ({metadata}: Readonly<Service>): AddressHolder => ({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
+
+/** The list follows the single field for callers who know nothing of lists. */
+const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined): void => {
+  const {clusterIP = ''} = spec;
+  if (!old) {
+    if (clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [clusterIP];
+    return;
+  }
+  const {clusterIP: before = '', clusterIPs: list = []} = old;
+  if (clusterIP === before) {
+    if (list.length > 0 && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [...list];
+  } else if (sameList(list, spec.clusterIPs)) {
+    if (before && !clusterIP) delete spec.clusterIPs;
+    else spec.clusterIPs = [clusterIP];
+  }
+};
+
+/** What was allocated before stays when the caller sends his file again, in which it never stood. */
+const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
+  if (needsClusterIp(old) && needsClusterIp(spec)) {
+    if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
+    if ((spec.clusterIPs ?? []).length === 0 && old.clusterIPs?.length) spec.clusterIPs = [...old.clusterIPs];
+  }
+  if (needsNodePorts(old) && needsNodePorts(spec)) {
+    const named = new Map((old.ports ?? []).map(({name = '', nodePort}) => [name, nodePort]));
+    const before = nodePortsOf(old);
+    const used = nodePortsOf(spec).filter(port => before.includes(port));
+    for (const port of spec.ports ?? []) {
+      const known = port.nodePort ? undefined : named.get(port.name ?? '');
+      if (known && !used.includes(known)) port.nodePort = known;
+    }
+  }
+  if (needsHealthPort(old) && needsHealthPort(spec) && !spec.healthCheckNodePort && old.healthCheckNodePort) spec.healthCheckNodePort = old.healthCheckNodePort;
+};
+
+/** Takes the addresses that stand at the places, or any where none stands. */
+const takeAddresses = async (service: Service, places: readonly number[], claim: Claim): Promise<void> => {
+  const spec = service.spec!;
+  const {ipFamilies = []} = spec;
+  const addresses = (spec.clusterIPs ??= []);
+  for (const place of places) {
+    const asked = addresses[place];
+    const family = ipFamilies[place] === 'IPv6' ? 'IPv6' : 'IPv4';
+    try {
+      addresses[place] = asked ? await claim.address(asked, holderOf(service)) : await claim.anyAddress(family, holderOf(service));
+    } catch (error) {
+      if (!(error instanceof PoolError)) throw error;
+      if (!asked) throw internalError(`failed to allocate a serviceIP: ${error.message}`);
+      throw refuse(service, invalid('spec.clusterIPs', addresses, `failed to allocate IP ${asked}: ${error.message}`));
+    }
+  }
+  if (addresses[0]) spec.clusterIP = addresses[0];
+};
+
+const allocateAddresses = async (service: Service, old: Readonly<ServiceSpec> | undefined, claim: Claim): Promise<void> => {
+  const spec = service.spec!;
+  const {ipFamilies = []} = spec;
+  if (old && isUnchangedPreference(spec, old)) return;
+  if (!old || (!needsClusterIp(old) && needsClusterIp(spec))) {
+    if (needsClusterIp(spec) && spec.clusterIPs?.[0] !== headless) await takeAddresses(service, [...ipFamilies.keys()], claim);
+    return;
+  }
+  if (old.clusterIPs?.[0] === headless) return;
+  if (needsClusterIp(old) && !needsClusterIp(spec)) return claim.giveAddresses(old.clusterIPs ?? []);
+  const before = old.ipFamilies?.length ?? 0;
+  if (before === 1 && ipFamilies.length === 2) await takeAddresses(service, [1], claim);
+  else if (before === 2 && ipFamilies.length === 1) claim.giveAddresses((old.clusterIPs ?? []).slice(1));
+};
+
+const takePort = async (service: Service, index: number, port: number, claim: Claim): Promise<void> => {
+  try {
+    await claim.port(port);
+  } catch (error) {
+    if (!(error instanceof PoolError)) throw error;
+    throw refuse(service, invalid(`spec.ports[${index}].nodePort`, port, error.message));
+  }
+};
+
+const takeAnyPort = async (claim: Claim): Promise<number> => {
+  try {
+    return await claim.anyPort();
+  } catch (error) {
+    throw error instanceof PoolError ? internalError(`failed to allocate a nodePort: ${error.message}`) : error;
+  }
+};
+
+const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean => type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
+
+/** Ports of one number under several protocols share a node port. */
+const firstPorts = async (service: Service, claim: Claim): Promise<void> => {
+  const spec = service.spec!;
+  const {ports = []} = spec;
+  const byPort = new Map<number, number>();
+  for (const [i, port] of ports.entries()) {
+    if (!port.nodePort && !allocatesPorts(spec)) continue;
+    const shared = byPort.get(port.port);
+    if (shared !== undefined) {
+      if (!port.nodePort) port.nodePort = shared;
+      else if (port.nodePort !== shared) await takePort(service, i, port.nodePort, claim);
+      continue;
+    }
+    const asked = ports.find(other => other.port === port.port && other.nodePort)?.nodePort;
+    if (asked) await takePort(service, i, asked, claim);
+    port.nodePort = asked ?? (await takeAnyPort(claim));
+    byPort.set(port.port, port.nodePort);
+  }
+};
+
+const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, claim: Claim): Promise<void> => {
+  const spec = service.spec!;
+  const held = new Set(nodePortsOf(old));
+  for (const [i, port] of (spec.ports ?? []).entries()) {
+    if (!port.nodePort) {
+      if (allocatesPorts(spec)) port.nodePort = await takeAnyPort(claim);
+    } else if (!held.has(port.nodePort)) await takePort(service, i, port.nodePort, claim);
+    if (port.nodePort) held.add(port.nodePort);
+  }
+  const kept = nodePortsOf(spec);
+  claim.givePorts(nodePortsOf(old).filter(port => !kept.includes(port)));
+};
+
+const healthPort = async (spec: ServiceSpec, claim: Claim): Promise<void> => {
+  const asked = spec.healthCheckNodePort;
+  try {
+    if (asked) await claim.port(asked);
+    else spec.healthCheckNodePort = await claim.anyPort();
+  } catch (error) {
+    if (!(error instanceof PoolError)) throw error;
+    throw internalError(`failed to allocate ${asked ? 'requested' : 'a'} HealthCheck NodePort ${asked ?? 0}: ${error.message}`);
+  }
+};
+
+const allocatePorts = async (service: Service, old: Readonly<ServiceSpec> | undefined, claim: Claim): Promise<void> => {
+  const spec = service.spec!;
+  if (needsNodePorts(spec)) await (old ? changedPorts(service, old, claim) : firstPorts(service, claim));
+  else if (old && needsNodePorts(old)) claim.givePorts(nodePortsOf(old));
+  const [needs, needed] = [needsHealthPort(spec), needsHealthPort(old)];
+  if (needs && !needed) await healthPort(spec, claim);
+  else if (needed && !needs && old?.healthCheckNodePort) claim.givePorts([old.healthCheckNodePort]);
+};
+
+/** Gives a service its addresses and node ports, or takes back those it has no more use for. Throws the Status of a refusal. */
+export const allocateService = async (service: Service, stored: Readonly<Service> | undefined, context: AllocationContext): Promise<Allocation> => {
+  const spec = (service.spec ??= {});
+  const old = stored ? (stored.spec ?? {}) : undefined;
+  if (old) keepAllocated(spec, old);
+  alignAddresses(spec, old);
+  const errors = decideFamilies(spec, old, context.addresses.families, context.gate('StrictIPCIDRValidation'));
+  if (errors.length > 0) throw refuse(service, ...errors);
+  const claim = new Claim(context);
+  try {
+    await allocateAddresses(service, old, claim);
+    await allocatePorts(service, old, claim);
+    return claim;
+  } catch (error) {
+    await claim.revert();
+    throw error;
+  }
+};
+
+/** Gives back all that a removed service held. Its endpoints go as well, so that a new service of the name does not begin with them. */
+export const releaseService = async ({metadata, spec}: Readonly<Service>, context: AllocationContext): Promise<void> => {
+  await context.remove(kinds.endpoints, metadata?.namespace ?? '', metadata?.name ?? '');
+  if (needsClusterIp(spec) && !isHeadless(spec)) for (const address of spec?.clusterIPs ?? []) await context.addresses.give(address);
+  const health = needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [];
+  await context.nodePorts.give([...nodePortsOf(spec), ...health]);
+};

@@ -1,0 +1,133 @@
+import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {dnsLabelProblems, dnsSubdomainProblems, labelValueProblems} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {familyOf} from '#src/resources/ip-family.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {endpointIp, ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {dnsLabel, each, oneOf, qualifiedName} from '#src/resources/validation/values.js';
+
+type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
+type Endpoint = EndpointSlice['endpoints'][number];
+type Port = NonNullable<EndpointSlice['ports']>[number];
+
+const addressTypes = ['FQDN', 'IPv4', 'IPv6'];
+const protocols = ['SCTP', 'TCP', 'UDP'];
+const [mostPorts, mostEndpoints, mostAddresses, mostHints] = [20_000, 1000, 100, 8];
+
+function* validatePorts(ports: readonly Port[]): Iterable<FieldError> {
+  if (ports.length > mostPorts) return yield tooMany('ports', ports.length, mostPorts);
+  const names = new Set<string>();
+  for (const [i, {name = '', protocol, appProtocol}] of ports.entries()) {
+    const path = `ports[${i}]`;
+    if (name) yield* dnsLabel(`${path}.name`, name);
+    if (names.has(name)) yield duplicate(`${path}.name`, name);
+    names.add(name);
+    if (protocol === undefined) yield required(`${path}.protocol`);
+    else yield* oneOf(`${path}.protocol`, protocol, protocols);
+    if (appProtocol !== undefined) yield* qualifiedName(`${path}.appProtocol`, appProtocol);
+  }
+}
+
+function* validateDomain(path: string, text: string): Iterable<FieldError> {
+  if (!text) return yield required(path);
+  const name = text.replace(/\.$/, '');
+  const problems = dnsSubdomainProblems(name);
+  if (problems.length > 0) return yield invalid(path, name, problems.join(','));
+  const labels = name.split('.');
+  if (labels.length < 2) return yield invalid(path, name, 'should be a domain with at least two segments separated by dots');
+  for (const label of labels) {
+    const wrong = dnsLabelProblems(label);
+    if (wrong.length > 0) yield invalid(path, label, wrong.join(','));
+  }
+}
+
+function* validateAddress(path: string, index: number, address: string, type: string, strict: boolean): Iterable<FieldError> {
+  const at = `${path}[${index}]`;
+  if (type === 'FQDN') return yield* validateDomain(at, address);
+  if (type !== 'IPv4' && type !== 'IPv6') return;
+  const errors = [...legacyIp(at, address, {strict})];
+  if (errors.length > 0) return yield* errors;
+  if (familyOf(address) !== type) yield invalid(path, address, `must be an ${type} address`);
+  yield* endpointIp(at, address);
+}
+
+function* validateHints({forZones = [], forNodes = []}: NonNullable<Endpoint['hints']>, path: string): Iterable<FieldError> {
+  for (const [field, hints, problems] of [
+    ['forZones', forZones, labelValueProblems],
+    ['forNodes', forNodes, dnsSubdomainProblems],
+  ] as const) {
+    if (hints.length > mostHints) return yield tooMany(`${path}.${field}`, hints.length, mostHints);
+    for (const [i, {name}] of hints.entries()) {
+      const at = `${path}.${field}[${i}].name`;
+      if (hints.findIndex(hint => hint.name === name) < i) yield duplicate(at, name);
+      yield* each(at, name, problems(name));
+    }
+  }
+}
+
+function* validateEndpoints(endpoints: readonly Endpoint[], type: string, strict: boolean): Iterable<FieldError> {
+  if (endpoints.length > mostEndpoints) return yield tooMany('endpoints', endpoints.length, mostEndpoints);
+  for (const [i, {addresses = [], nodeName, hostname, hints}] of endpoints.entries()) {
+    const path = `endpoints[${i}]`;
+    if (addresses.length === 0) yield required(`${path}.addresses`, 'must contain at least 1 address');
+    else if (addresses.length > mostAddresses) yield tooMany(`${path}.addresses`, addresses.length, mostAddresses);
+    for (const [j, address] of addresses.entries()) yield* validateAddress(`${path}.addresses`, j, address, type, strict);
+    if (nodeName !== undefined) yield* each(`${path}.nodeName`, nodeName, dnsSubdomainProblems(nodeName));
+    if (hostname !== undefined) yield* dnsLabel(`${path}.hostname`, hostname);
+    if (hints) yield* validateHints(hints, `${path}.hints`);
+  }
+}
+
+function* validate(slice: Readonly<EndpointSlice>, old: Readonly<EndpointSlice> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  const {addressType = '', endpoints, ports} = slice;
+  if (!addressType) yield required('addressType');
+  else yield* oneOf('addressType', addressType, addressTypes);
+  yield* validatePorts(ports ?? []);
+  // Addresses from before the strict rules may stay as they are.
+  if (!old || !sameContent(old.endpoints, endpoints)) yield* validateEndpoints(endpoints ?? [], addressType, gate('StrictIPCIDRValidation'));
+  if (old) yield* immutable('addressType', addressType, old.addressType);
+}
+
+const shown = 3;
+
+const few = (texts: readonly string[]): string => (texts.length > shown ? `${texts.slice(0, shown).join(',')} + ${texts.length - shown} more...` : texts.join(',') || '<unset>');
+
+const writable = ['metadata', 'addressType', 'endpoints', 'ports'];
+
+/** Some of the endpoints of a service: a thousand at most, of one family. */
+export const endpointSlices = defineResource<EndpointSlice>({
+  kind: kinds.endpointSlices,
+  nameProblems: subdomainName,
+  generation: true,
+  alwaysPresent: {endpoints: null, ports: null},
+  default({ports}) {
+    for (const port of ports ?? []) {
+      port.name ??= '';
+      port.protocol ??= 'TCP';
+    }
+  },
+  main: {
+    writes: {create: writable, update: writable},
+    prepare(slice, old) {
+      // Only v1beta1 could say where endpoints are by labels; nodeName and zone say it now.
+      if (!old || !sameContent(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
+      // Labels choose the service, so that a change of them is a change of the slice.
+      if (old && !sameContent(old.metadata?.labels, slice.metadata?.labels)) slice.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
+    },
+    validate,
+    *warn({addressType, endpoints}) {
+      if (addressType === 'FQDN') yield 'spec.addressType: FQDN endpoints are deprecated';
+      else for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address);
+    },
+  },
+  columns: [
+    nameColumn,
+    {name: 'AddressType', description: 'The family of the addresses.', of: ({addressType}) => addressType ?? ''},
+    {name: 'Ports', description: 'The ports of every endpoint.', of: ({ports}) => few((ports ?? []).map(({port, name}) => (port === undefined ? (name ?? '*') : String(port))))},
+    {name: 'Endpoints', description: 'The addresses.', of: ({endpoints}) => few((endpoints ?? []).flatMap(({addresses}) => addresses ?? []))},
+    ageColumn,
+  ],
+});

@@ -1,0 +1,163 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {dnsLabel1035Problems, dnsSubdomainProblems, patternText} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {balancerText} from '#src/resources/core/service/definition.js';
+import {balancerHostname} from '#src/resources/core/service/validation.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {ipWarnings, legacyIp, looseIp} from '#src/resources/validation/ip-fields.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {dnsSubdomain, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
+import {validateLocalReference} from './ingressclass.js';
+
+type Ingress = ObjectOf<typeof kinds.ingresses>;
+type Spec = Readonly<NonNullable<Ingress['spec']>>;
+type Rule = NonNullable<Spec['rules']>[number];
+type Path = NonNullable<Rule['http']>['paths'][number];
+type Backend = Path['backend'];
+
+const wildcard = '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
+const isWildcard = new RegExp(`^${wildcard}$`);
+const wildcardText = patternText(
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  wildcard,
+  '*.example.com',
+);
+const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
+const refusedParts = ['//', '/./', '/../', '%2f', '%2F'];
+const refusedEnds = ['/..', '/.'];
+
+const hostProblems = (host: string): readonly string[] => {
+  if (!host.includes('*')) return dnsSubdomainProblems(host);
+  return isWildcard.test(host) ? [] : [wildcardText];
+};
+
+function* validateService({name, port = {}}: NonNullable<Backend['service']>, path: string): Iterable<FieldError> {
+  const at = `${path}.service`;
+  if (!name) yield required(`${at}.name`);
+  else yield* each(`${at}.name`, name, dnsLabel1035Problems(name));
+  if (port.name && port.number) yield invalid(path, '', 'cannot set both port name & port number');
+  else if (port.name) yield* each(`${at}.port.name`, port.name, portNameProblems(port.name));
+  else if (port.number) yield* each(`${at}.port.number`, port.number, portProblems(port.number));
+  else yield required(path, 'port name or number is required');
+}
+
+function* validateBackend({service, resource}: Readonly<Backend>, path: string): Iterable<FieldError> {
+  if (service && resource) yield invalid(path, '', 'cannot set both resource and service backends');
+  else if (resource) yield* validateLocalReference(resource, `${path}.resource`);
+  else if (service) yield* validateService(service, path);
+  else yield invalid(path, '', 'resource or service backend is required');
+}
+
+function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: string): Iterable<FieldError> {
+  if (!pathType) return yield required(`${at}.pathType`, 'pathType must be specified');
+  yield* oneOf(`${at}.pathType`, pathType, pathTypes);
+  const exact = pathType === 'Exact' || pathType === 'Prefix';
+  if (pathTypes.includes(pathType) && (exact || path) && !path.startsWith('/')) yield invalid(`${at}.path`, path, 'must be an absolute path');
+  if (exact) {
+    for (const part of refusedParts) if (path.includes(part)) yield invalid(`${at}.path`, path, `must not contain '${part}'`);
+    for (const end of refusedEnds) if (path.endsWith(end)) yield invalid(`${at}.path`, path, `cannot end with '${end}'`);
+  }
+  yield* validateBackend(backend ?? {}, `${at}.backend`);
+}
+
+function* validateHttp({http}: Readonly<Rule>, path: string): Iterable<FieldError> {
+  if (!http) return;
+  if ((http.paths ?? []).length === 0) yield required(`${path}.http.paths`);
+  for (const [i, one] of (http.paths ?? []).entries()) yield* validatePath(one, `${path}.http.paths[${i}]`);
+}
+
+const hasWildcard = ({host = ''}: Readonly<Rule>): boolean => host.includes('*');
+
+function* validateRules({rules = []}: Spec, old: Spec | undefined): Iterable<FieldError> {
+  // Paths of wildcard hosts were not judged once; what was stored then may stay.
+  const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && [...validateHttp(rule, '')].length > 0);
+  for (const [i, rule] of rules.entries()) {
+    const path = `spec.rules[${i}]`;
+    if (rule.host) {
+      if (looseIp(rule.host)) yield invalid(`${path}.host`, rule.host, 'must be a DNS name, not an IP address');
+      yield* each(`${path}.host`, rule.host, hostProblems(rule.host));
+    }
+    if (!hasWildcard(rule) || !lenient) yield* validateHttp(rule, path);
+  }
+}
+
+function* validateTls({tls = []}: Spec, old: Spec | undefined): Iterable<FieldError> {
+  const lenient = (old?.tls ?? []).some(({secretName}) => secretName && dnsSubdomainProblems(secretName).length > 0);
+  for (const [i, {hosts = [], secretName}] of tls.entries()) {
+    for (const [j, host] of hosts.entries()) yield* each(`spec.tls[${i}].hosts[${j}]`, host, hostProblems(host));
+    if (secretName && !lenient) yield* dnsSubdomain(`spec.tls[${i}].secretName`, secretName);
+  }
+}
+
+function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming}: HookContext): Iterable<FieldError> {
+  const {rules = [], defaultBackend, ingressClassName} = spec;
+  if (rules.length === 0 && !defaultBackend) yield invalid('spec', rules, 'either `defaultBackend` or `rules` must be specified');
+  if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend');
+  yield* validateRules(spec, old?.spec);
+  yield* validateTls(spec, old?.spec);
+  if (ingressClassName !== undefined) yield* dnsSubdomain('spec.ingressClassName', ingressClassName);
+  const key = naming.key('ingress.class');
+  const annotated = metadata?.annotations?.[key];
+  if (!old && annotated !== undefined && ingressClassName !== undefined && annotated !== ingressClassName) {
+    yield invalid(`annotations.${key}`, annotated, 'must match `ingressClassName` when both are specified');
+  }
+}
+
+function* validateStatus({status}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  const stored = old?.status?.loadBalancer?.ingress?.flatMap(({ip}) => ip || []);
+  for (const [i, {ip, hostname}] of (status?.loadBalancer?.ingress ?? []).entries()) {
+    const path = `status.loadBalancer.ingress[${i}]`;
+    if (ip) yield* legacyIp(`${path}.ip`, ip, {strict: gate('StrictIPCIDRValidation'), stored});
+    if (hostname) yield* balancerHostname(`${path}.hostname`, hostname);
+  }
+}
+
+const shownHosts = 3;
+
+const hostsText = ({spec}: Readonly<Ingress>): string => {
+  const rules = spec?.rules ?? [];
+  const hosts: string[] = [];
+  let more = false;
+  for (const {host} of rules) {
+    if (hosts.length === shownHosts) more = true;
+    else if (host) hosts.push(host);
+  }
+  if (hosts.length === 0) return '*';
+  return more ? `${hosts.join(',')} + ${rules.length - shownHosts} more...` : hosts.join(',');
+};
+
+/** Which calls from outside go to which services, by host and path. */
+export const ingresses = defineResource<Ingress>({
+  kind: kinds.ingresses,
+  shortNames: ['ing'],
+  storedAs: 'ingress',
+  nameProblems: subdomainName,
+  generation: true,
+  alwaysPresent: {spec: {}, status: {loadBalancer: {}}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    validate,
+    *warn({metadata}, old, {naming}) {
+      const key = naming.key('ingress.class');
+      if (!old && metadata?.annotations?.[key] !== undefined) yield `annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`;
+    },
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      validate: validateStatus,
+      *warn({status}) {
+        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}].ip`, ip);
+      },
+    },
+  },
+  columns: [
+    nameColumn,
+    {name: 'Class', description: 'The class whose controller serves the ingress.', of: ({spec}) => spec?.ingressClassName ?? '<none>'},
+    {name: 'Hosts', description: 'The hosts the rules are about.', of: hostsText},
+    {name: 'Address', description: 'Where the calls arrive.', of: ({status}) => balancerText(status?.loadBalancer?.ingress)},
+    {name: 'Ports', description: 'The ports the calls arrive on.', of: ({spec}) => ((spec?.tls ?? []).length > 0 ? '80, 443' : '80')},
+    ageColumn,
+  ],
+});

@@ -1,0 +1,81 @@
+import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems, patternText} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {each, oneOf} from '#src/resources/validation/values.js';
+
+type IngressClass = ObjectOf<typeof kinds.ingressClasses>;
+type Parameters = NonNullable<NonNullable<IngressClass['spec']>['parameters']>;
+
+const longestController = 250;
+const urlPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const isUrlPath = new RegExp(`^${urlPath}$`);
+
+/** A path below a domain, such as `example.com/ingress`. */
+export function* validateDomainPath(path: string, text: string): Iterable<FieldError> {
+  if (!text) return yield required(path);
+  const slash = text.indexOf('/');
+  const [host, rest] = [text.slice(0, Math.max(slash, 0)), text.slice(slash + 1)];
+  if (!host || !rest) return yield invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")');
+  yield* each(path, host, dnsSubdomainProblems(host));
+  if (!isUrlPath.test(rest)) yield invalid(path, rest, patternText('Invalid path', urlPath));
+}
+
+/** What names another object of any group, without its namespace. */
+export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {
+  if (apiGroup !== undefined) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
+  for (const [field, text] of Object.entries({kind, name})) {
+    if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));
+    else yield required(`${path}.${field}`, `${field} is required`);
+  }
+}
+
+function* validateParameters(parameters: Readonly<Parameters>): Iterable<FieldError> {
+  const path = 'spec.parameters';
+  const {scope, namespace} = parameters;
+  yield* validateLocalReference(parameters, path);
+  if (scope === undefined) return yield required(`${path}.scope`);
+  yield* oneOf(`${path}.scope`, scope, ['Cluster', 'Namespace']);
+  if (scope === 'Namespace') {
+    if (namespace === undefined) yield required(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'");
+    else yield* each(`${path}.namespace`, namespace, dnsLabelProblems(namespace));
+  }
+  if (scope === 'Cluster' && namespace !== undefined) yield forbiddenField(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'");
+}
+
+function* validate({spec = {}}: Readonly<IngressClass>, old: Readonly<IngressClass> | undefined): Iterable<FieldError> {
+  const path = 'spec.controller';
+  const {controller = '', parameters} = spec;
+  if (old) yield* immutable(path, spec.controller, old.spec?.controller);
+  if (Buffer.byteLength(controller) > longestController) yield tooLong(path, longestController);
+  yield* validateDomainPath(path, controller);
+  if (parameters) yield* validateParameters(parameters);
+}
+
+const parametersText = ({spec}: Readonly<IngressClass>): string => {
+  const {parameters} = spec ?? {};
+  if (!parameters) return '<none>';
+  const {kind, apiGroup, name} = parameters;
+  return `${apiGroup === undefined ? kind : `${kind}.${apiGroup}`}/${name}`;
+};
+
+/** Which controller serves the ingresses that name the class, and how it is set up. */
+export const ingressClasses = defineResource<IngressClass>({
+  kind: kinds.ingressClasses,
+  nameProblems: subdomainName,
+  generation: true,
+  alwaysPresent: {spec: {}},
+  default({spec}) {
+    if (spec?.parameters) spec.parameters.scope ??= 'Cluster';
+  },
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  columns: [
+    nameColumn,
+    {name: 'Controller', description: 'Who serves ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},
+    {name: 'Parameters', description: 'The object that sets the controller up.', of: parametersText},
+    ageColumn,
+  ],
+});

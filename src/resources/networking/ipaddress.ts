@@ -1,0 +1,57 @@
+import {required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
+import {formatIp, parseIp} from '#src/base/ip-address.js';
+import {nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {each} from '#src/resources/validation/values.js';
+import {alike} from '#src/resources/versions.js';
+
+type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
+
+const nameProblems = (name: string): string[] => {
+  const address = parseIp(name);
+  if (!address) return [`ParseAddr(${JSON.stringify(name)}): unable to parse IP`];
+  return formatIp(address) === name ? [] : ['not a valid ip in canonical format'];
+};
+
+function* validateParent(parent: Partial<NonNullable<NonNullable<IPAddress['spec']>['parentRef']>> | undefined): Iterable<FieldError> {
+  const path = 'spec.parentRef';
+  if (!parent) return yield required(path);
+  const {group, resource, name, namespace} = parent;
+  if (group) yield* each(`${path}.group`, group, dnsSubdomainProblems(group));
+  for (const [field, text] of Object.entries({resource, name})) {
+    if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));
+    else yield required(`${path}.${field}`);
+  }
+  if (namespace) yield* each(`${path}.namespace`, namespace, pathSegmentProblems(namespace));
+}
+
+const parentText = ({spec}: Readonly<IPAddress>): string => {
+  if (!spec?.parentRef) return '<none>';
+  const {group, resource, namespace, name} = spec.parentRef;
+  return [(group ? `${resource}.${group}` : (resource ?? '')).toLowerCase(), ...(namespace ? [namespace] : []), name].join('/');
+};
+
+const selectableFields = Object.fromEntries(
+  (['group', 'resource', 'namespace', 'name'] as const).map(field => [`spec.parentRef.${field}`, ({spec}: Readonly<IPAddress>) => spec?.parentRef?.[field] ?? '']),
+);
+
+/** An address that is taken, and by whom. Its name is the address, so that nobody else can take it. */
+export const ipAddresses = defineResource<IPAddress>({
+  kind: kinds.ipAddresses,
+  shortNames: ['ip'],
+  otherVersions: [alike<IPAddress>(kinds.ipAddressesV1beta1, {selectableFields})],
+  nameProblems,
+  alwaysPresent: {spec: {}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate({spec}, old) {
+      if (old) yield* immutable('spec.parentRef', spec?.parentRef, old.spec?.parentRef);
+      else yield* validateParent(spec?.parentRef);
+    },
+  },
+  selectableFields,
+  columns: [nameColumn, {name: 'ParentRef', description: 'What the address belongs to.', of: parentText}],
+});

@@ -1,0 +1,40 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {parseRange} from '#src/base/ip-address.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {canonicalRange} from '#src/resources/validation/ip-fields.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {alike} from '#src/resources/versions.js';
+
+type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
+
+function* validateRanges({spec}: Readonly<ServiceCIDR>): Iterable<FieldError> {
+  const path = 'spec.cidrs';
+  const cidrs = spec?.cidrs ?? [];
+  if (cidrs.length === 0) return yield required(path, 'at least one CIDR required');
+  if (cidrs.length > 2) return yield invalid(path, spec, 'may only hold up to 2 values');
+  const families = new Set(cidrs.map(cidr => parseRange(cidr, true)?.address.family));
+  if (cidrs.length === 2 && (families.size < 2 || families.has(undefined))) {
+    return yield invalid(path, spec, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
+  }
+  for (const [i, cidr] of cidrs.entries()) yield* canonicalRange(`${path}[${i}]`, cidr);
+}
+
+/** Ranges that services get their addresses from, besides those the server was started with. */
+export const serviceCIDRs = defineResource<ServiceCIDR>({
+  kind: kinds.serviceCIDRs,
+  otherVersions: [alike<ServiceCIDR>(kinds.serviceCIDRsV1beta1)],
+  nameProblems: subdomainName,
+  alwaysPresent: {spec: {}, status: {}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate(object, old) {
+      if (old) yield* immutable('spec.cidrs', object.spec?.cidrs, old.spec?.cidrs);
+      else yield* validateRanges(object);
+    },
+  },
+  subresources: {status: {writes: {update: ['metadata', 'status']}}},
+  columns: [nameColumn, {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')}, ageColumn],
+});

@@ -1,0 +1,65 @@
+import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
+import type {Workload} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {each} from '#src/resources/validation/values.js';
+
+type Spec = Workload['spec'];
+type PodGroup = Spec['podGroups'][number];
+
+const mostGroups = 8;
+
+function* validateController({apiGroup, kind, name}: NonNullable<Spec['controllerRef']>): Iterable<FieldError> {
+  const path = 'spec.controllerRef';
+  if (apiGroup) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
+  for (const [field, text] of Object.entries({kind, name})) {
+    if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));
+    else yield required(`${path}.${field}`);
+  }
+}
+
+function* validatePolicy({basic, gang}: Partial<PodGroup['policy']>, path: string): Iterable<FieldError> {
+  if (!basic && !gang) yield invalid(path, '', 'must specify one of: `basic`, `gang`');
+  else if (basic && gang) yield invalid(path, '{`basic`, `gang`}', 'exactly one of `basic`, `gang` is required, but multiple fields are set');
+  else if (gang) {
+    if (!gang.minCount) yield required(`${path}.gang.minCount`);
+    else if (gang.minCount < 0) yield invalid(`${path}.gang.minCount`, gang.minCount, 'must be greater than zero');
+  }
+}
+
+function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
+  const path = 'spec.podGroups';
+  if (groups.length === 0) return yield required(path, 'must have at least one item');
+  if (groups.length > mostGroups) return yield tooMany(path, groups.length, mostGroups);
+  const names = new Set<string>();
+  for (const [i, group] of groups.entries()) {
+    const at = `${path}[${i}]`;
+    if (group.name) yield* each(`${at}.name`, group.name, dnsLabelProblems(group.name));
+    else yield required(`${at}.name`);
+    if (names.has(group.name)) yield duplicate(at, group);
+    names.add(group.name);
+    yield* validatePolicy(group.policy ?? {}, `${at}.policy`);
+  }
+}
+
+/** Pods that are to be placed together, in groups that wait for enough of their kind. */
+export const workloads = defineResource<Workload>({
+  kind: kinds.workloads,
+  nameProblems: subdomainName,
+  generation: true,
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate({spec}, old) {
+      const {controllerRef, podGroups = []} = (spec ?? {}) as Partial<Spec>;
+      if (old?.spec.controllerRef) yield* immutable('spec.controllerRef', controllerRef, old.spec.controllerRef);
+      else if (controllerRef) yield* validateController(controllerRef);
+      if (old) yield* immutable('spec.podGroups', podGroups, old.spec.podGroups);
+      else yield* validateGroups(podGroups);
+    },
+  },
+  columns: [nameColumn, ageColumn],
+});

@@ -1,0 +1,104 @@
+import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {oneOf} from '#src/resources/validation/values.js';
+
+type CSIDriver = ObjectOf<typeof kinds.csiDrivers>;
+type Spec = NonNullable<CSIDriver['spec']> & {serviceAccountTokenInSecrets?: boolean};
+
+const groupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType'];
+const lifecycles = ['Persistent', 'Ephemeral'];
+/** Tokens live ten minutes at least, and 2^32 seconds at most. */
+const [shortest, longest] = [600, 2 ** 32];
+const leastPeriod = 10;
+
+function* validateTokens({tokenRequests = []}: Readonly<Spec>): Iterable<FieldError> {
+  const audiences = new Set<string>();
+  for (const [i, {audience, expirationSeconds}] of tokenRequests.entries()) {
+    const path = `spec.tokenRequests[${i}]`;
+    if (audiences.has(audience)) {
+      yield duplicate(`${path}.audience`, audience);
+      continue;
+    }
+    audiences.add(audience);
+    if (expirationSeconds === undefined) continue;
+    if (expirationSeconds < shortest) yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration less than 10 minutes');
+    if (expirationSeconds > longest) yield invalid(`${path}.expirationSeconds`, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
+  }
+}
+
+function* validateSpec(spec: Readonly<Spec>, gate: HookContext['gate']): Iterable<FieldError> {
+  // The odd name of the first is what callers of the original see.
+  for (const [path, value] of [['attachedRequired', spec.attachRequired], ['podInfoOnMount', spec.podInfoOnMount], ['storageCapacity', spec.storageCapacity]] as const) {
+    if (value === undefined) yield required(`spec.${path}`);
+  }
+  if (spec.fsGroupPolicy !== undefined) yield* oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, groupPolicies);
+  yield* validateTokens(spec);
+  for (const mode of spec.volumeLifecycleModes ?? []) if (!lifecycles.includes(mode)) yield notSupported('spec.volumeLifecycleModes', mode, lifecycles);
+  if (spec.seLinuxMount === undefined && gate('SELinuxMountReadWriteOncePod')) yield required('spec.seLinuxMount');
+  const period = spec.nodeAllocatableUpdatePeriodSeconds;
+  if (period !== undefined && period < leastPeriod) yield invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, `must be greater than or equal to ${leastPeriod}`);
+  if (spec.serviceAccountTokenInSecrets !== undefined && (spec.tokenRequests ?? []).length === 0) {
+    yield invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, 'must be unset if `tokenRequests` is empty');
+  }
+}
+
+function* validate({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  yield* validateSpec(spec, gate);
+  if (!old) return;
+  const before = old.spec ?? {};
+  yield* immutable('spec.attachedRequired', spec.attachRequired, before.attachRequired);
+  for (const field of ['fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const) yield* immutable(`spec.${field}`, spec[field], before[field]);
+}
+
+const counted = ['tokenRequests', 'requiresRepublish', 'seLinuxMount', 'nodeAllocatableUpdatePeriodSeconds', 'serviceAccountTokenInSecrets'] as const;
+
+/** Fields of features that are off are dropped, unless they are in use. */
+const dropUnknown = (spec: Spec, old: Spec | undefined, gate: HookContext['gate']): void => {
+  if (!gate('SELinuxMountReadWriteOncePod') && old?.seLinuxMount === undefined) delete spec.seLinuxMount;
+  if (!gate('MutableCSINodeAllocatableCount') && old?.nodeAllocatableUpdatePeriodSeconds === undefined) delete spec.nodeAllocatableUpdatePeriodSeconds;
+  if (!gate('CSIServiceAccountTokenSecrets') && old?.serviceAccountTokenInSecrets === undefined) delete spec.serviceAccountTokenInSecrets;
+};
+
+/** What a driver of the container storage interface can do, and what it wants to know of pods. */
+export const csiDrivers = defineResource<CSIDriver>({
+  kind: kinds.csiDrivers,
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {}},
+  default(driver) {
+    const spec = (driver.spec ??= {});
+    spec.attachRequired ??= true;
+    spec.podInfoOnMount ??= false;
+    spec.storageCapacity ??= false;
+    spec.fsGroupPolicy ??= 'ReadWriteOnceWithFSType';
+    if ((spec.volumeLifecycleModes ?? []).length === 0) spec.volumeLifecycleModes = ['Persistent'];
+    spec.requiresRepublish ??= false;
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(driver, old, {gate}) {
+      const spec: Spec = driver.spec!;
+      if (gate('SELinuxMountReadWriteOncePod')) spec.seLinuxMount ??= false;
+      dropUnknown(spec, old?.spec, gate);
+      const before: Spec = old?.spec ?? {};
+      // Only what may change at all is counted, from nothing on.
+      if (old && counted.some(field => !sameContent(spec[field], before[field]))) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
+    },
+    validate,
+  },
+  columns: [
+    nameColumn,
+    {name: 'AttachRequired', type: 'boolean', description: 'Whether volumes are attached before they are mounted.', of: ({spec}) => spec?.attachRequired ?? true},
+    {name: 'PodInfoOnMount', type: 'boolean', description: 'Whether the driver is told of the pod.', of: ({spec}) => spec?.podInfoOnMount ?? false},
+    {name: 'StorageCapacity', type: 'boolean', description: 'Whether the driver tells how much is left.', of: ({spec}) => spec?.storageCapacity ?? false},
+    {name: 'TokenRequests', description: 'Whom the tokens of pods are made for.', of: ({spec}) => spec?.tokenRequests?.map(({audience}) => audience).join(',') ?? '<unset>'},
+    {name: 'RequiresRepublish', type: 'boolean', description: 'Whether mounts are renewed again and again.', of: ({spec}) => spec?.requiresRepublish ?? false},
+    {name: 'Modes', description: 'The lives of volumes the driver supports.', of: ({spec}) => (spec?.volumeLifecycleModes ?? []).join(',') || '<none>'},
+    ageColumn,
+  ],
+});

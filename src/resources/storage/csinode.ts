@@ -1,0 +1,50 @@
+import {duplicate, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {nonnegative, qualifiedName} from '#src/resources/validation/values.js';
+import {validateDriverName} from './driver-name.js';
+
+type CSINode = ObjectOf<typeof kinds.csiNodes>;
+type Driver = NonNullable<CSINode['spec']>['drivers'][number];
+
+const longestId = 256;
+
+function* validateDriver({name, nodeID, allocatable, topologyKeys = []}: Readonly<Driver>, path: string): Iterable<FieldError> {
+  yield* validateDriverName(`${path}.name`, name ?? '');
+  if (!nodeID) yield required(`${path}.nodeID`);
+  else if (Buffer.byteLength(nodeID) > longestId) yield invalid(`${path}.nodeID`, nodeID, `must be ${longestId} characters or less`);
+  yield* nonnegative(`${path}.allocatable.count`, allocatable?.count);
+  for (const [i, key] of (topologyKeys ?? []).entries()) {
+    if (!key) yield required(path);
+    if (topologyKeys.indexOf(key) < i) yield duplicate(path, key);
+    yield* qualifiedName(path, key);
+  }
+}
+
+function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  const drivers = spec?.drivers ?? [];
+  for (const [i, driver] of drivers.entries()) {
+    yield* validateDriver(driver, `spec.drivers[${i}]`);
+    if (drivers.findIndex(({name}) => name === driver.name) < i) yield duplicate(`spec.drivers[${i}].name`, driver.name);
+  }
+  const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') ? rest : {...rest, allocatable});
+  for (const before of old?.spec?.drivers ?? []) {
+    for (const driver of drivers) {
+      if (driver.name === before.name && !sameContent(kept(driver), kept(before))) yield invalid('CSINodeDriver', driver, 'field is immutable');
+    }
+  }
+}
+
+/** The storage drivers that a node has, and how many volumes each can hold. */
+export const csiNodes = defineResource<CSINode>({
+  kind: kinds.csiNodes,
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {drivers: null}},
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  columns: [nameColumn, {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0}, ageColumn],
+});

@@ -1,0 +1,21 @@
+import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {qualifiedName} from '#src/resources/validation/values.js';
+
+/** What all parameters of a class may hold together, keys and values. */
+const largest = 256 * 1024;
+const most = 512;
+
+/** Parameters that only the driver understands. */
+export function* validateParameters(parameters: Readonly<Record<string, string>>, mayBeEmpty: boolean): Iterable<FieldError> {
+  const entries = Object.entries(parameters);
+  if (entries.length > most) return yield tooLong('parameters', most);
+  if (!mayBeEmpty && entries.length === 0) yield required('parameters', 'must contain at least one key/value pair');
+  for (const [key] of entries) if (!key) yield invalid('parameters', key, 'field can not be empty.');
+  if (entries.reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0) > largest) yield tooLong('parameters', largest);
+}
+
+/** The name of a driver or provisioner, with a domain or without. */
+export function* validateProvisioner(path: string, name: string): Iterable<FieldError> {
+  if (!name) yield required(path);
+  else yield* qualifiedName(path, name.toLowerCase());
+}

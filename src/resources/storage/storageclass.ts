@@ -1,0 +1,90 @@
+import {duplicate, forbiddenField, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {labelValueProblems} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {each, qualifiedName} from '#src/resources/validation/values.js';
+import {validateParameters, validateProvisioner} from './parameters.js';
+
+type StorageClass = ObjectOf<typeof kinds.storageClasses>;
+type Term = NonNullable<StorageClass['allowedTopologies']>[number];
+
+const reclaimPolicies = ['Delete', 'Retain'];
+const bindingModes = ['Immediate', 'WaitForFirstConsumer'];
+
+function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: string): Iterable<FieldError> {
+  const keys = new Set<string>();
+  for (const [i, {key, values = []}] of matchLabelExpressions.entries()) {
+    const at = `${path}.matchLabelExpressions[${i}]`;
+    const seen = new Set<string>();
+    if (values.length === 0) yield required(`${at}.values`);
+    for (const [j, value] of values.entries()) {
+      if (seen.has(value)) yield duplicate(`${at}.values[${j}]`, value);
+      seen.add(value);
+      yield* each(`${at}.values[${j}]`, value, labelValueProblems(value));
+    }
+    yield* qualifiedName(`${at}.key`, key ?? '');
+    if (keys.has(key)) yield duplicate(`${at}.key`, key);
+    keys.add(key);
+  }
+}
+
+const asSets = ({matchLabelExpressions = []}: Readonly<Term>): unknown => Object.fromEntries(matchLabelExpressions.map(({key, values = []}) => [key, [...new Set(values)].sort()]));
+
+function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
+  for (const [i, term] of terms.entries()) {
+    const path = `allowedTopologies[${i}]`;
+    yield* validateTerm(term, path);
+    for (const other of terms.slice(0, i)) if (sameContent(asSets(term), asSets(other))) yield duplicate(`${path}.matchLabelExpressions`, '');
+  }
+}
+
+function* validateNew(object: Readonly<StorageClass>): Iterable<FieldError> {
+  const {provisioner, parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = []} = object;
+  yield* validateProvisioner('provisioner', provisioner ?? '');
+  yield* validateParameters(parameters, true);
+  if (reclaimPolicy && !reclaimPolicies.includes(reclaimPolicy)) yield notSupported('reclaimPolicy', reclaimPolicy, reclaimPolicies);
+  if (volumeBindingMode === undefined) yield required('volumeBindingMode');
+  else if (!bindingModes.includes(volumeBindingMode)) yield notSupported('volumeBindingMode', volumeBindingMode, bindingModes);
+  yield* validateTopologies(allowedTopologies);
+}
+
+function* validateChange(object: Readonly<StorageClass>, old: Readonly<StorageClass>): Iterable<FieldError> {
+  for (const field of ['parameters', 'provisioner', 'reclaimPolicy'] as const) {
+    if (!sameContent(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+  }
+  yield* immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode);
+}
+
+/** Whether the class is the one that claims without a class get. */
+export const isDefaultClass = ({metadata}: Pick<StorageClass, 'metadata'>, naming: Naming): boolean =>
+  ['storageclass', 'storageclass.beta'].some(sub => metadata?.annotations?.[naming.subKey(sub, 'is-default-class')] === 'true');
+
+const writable = ['metadata', 'provisioner', 'parameters', 'reclaimPolicy', 'mountOptions', 'allowVolumeExpansion', 'volumeBindingMode', 'allowedTopologies'];
+
+/** A way to make volumes, as claims ask for it by name. */
+export const storageClasses = defineResource<StorageClass>({
+  kind: kinds.storageClasses,
+  shortNames: ['sc'],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  default(object) {
+    object.reclaimPolicy ??= 'Delete';
+    object.volumeBindingMode ??= 'Immediate';
+  },
+  main: {
+    writes: {create: writable, update: writable},
+    validate: (object, old) => (old ? validateChange(object, old) : validateNew(object)),
+  },
+  columns: [
+    {...nameColumn, of: (object: Readonly<StorageClass>, _now, naming) => `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`},
+    {name: 'Provisioner', description: 'Who makes the volumes.', of: ({provisioner}) => provisioner},
+    {name: 'ReclaimPolicy', description: 'What becomes of a volume after its claim.', of: ({reclaimPolicy}) => reclaimPolicy ?? 'Delete'},
+    {name: 'VolumeBindingMode', description: 'When a claim gets its volume.', of: ({volumeBindingMode}) => volumeBindingMode ?? 'Immediate'},
+    {name: 'AllowVolumeExpansion', description: 'Whether volumes may grow.', of: ({allowVolumeExpansion}) => allowVolumeExpansion ?? false},
+    ageColumn,
+  ],
+});

@@ -1,0 +1,32 @@
+import {forbiddenField} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {alike} from '#src/resources/versions.js';
+import {validateParameters, validateProvisioner} from './parameters.js';
+
+type VolumeAttributesClass = ObjectOf<typeof kinds.volumeAttributesClasses>;
+
+const writable = ['metadata', 'driverName', 'parameters'];
+
+/** Properties of volumes that may change while they are in use, such as speed. */
+export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
+  kind: kinds.volumeAttributesClasses,
+  shortNames: ['vac'],
+  otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClassesV1beta1)],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  main: {
+    writes: {create: writable, update: writable},
+    *validate(object, old) {
+      if (old) {
+        for (const field of ['driverName', 'parameters'] as const) if (!sameContent(object[field], old[field])) yield forbiddenField(field, `updates to ${field} are forbidden.`);
+      }
+      yield* validateProvisioner('driverName', object.driverName ?? '');
+      yield* validateParameters(object.parameters ?? {}, false);
+    },
+  },
+  columns: [nameColumn, {name: 'DriverName', description: 'The driver that knows the properties.', of: ({driverName}) => driverName}, ageColumn],
+});

@@ -1,0 +1,97 @@
+import {formatIp, formatRange, parseIp, parseRange, rangeHolds, rangeStart, unmapped, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {invalid, type FieldError} from '#src/api/field-error.js';
+
+const notAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
+const notRange = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
+
+export interface LegacyRules {
+  /** Whether forms that programs read differently are refused: leading zeros, mapped addresses, bits beyond the prefix (KEP-4858). */
+  readonly strict: boolean;
+  /** Values that were stored before and may stay. */
+  readonly stored?: readonly string[] | undefined;
+}
+
+/** The address a text stands for by the loose rules of old fields; one of IPv4 inside of IPv6 is one of IPv4. */
+export const looseIp = (text: string): IpAddress | undefined => {
+  const address = parseIp(text, true);
+  return address && unmapped(address);
+};
+
+/** Whether the text is an address of IPv6, by the loose rules. */
+export const isIpv6 = (text: string): boolean => looseIp(text)?.family === 6;
+
+/** An address in a field from before the strict rules. */
+export function* legacyIp(path: string, text: string, {strict, stored}: LegacyRules): Iterable<FieldError> {
+  if (stored?.includes(text)) return;
+  if (!parseIp(text, true)) return yield invalid(path, text, notAddress);
+  if (!strict) return;
+  const address = parseIp(text);
+  if (!address) yield invalid(path, text, 'must not have leading 0s');
+  else if (address.mapped) yield invalid(path, text, 'must not be an IPv4-mapped IPv6 address');
+}
+
+/** A range in a field from before the strict rules. */
+export function* legacyRange(path: string, text: string, {strict, stored}: LegacyRules): Iterable<FieldError> {
+  if (stored?.includes(text)) return;
+  if (!parseRange(text, true)) return yield invalid(path, text, notRange);
+  if (strict) yield* strictRange(path, text);
+}
+
+function* strictRange(path: string, text: string): Iterable<FieldError> {
+  const range = parseRange(text);
+  if (!range) yield invalid(path, text, 'must not have leading 0s in IP or prefix length');
+  else if (range.address.mapped) yield invalid(path, text, 'must not have an IPv4-mapped IPv6 address');
+  else if (rangeStart(range).value !== range.address.value) yield invalid(path, text, 'must not have bits set beyond the prefix length');
+}
+
+/** A range in its one canonical form. */
+export function* canonicalRange(path: string, text: string): Iterable<FieldError> {
+  const errors = [...legacyRange(path, text, {strict: true})];
+  const canonical = errors.length > 0 ? text : formatRange(parseRange(text)!);
+  yield* errors;
+  if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
+}
+
+/** What to tell of an address in a form that is on its way out. */
+export function* ipWarnings(path: string, text: string): Iterable<string> {
+  const loose = looseIp(text);
+  if (!loose) return;
+  const address = parseIp(text);
+  if (!address || address.mapped) yield `${path}: non-standard IP address ${JSON.stringify(text)} is invalid: use ${JSON.stringify(formatIp(loose))}`;
+  else if (address.family === 6 && formatIp(address) !== text) {
+    yield `${path}: IPv6 address ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(formatIp(address))})`;
+  }
+}
+
+/** What to tell of a range in a form that is on its way out. */
+export function* rangeWarnings(path: string, text: string): Iterable<string> {
+  const loose = parseRange(text, true);
+  if (!loose) return;
+  const shown = JSON.stringify(text);
+  const canonical = JSON.stringify(formatRange(loose));
+  const beyond = rangeStart(loose).value !== loose.address.value;
+  const alone = `${formatIp(loose.address)}/${loose.address.family === 4 ? 32 : 128}`;
+  if (beyond) yield `${path}: CIDR value ${shown} is ambiguous in this context (should be ${canonical} or ${JSON.stringify(alone)}?)`;
+  const range = parseRange(text);
+  if (!range || range.address.mapped) yield `${path}: non-standard CIDR value ${shown} is invalid: use ${canonical}`;
+  else if (!beyond && range.address.family === 6 && JSON.stringify(text) !== canonical) {
+    yield `${path}: IPv6 CIDR value ${shown} should be in RFC 5952 canonical format (${canonical})`;
+  }
+}
+
+const ranges = (...texts: readonly string[]): readonly IpRange[] => texts.map(text => parseRange(text)!);
+const unspecified = ranges('0.0.0.0/32', '::/128');
+const special: readonly [text: string, of: readonly IpRange[]][] = [
+  ['may not be in the loopback range (127.0.0.0/8, ::1/128)', ranges('127.0.0.0/8', '::1/128')],
+  ['may not be in the link-local range (169.254.0.0/16, fe80::/10)', ranges('169.254.0.0/16', 'fe80::/10')],
+  ['may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)', ranges('224.0.0.0/24', 'ff02::/16')],
+];
+
+/** Refuses addresses that mean something else on every machine. */
+export function* endpointIp(path: string, text: string): Iterable<FieldError> {
+  const address = looseIp(text);
+  if (!address) return yield invalid(path, text, 'must be a valid IP address');
+  const within = (some: readonly IpRange[]) => some.some(range => rangeHolds(range, address));
+  if (within(unspecified)) yield invalid(path, text, `may not be unspecified (${text})`);
+  for (const [problem, some] of special) if (within(some)) yield invalid(path, text, problem);
+}
