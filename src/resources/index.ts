@@ -13,31 +13,59 @@ import {cronJobs} from './batch/cronjob.js';
 import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
 import {leases} from './coordination/lease.js';
+import {leaseCandidates} from './coordination/leasecandidate.js';
 import {configMaps} from './core/configmap.js';
+import {endpoints} from './core/endpoints.js';
 import {events} from './core/event.js';
+import {limitRanges} from './core/limitrange.js';
 import {namespaces} from './core/namespace.js';
 import {nodes} from './core/node.js';
 import {pods} from './core/pod/definition.js';
 import {podTemplates} from './core/podtemplate.js';
 import {replicationControllers} from './core/replicationcontroller.js';
+import {persistentVolumes} from './core/persistentvolume.js';
+import {persistentVolumeClaims} from './core/persistentvolumeclaim.js';
+import {resourceQuotas} from './core/resourcequota.js';
 import {secrets} from './core/secret.js';
+import {services} from './core/service/definition.js';
 import {serviceAccounts} from './core/serviceaccount.js';
 import type {ResourceDefinition} from './definition.js';
-import {clusterRoleBindings} from './rbac/clusterrolebinding.js';
+import {endpointSlices} from './discovery/endpointslice.js';
+import {ingresses} from './networking/ingress.js';
+import {ingressClasses} from './networking/ingressclass.js';
+import {ipAddresses} from './networking/ipaddress.js';
+import {networkPolicies} from './networking/networkpolicy.js';
+import {serviceCIDRs} from './networking/servicecidr.js';
+import {runtimeClasses} from './node/runtimeclass.js';
 import {clusterRoles} from './rbac/clusterrole.js';
-import {roleBindings} from './rbac/rolebinding.js';
+import {clusterRoleBindings} from './rbac/clusterrolebinding.js';
 import {roles} from './rbac/role.js';
+import {roleBindings} from './rbac/rolebinding.js';
+import {priorityClasses} from './scheduling/priorityclass.js';
+import {workloads} from './scheduling/workload.js';
+import {csiDrivers} from './storage/csidriver.js';
+import {csiNodes} from './storage/csinode.js';
+import {csiStorageCapacities} from './storage/csistoragecapacity.js';
+import {storageClasses} from './storage/storageclass.js';
+import {volumeAttachments} from './storage/volumeattachment.js';
+import {volumeAttributesClasses} from './storage/volumeattributesclass.js';
 
 /** Every built-in resource. What is served, stored and shown follows from this list. */
 export const resources: readonly ResourceDefinition[] = [
   configMaps,
+  endpoints,
   events,
+  limitRanges,
   namespaces,
   nodes,
   pods,
   podTemplates,
   replicationControllers,
+  persistentVolumes,
+  persistentVolumeClaims,
+  resourceQuotas,
   secrets,
+  services,
   serviceAccounts,
   controllerRevisions,
   daemonSets,
@@ -54,8 +82,24 @@ export const resources: readonly ResourceDefinition[] = [
   jobs,
   certificateSigningRequests,
   leases,
-  clusterRoleBindings,
+  leaseCandidates,
+  endpointSlices,
+  ingresses,
+  ingressClasses,
+  ipAddresses,
+  networkPolicies,
+  serviceCIDRs,
+  runtimeClasses,
   clusterRoles,
-  roleBindings,
+  clusterRoleBindings,
   roles,
+  roleBindings,
+  priorityClasses,
+  workloads,
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  storageClasses,
+  volumeAttachments,
+  volumeAttributesClasses,
 ];

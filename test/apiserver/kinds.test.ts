@@ -2,7 +2,7 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import {samples} from './samples.js';
+import {names, samples} from './samples.js';
 import {settled, startWire} from './wire.js';
 
 interface Case {
@@ -18,9 +18,11 @@ const caseOf = (namingName: 'plat' | 'kubernetes', {kind}: ServedResource): Case
   const root = group ? `/apis/${group}` : '/api';
   return {
     collection: `${root}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`,
-    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name, labels: {family: 'kinds', ...labels}}, ...sample}),
+    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name: called(kind, name), labels: {family: 'kinds', ...labels}}, ...sample}),
   };
 };
+
+const called = ({kind}: {readonly kind: string}, name: string): string => names[kind]?.[name] ?? name;
 
 const {server} = await startWire();
 const stored = [...server.registry.served].filter(({resource}) => !resource.definition.review);
@@ -33,7 +35,8 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const served = world.server.registry.find(naming(namingName).group(kind.group), kind.version, kind.plural)!;
       const {collection, make} = caseOf(namingName, served);
       using stream = await world.watch(`${collection}?watch=1&labelSelector=family=kinds`);
-      const item = `${collection}/one`;
+      const one = called(kind, 'one');
+      const item = `${collection}/${one}`;
 
       const dry = await world.post(`${collection}?dryRun=All`, make('one'));
       t.is(dry.status, 201, dry.text);
@@ -81,7 +84,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
         t.like(shown.json(), view ? {metadata: {uid: whole.metadata!.uid}, kind: view.shows.kind.kind} : whole, subresource);
         t.is((await world.put(`${item}/${subresource}`, shown.json())).status, 200);
         t.is((await world.patch(`${item}/${subresource}`, {metadata: {resourceVersion: '1'}})).status, 409);
-        t.is((await world.put(`${collection}/none/${subresource}`, {...(view ? shown.json<KubeObject>() : {}), ...(view ? {metadata: {name: 'none'}} : make('none'))})).status, 404);
+        t.is((await world.put(`${collection}/${called(kind, 'none')}/${subresource}`, {...(view ? shown.json<KubeObject>() : {}), ...(view ? {metadata: {name: 'none'}} : make('none'))})).status, 404);
       }
 
       const before = await world.get(item);
@@ -93,7 +96,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       if (twoSteps) await world.put(`${item}/finalize`, {...(await world.get(item)).json<KubeObject>(), spec: {}});
       t.is((await world.remove(item)).status, 404);
       await settled(world.clock);
-      const told = ['ADDED one', ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => 'MODIFIED one'), 'DELETED one'];
+      const told = [`ADDED ${one}`, ...Array.from({length: twoSteps || served.resource.definition.gracePeriod ? 5 : 4}, () => `MODIFIED ${one}`), `DELETED ${one}`];
       t.deepEqual(stream.told, told);
       const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
       t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'events come in the order of their versions');
@@ -106,7 +109,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       const gone = await world.remove(`${collection}?labelSelector=kept=false,family=kinds`);
       t.is(gone.status, 200, gone.text);
       const left = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
-      t.deepEqual(left.items.map(({metadata}) => metadata?.name), ['b']);
+      t.deepEqual(left.items.map(({metadata}) => metadata?.name), [called(kind, 'b')]);
     });
   }
 }

@@ -36,4 +36,25 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   StatefulSet: workload,
   CronJob: {spec: {schedule: '* * * * *', jobTemplate: {spec: work}}},
   Job: {spec: work},
+  Service: {spec: {ports: [{port: 80}]}},
+  PersistentVolume: {spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}}},
+  PersistentVolumeClaim: {spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}},
+  LeaseCandidate: {spec: {leaseName: 'l', binaryVersion: '1.35.0', emulationVersion: '1.35.0', strategy: 'OldestEmulationVersion'}},
+  EndpointSlice: {addressType: 'IPv4', endpoints: [{addresses: ['10.1.2.3']}], ports: [{port: 80}]},
+  Ingress: {spec: {defaultBackend: {service: {name: 's', port: {number: 80}}}}},
+  IngressClass: {spec: {controller: 'example.com/controller'}},
+  IPAddress: {spec: {parentRef: {resource: 'services', namespace: 'default', name: 's'}}},
+  ServiceCIDR: {spec: {cidrs: ['10.7.0.0/24']}},
+  PriorityClass: {value: 10},
+  RuntimeClass: {handler: 'runner'},
+  Workload: {spec: {podGroups: [{name: 'g', policy: {gang: {minCount: 2}}}]}},
+  CSIStorageCapacity: {storageClassName: 'c', capacity: '1Gi'},
+  StorageClass: {provisioner: 'example.com/maker'},
+  VolumeAttachment: {spec: {attacher: 'example.com', nodeName: 'n', source: {persistentVolumeName: 'v'}}},
+  VolumeAttributesClass: {driverName: 'example.com', parameters: {iops: '10'}},
 });
+
+/** What objects are called in the tests, of kinds that are not called as one likes. */
+export const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  IPAddress: {one: '10.9.0.1', a: '10.9.0.2', b: '10.9.0.3', none: '10.9.0.4'},
+};

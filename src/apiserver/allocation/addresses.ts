@@ -82,7 +82,7 @@ export class ServiceAddresses implements AddressPool {
     const parsed = looseIp(address);
     if (!parsed) return;
     try {
-      await deleteObject(this.#addresses, '', formatIp(parsed), {}, ownWrites(kinds.ipAddresses));
+      await deleteObject(this.#addresses, '', formatIp(parsed), {}, ownWrites(kinds.ipAddresses, this.#registry.settings.naming));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -132,7 +132,7 @@ export class ServiceAddresses implements AddressPool {
       spec: {parentRef: {resource: kinds.services.plural, namespace, name: holder}},
     };
     try {
-      await createObject(resource, object, '', ownWrites(kinds.ipAddresses));
+      await createObject(resource, object, '', ownWrites(kinds.ipAddresses, naming));
       return true;
     } catch (error) {
       if (isAlreadyExists(error)) return false;

@@ -1,9 +1,11 @@
 import type {Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
 import type {WriteContext} from '#src/apiserver/registry/registry.js';
 
 /** How the server itself writes. */
-export const ownWrites = (served: Kind): WriteContext => ({
+export const ownWrites = (served: Kind, naming: Naming): WriteContext => ({
   user: {name: 'system:apiserver', groups: ['system:masters', 'system:authenticated']},
+  manager: naming.component('apiserver'),
   dryRun: false,
   served,
   warn: () => undefined,

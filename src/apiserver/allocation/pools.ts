@@ -18,7 +18,7 @@ export const createPools = (registry: Registry, {addresses, ports}: ServiceRange
   nodePorts: new NodePorts(registry.settings, ports),
   async remove(kind, namespace, name) {
     try {
-      await deleteObject(registry.of(kind), namespace, name, {}, ownWrites(kind));
+      await deleteObject(registry.of(kind), namespace, name, {}, ownWrites(kind, registry.settings.naming));
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }

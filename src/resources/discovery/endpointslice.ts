@@ -101,7 +101,9 @@ const writable = ['metadata', 'addressType', 'endpoints', 'ports'];
 export const endpointSlices = defineResource<EndpointSlice>({
   kind: kinds.endpointSlices,
   nameProblems: subdomainName,
-  generation: true,
+  // Labels choose the service, so that a change of them is a change of the slice.
+  generation: (slice, old) =>
+    !sameContent(old.metadata?.labels, slice.metadata?.labels) || (['addressType', 'endpoints', 'ports'] as const).some(field => !sameContent(old[field], slice[field])),
   alwaysPresent: {endpoints: null, ports: null},
   default({ports}) {
     for (const port of ports ?? []) {
@@ -114,8 +116,6 @@ export const endpointSlices = defineResource<EndpointSlice>({
     prepare(slice, old) {
       // Only v1beta1 could say where endpoints are by labels; nodeName and zone say it now.
       if (!old || !sameContent(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
-      // Labels choose the service, so that a change of them is a change of the slice.
-      if (old && !sameContent(old.metadata?.labels, slice.metadata?.labels)) slice.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
     },
     validate,
     *warn({addressType, endpoints}) {

@@ -1,8 +1,9 @@
-import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems, patternText} from '#src/api/names.js';
+import {dnsLabelProblems, dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
+import {validateDomainPath} from '#src/resources/validation/domain-names.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, oneOf} from '#src/resources/validation/values.js';
@@ -11,18 +12,6 @@ type IngressClass = ObjectOf<typeof kinds.ingressClasses>;
 type Parameters = NonNullable<NonNullable<IngressClass['spec']>['parameters']>;
 
 const longestController = 250;
-const urlPath = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
-const isUrlPath = new RegExp(`^${urlPath}$`);
-
-/** A path below a domain, such as `example.com/ingress`. */
-export function* validateDomainPath(path: string, text: string): Iterable<FieldError> {
-  if (!text) return yield required(path);
-  const slash = text.indexOf('/');
-  const [host, rest] = [text.slice(0, Math.max(slash, 0)), text.slice(slash + 1)];
-  if (!host || !rest) return yield invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")');
-  yield* each(path, host, dnsSubdomainProblems(host));
-  if (!isUrlPath.test(rest)) yield invalid(path, rest, patternText('Invalid path', urlPath));
-}
 
 /** What names another object of any group, without its namespace. */
 export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {

@@ -42,16 +42,14 @@ export const priorityClasses = defineResource<PriorityClass>({
   kind: kinds.priorityClasses,
   shortNames: ['pc'],
   nameProblems: subdomainName,
+  // Nothing that is counted can change.
+  generation: () => false,
   alwaysPresent: {value: 0},
   default(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
   main: {
     writes: {create: writable, update: writable},
-    prepare(object, old) {
-      // Nothing that is counted can change.
-      if (!old) object.metadata!.generation = 1;
-    },
     *validate(object, old) {
       if (!old) return yield* validateNew(object);
       if (object.value !== old.value) yield forbiddenField('value', 'may not be changed in an update.');

@@ -5,7 +5,7 @@ import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonnegative, qualifiedName} from '#src/resources/validation/values.js';
-import {validateDriverName} from './driver-name.js';
+import {csiDriverName} from '#src/resources/validation/volume-sources.js';
 
 type CSINode = ObjectOf<typeof kinds.csiNodes>;
 type Driver = NonNullable<CSINode['spec']>['drivers'][number];
@@ -13,7 +13,7 @@ type Driver = NonNullable<CSINode['spec']>['drivers'][number];
 const longestId = 256;
 
 function* validateDriver({name, nodeID, allocatable, topologyKeys = []}: Readonly<Driver>, path: string): Iterable<FieldError> {
-  yield* validateDriverName(`${path}.name`, name ?? '');
+  yield* csiDriverName(`${path}.name`, name ?? '');
   if (!nodeID) yield required(`${path}.nodeID`);
   else if (Buffer.byteLength(nodeID) > longestId) yield invalid(`${path}.nodeID`, nodeID, `must be ${longestId} characters or less`);
   yield* nonnegative(`${path}.allocatable.count`, allocatable?.count);
@@ -44,7 +44,10 @@ export const csiNodes = defineResource<CSINode>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   deleteAnswers: 'object',
-  alwaysPresent: {spec: {drivers: null}},
+  default(node) {
+    // A list that is not there is shown as null.
+    (node.spec ??= {drivers: null as never}).drivers ??= null as never;
+  },
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   columns: [nameColumn, {name: 'Drivers', type: 'integer', description: 'How many drivers the node has.', of: ({spec}) => spec?.drivers?.length ?? 0}, ageColumn],
 });

@@ -7,15 +7,16 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
 import {validateParameters, validateProvisioner} from './parameters.js';
 
-type VolumeAttributesClass = ObjectOf<typeof kinds.volumeAttributesClasses>;
+type VolumeAttributesClass = ObjectOf<typeof kinds.volumeAttributesClassesV1beta1>;
 
 const writable = ['metadata', 'driverName', 'parameters'];
 
 /** Properties of volumes that may change while they are in use, such as speed. */
 export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
-  kind: kinds.volumeAttributesClasses,
+  // Stored in the older version, as servers that know only that one read it.
+  kind: kinds.volumeAttributesClassesV1beta1,
   shortNames: ['vac'],
-  otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClassesV1beta1)],
+  otherVersions: [alike<VolumeAttributesClass>(kinds.volumeAttributesClasses)],
   nameProblems: subdomainName,
   deleteAnswers: 'object',
   main: {

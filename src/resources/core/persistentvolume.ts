@@ -1,0 +1,99 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {NodeSelector} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
+import {validateVolumeSpec, validateVolumeUpdate, type VolumeSpec} from './persistentvolume-validation.js';
+import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
+
+type Volume = ObjectOf<typeof kinds.persistentVolumes>;
+
+/** What sources mean when they say nothing. */
+const defaultSource = ({hostPath, iscsi, rbd, azureDisk, scaleIO}: VolumeSpec): void => {
+  if (hostPath) hostPath.type ??= '';
+  if (iscsi) iscsi.iscsiInterface ||= 'default';
+  if (rbd) {
+    rbd.pool ||= 'rbd';
+    rbd.user ||= 'admin';
+    rbd.keyring ||= '/etc/ceph/keyring';
+  }
+  if (azureDisk) {
+    azureDisk.cachingMode ??= 'ReadWrite';
+    azureDisk.kind ??= 'Shared';
+    azureDisk.fsType ??= 'ext4';
+    azureDisk.readOnly ??= false;
+  }
+  if (scaleIO) {
+    scaleIO.storageMode ||= 'ThinProvisioned';
+    scaleIO.fsType ||= 'xfs';
+  }
+};
+
+const stampPhase = (volume: Volume, old: Readonly<Volume> | undefined, {clock}: HookContext): void => {
+  const status = (volume.status ??= {});
+  const before = old?.status;
+  const said = status.lastPhaseTransitionTime !== before?.lastPhaseTransitionTime && status.lastPhaseTransitionTime;
+  if (status.phase !== before?.phase && !said) status.lastPhaseTransitionTime = wireTime(clock.now());
+};
+
+const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
+  const required = old?.spec?.nodeAffinity?.required;
+  return required !== undefined && [...validateNodeSelector(required as NodeSelector, '', false)].length > 0;
+};
+
+const claimText = ({spec}: Readonly<Volume>): string => (spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '');
+
+function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  const key = classAnnotation(naming);
+  if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+  const mountOptions = naming.subKey('volume.beta', 'mount-options');
+  if (metadata?.annotations?.[mountOptions] !== undefined) yield `metadata.annotations[${mountOptions}]: deprecated since v1.31; use "mountOptions" attribute instead`;
+  if (spec?.persistentVolumeReclaimPolicy === 'Recycle') {
+    yield 'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.';
+  }
+}
+
+/** A piece of storage that exists, and the claim it is bound to. */
+export const persistentVolumes = defineResource<Volume>({
+  kind: kinds.persistentVolumes,
+  shortNames: ['pv'],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {}, status: {}},
+  default(volume) {
+    const spec = (volume.spec ??= {});
+    (volume.status ??= {}).phase ||= 'Pending';
+    spec.persistentVolumeReclaimPolicy ||= 'Retain';
+    spec.volumeMode ??= 'Filesystem';
+    defaultSource(spec);
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(volume, old, context) {
+      if (old) return;
+      volume.status = {phase: 'Pending'};
+      stampPhase(volume, undefined, context);
+    },
+    *validate(volume, old, {naming, gate}) {
+      yield* validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)});
+      if (old) yield* validateVolumeUpdate(volume, old, gate);
+    },
+    warn: warnings,
+  },
+  subresources: {status: {writes: {update: ['metadata', 'status']}, prepare: stampPhase}},
+  columns: [
+    nameColumn,
+    {name: 'Capacity', description: 'How large the volume is.', of: ({spec}) => spec?.capacity?.['storage'] ?? '0'},
+    {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec}) => accessModesText(spec?.accessModes)},
+    {name: 'Reclaim Policy', description: 'What becomes of the volume after its claim.', of: ({spec}) => spec?.persistentVolumeReclaimPolicy ?? ''},
+    {name: 'Status', description: 'Whether the volume is free, bound or left.', of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''))},
+    {name: 'Claim', description: 'The claim the volume is bound to.', of: claimText},
+    {name: 'StorageClass', description: 'The class the volume belongs to.', of: (volume, _now, naming) => classOf(volume, naming)},
+    {name: 'VolumeAttributesClass', description: 'The properties the volume has.', of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>'},
+    {name: 'Reason', description: 'Why the volume is in its state.', of: ({status}) => status?.reason ?? ''},
+    ageColumn,
+    {name: 'VolumeMode', description: 'Whether the volume is a file system or a bare device.', priority: 1, of: ({spec}) => spec?.volumeMode ?? '<unset>'},
+  ],
+});

@@ -1,0 +1,151 @@
+import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {labelKeyProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
+import {isNativeResource, quantityIn} from '#src/resources/validation/resource-names.js';
+import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
+
+type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
+type Spec = NonNullable<Claim['spec']>;
+
+const resizeStates = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+  'NodeResizePending',
+];
+
+/** The old field takes claims and snapshots only, and says the same as the new one wherever both can say it. */
+const alignSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
+  if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef?.namespace && spec.dataSourceRef) delete spec.dataSourceRef.namespace;
+  const {dataSource: source} = spec;
+  const inUse = Boolean(old?.dataSource ?? old?.dataSourceRef);
+  const isClaim = source?.kind === 'PersistentVolumeClaim' && !source.apiGroup;
+  const isSnapshot = source?.kind === 'VolumeSnapshot' && source.apiGroup === `snapshot.${naming.group('storage')}`;
+  if (!inUse && !isClaim && !isSnapshot) delete spec.dataSource;
+  if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = {...spec.dataSource};
+  else if (!spec.dataSource && spec.dataSourceRef && !spec.dataSourceRef.namespace) {
+    const {namespace: _, ...local} = spec.dataSourceRef;
+    spec.dataSource = local;
+  }
+};
+
+/** The spec without what a change may touch: growth of a bound claim, its first volume, its class where it had none. */
+const settled = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
+  const {status} = claim;
+  const {spec = {}} = claim;
+  const {spec: before = {}} = old;
+  const copy: Spec = structuredClone(spec);
+  if (!before.volumeName) delete copy.volumeName;
+  if (before.storageClassName === undefined && spec.storageClassName !== undefined) delete copy.storageClassName;
+  if (status?.phase !== 'Bound') return copy;
+  const size = before.resources?.requests?.['storage'];
+  if (copy.resources?.requests && size !== undefined) copy.resources.requests['storage'] = size;
+  if (before.volumeAttributesClassName === undefined) delete copy.volumeAttributesClassName;
+  else copy.volumeAttributesClassName = before.volumeAttributesClassName;
+  return copy;
+};
+
+function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: Naming): Iterable<FieldError> {
+  const {spec: now = {}} = claim;
+  const {spec: before = {}} = old;
+  const key = classAnnotation(naming);
+  const [annotation, annotated] = [claim, old].map(({metadata}) => metadata?.annotations?.[key]);
+  const movesFromAnnotation = annotated !== undefined && before.storageClassName === undefined && now.storageClassName === annotated && (annotation ?? annotated) === annotated;
+  if (!movesFromAnnotation) yield* immutable(`metadata.annotations[${key}]`, annotation, annotated);
+  const wrongClass = before.storageClassName === undefined && annotated !== undefined && now.storageClassName !== undefined && now.storageClassName !== annotated;
+  if (wrongClass || !sameContent(settled(claim, old), settled({...old, status: claim.status!}, old))) {
+    yield forbiddenField('spec', 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims');
+  }
+  const size = quantityIn(now.resources?.requests?.['storage'] ?? '0');
+  if (compareQuantities(size, quantityIn(before.resources?.requests?.['storage'] ?? '0')) < 0 && compareQuantities(size, quantityIn(old.status?.capacity?.['storage'] ?? '0')) <= 0) {
+    yield forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity');
+  }
+  yield* immutable('volumeMode', now.volumeMode, before.volumeMode);
+  if (before.volumeAttributesClassName !== now.volumeAttributesClassName && old.status?.currentVolumeAttributesClassName !== undefined && !now.volumeAttributesClassName) {
+    const to = now.volumeAttributesClassName === undefined ? 'nil' : 'empty string';
+    yield forbiddenField('spec.volumeAttributesClassName', `update to ${to} is forbidden when status.currentVolumeAttributesClassName is not nil`);
+  }
+}
+
+function* validateKey(path: string, name: string, naming: Naming): Iterable<FieldError> {
+  const problems = labelKeyProblems(name);
+  for (const problem of problems) yield invalid(path, name, problem);
+  if (problems.length === 0 && isNativeResource(name, naming) && name !== 'storage') yield notSupported(path, name, ['storage']);
+}
+
+function* validateBasic(path: string, text: string): Iterable<FieldError> {
+  const quantity = quantityIn(text);
+  if (compareQuantities(quantity, zeroQuantity) < 0) yield invalid(path, Number(quantityValue(quantity)), 'must be a valid resource quantity');
+}
+
+function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterable<FieldError> {
+  for (const [name, text] of Object.entries(status.capacity ?? {})) yield* validateBasic(`status.capacity[${name}]`, text);
+  for (const [name, state] of Object.entries(status.allocatedResourceStatuses ?? {})) {
+    const path = 'status.allocatedResourceStatuses';
+    yield* validateKey(path, name, naming);
+    if (!resizeStates.includes(state)) yield notSupported(path, name, [...resizeStates].sort());
+  }
+  for (const [name, text] of Object.entries(status.allocatedResources ?? {})) {
+    const path = 'status.allocatedResources';
+    const wrong = [...validateKey(path, name, naming)];
+    if (wrong.length > 0) {
+      yield* wrong;
+      continue;
+    }
+    const negative = [...validateBasic(`${path}[${name}]`, text)];
+    yield* negative.length > 0 ? negative : resourceQuantity(`${path}[${name}]`, 'storage', text, naming);
+  }
+}
+
+/** A wish for storage, which is bound to a volume that fulfils it. */
+export const persistentVolumeClaims = defineResource<Claim>({
+  kind: kinds.persistentVolumeClaims,
+  shortNames: ['pvc'],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {}, status: {}},
+  default(claim) {
+    const spec = (claim.spec ??= {});
+    spec.volumeMode ??= 'Filesystem';
+    spec.resources ??= {};
+    (claim.status ??= {}).phase ||= 'Pending';
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(claim, old, context) {
+      if (!old) claim.status = {phase: 'Pending'};
+      alignSources(claim.spec!, old?.spec, context);
+    },
+    *validate(claim, old, {naming}) {
+      yield* validateClaimSpec(claim.spec!, 'spec', naming);
+      if (old) yield* validateChange(claim, old, naming);
+    },
+    *warn({metadata}, _old, {naming}) {
+      const key = classAnnotation(naming);
+      if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+    },
+  },
+  subresources: {
+    status: {writes: {update: ['metadata', 'status']}, validate: (claim, _old, {naming}) => validateStatus(claim, naming)},
+  },
+  columns: [
+    nameColumn,
+    {name: 'Status', description: 'Whether the claim has its volume.', of: ({metadata, status}) => (metadata?.deletionTimestamp ? 'Terminating' : (status?.phase ?? ''))},
+    {name: 'Volume', description: 'The volume the claim is bound to.', of: ({spec}) => spec?.volumeName ?? ''},
+    {name: 'Capacity', description: 'How large the volume is.', of: ({spec, status}) => (spec?.volumeName ? (status?.capacity?.['storage'] ?? '0') : '')},
+    {name: 'Access Modes', description: 'How the volume may be used.', of: ({spec, status}) => (spec?.volumeName ? accessModesText(status?.accessModes) : '')},
+    {name: 'StorageClass', description: 'The class the claim asks for.', of: (claim, _now, naming) => classOf(claim, naming)},
+    {name: 'VolumeAttributesClass', description: 'The properties the claim asks for.', of: ({spec}) => spec?.volumeAttributesClassName ?? '<unset>'},
+    ageColumn,
+    {name: 'VolumeMode', description: 'Whether the volume is a file system or a bare device.', priority: 1, of: ({spec}) => spec?.volumeMode ?? '<unset>'},
+  ],
+});

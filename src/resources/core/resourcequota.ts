@@ -1,0 +1,146 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {formatQuantity} from '#src/api/quantity.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {resourceName, resourceQuantity, type ResourceList} from '#src/resources/validation/resource-lists.js';
+import {isHugePages, quantityIn} from '#src/resources/validation/resource-names.js';
+
+type ResourceQuota = ObjectOf<typeof kinds.resourceQuotas>;
+type Spec = Readonly<NonNullable<ResourceQuota['spec']>>;
+
+const compute = ['cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
+const standard: ReadonlySet<string> = new Set([
+  ...compute,
+  'ephemeral-storage',
+  'requests.ephemeral-storage',
+  'limits.ephemeral-storage',
+  'requests.storage',
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'persistentvolumeclaims',
+  'configmaps',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
+const ofPods: ReadonlySet<string> = new Set(['pods', ...compute]);
+const ofClaims: ReadonlySet<string> = new Set(['persistentvolumeclaims', 'requests.storage']);
+
+/** The scopes there are, and which of the standard resources each can narrow. */
+const scopes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['Terminating', ofPods],
+  ['NotTerminating', ofPods],
+  ['BestEffort', new Set(['pods'])],
+  ['NotBestEffort', ofPods],
+  ['PriorityClass', ofPods],
+  ['CrossNamespacePodAffinity', ofPods],
+  ['VolumeAttributesClass', ofClaims],
+]);
+const onlyExists = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
+
+const isStandard = (name: string): boolean => standard.has(name) || isHugePages(name.replace(/^requests\./, ''));
+
+function* validateList(list: ResourceList | undefined, path: string, naming: Naming): Iterable<FieldError> {
+  for (const [name, text] of Object.entries(list ?? {})) {
+    const at = `${path}[${name}]`;
+    yield* resourceName(at, name);
+    if (!name.includes('/') && !isStandard(name)) yield invalid(at, name, 'must be a standard resource for quota');
+    yield* resourceQuantity(at, name, text, naming);
+  }
+}
+
+/** The standard resources of the quota that a scope has no meaning for. */
+const misplaced = ({hard = {}}: Spec, scope: string): string[] =>
+  Object.keys(hard)
+    .sort()
+    .filter(name => isStandard(name) && scopes.has(scope) && !scopes.get(scope)!.has(name));
+
+const conflicts = (given: readonly string[]): number =>
+  [
+    ['BestEffort', 'NotBestEffort'],
+    ['Terminating', 'NotTerminating'],
+  ].filter(pair => pair.every(scope => given.includes(scope))).length;
+
+function* validateScopes(spec: Spec): Iterable<FieldError> {
+  const given = spec.scopes ?? [];
+  const wrong = (detail: string): FieldError => invalid('spec.scopes', given, detail);
+  for (const scope of given) {
+    if (!scopes.has(scope)) yield wrong('unsupported scope');
+    for (const _ of misplaced(spec, scope)) yield wrong('unsupported scope applied to resource');
+  }
+  for (let i = conflicts(given); i > 0; i--) yield wrong('conflicting scopes');
+}
+
+function* validateSelector(spec: Spec): Iterable<FieldError> {
+  const path = 'spec.scopeSelector.matchExpressions';
+  const expressions = spec.scopeSelector?.matchExpressions ?? [];
+  for (const {scopeName, operator, values = []} of expressions) {
+    if (!scopes.has(scopeName)) yield invalid(`${path}.scopeName`, scopeName, 'unsupported scope');
+    for (const _ of misplaced(spec, scopeName)) yield invalid(path, spec.scopeSelector, 'unsupported scope applied to resource');
+    if (onlyExists.includes(scopeName) && operator !== 'Exists') {
+      yield invalid(
+        `${path}.operator`,
+        operator,
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity",
+      );
+    }
+    if (operator === 'In' || operator === 'NotIn') {
+      if (values.length === 0) yield required(`${path}.values`, "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector");
+    } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+      if (values.length > 0) yield invalid(`${path}.values`, values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector");
+    } else yield invalid(`${path}.operator`, operator, 'not a valid selector operator');
+  }
+  for (let i = conflicts(expressions.map(({scopeName}) => scopeName)); i > 0; i--) yield invalid(path, spec.scopes, 'conflicting scopes');
+}
+
+function* validate({spec = {}}: Readonly<ResourceQuota>, old: Readonly<ResourceQuota> | undefined, naming: Naming): Iterable<FieldError> {
+  yield* validateList(spec.hard, 'spec.hard', naming);
+  yield* validateScopes(spec);
+  yield* validateSelector(spec);
+  if (!old) return;
+  const set = (given: readonly string[] = []): string => [...new Set(given)].sort().join();
+  if (set(spec.scopes) !== set(old.spec?.scopes)) yield invalid('spec.scopes', spec.scopes, 'field is immutable');
+}
+
+/** Used and hard amounts of the resources that a column is about. */
+const amounts =
+  (limits: boolean) =>
+  ({status}: Readonly<ResourceQuota>): string =>
+    Object.entries(status?.hard ?? {})
+      .filter(([name]) => name.startsWith('limits.') === limits)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, hard]) => `${name}: ${formatQuantity(quantityIn(status?.used?.[name] ?? '0'))}/${hard}`)
+      .join(', ');
+
+/** How much all of a namespace may use together, and how much it does. */
+export const resourceQuotas = defineResource<ResourceQuota>({
+  kind: kinds.resourceQuotas,
+  shortNames: ['quota'],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {}, status: {}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    validate: (object, old, {naming}) => validate(object, old, naming),
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      *validate({status}, _old, {naming}) {
+        yield* validateList(status?.hard, 'status.hard', naming);
+        yield* validateList(status?.used, 'status.used', naming);
+      },
+    },
+  },
+  columns: [
+    nameColumn,
+    {name: 'Request', description: 'What is asked for and counted, of how much.', of: amounts(false)},
+    {name: 'Limit', description: 'What the limits add up to, of how much.', of: amounts(true)},
+    ageColumn,
+  ],
+});
