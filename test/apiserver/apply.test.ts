@@ -1,6 +1,8 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {encodeObject} from '#src/schema/protobuf/encode.js';
 import {samples} from './samples.js';
 import {aConfigMap, configMaps, csrs, settled, startWire, words, type Received} from './wire.js';
 
@@ -307,6 +309,43 @@ test('admission may change what is written without owning it', async t => {
 
   t.deepEqual(made.metadata?.labels, {injected: 'yes'});
   t.deepEqual(fieldsOf(made, 'unknown'), {'f:data': {'.': {}, 'f:k': {}}});
+});
+
+const meddling = (entries: unknown) =>
+  startWire({
+    admission: () => [
+      {
+        name: 'Meddler',
+        admit({object}) {
+          if (object?.metadata && object.kind === 'ConfigMap') object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
+        },
+      },
+    ],
+  });
+
+test('entries that admission leaves malformed are put back with a warning, others are kept', async t => {
+  const bad = await (await meddling([{operation: 'Steal', apiVersion: 'v1', fieldsType: 'FieldsV1'}])).post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
+  const entry = {manager: 'meddler', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {'f:data': {'f:k': {}}}};
+  const good = await (await meddling([entry])).post(configMaps, aConfigMap('a', {data: {k: 'v'}}));
+
+  t.deepEqual(ownersOf(bad.json()), ['unknown Update']);
+  t.regex(
+    String(bad.header('warning')),
+    /\.metadata\.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: operation must be `Apply` or `Update`/,
+  );
+  t.deepEqual(entriesOf(good.json()), [entry]);
+  t.is(good.header('warning'), undefined);
+});
+
+test('objects that come and go in the binary form keep their record', async t => {
+  const {post, put} = await startWire();
+  const binary = words.protobufMediaType;
+  const made = (await post(configMaps, aConfigMap('a', {data: {k: 'v'}}))).json();
+  const bytes = encodeObject(made as PlainObject, words);
+  const again = await put(`${url}?fieldManager=other`, bytes, {headers: {'content-type': binary}});
+
+  t.is(again.status, 200, again.text);
+  t.deepEqual(again.json(), made);
 });
 
 test('who may not create may not apply what is missing', async t => {

@@ -500,6 +500,67 @@ test('Fields can be taken out of an object', t => {
   t.deepEqual(extractFields(object, set, pod), {metadata: {labels: {a: '1'}}, spec: {containers: [{name: 'a', args: ['x']}]}});
 });
 
+const text: SchemaNode = {type: 'string'};
+const struct = (properties: Readonly<Record<string, SchemaNode>>, more: Partial<SchemaNode> = {}): SchemaNode => ({type: 'object', properties: new Map(Object.entries(properties)), ...more});
+const custom = struct({
+  apiVersion: text,
+  kind: text,
+  spec: struct({
+    tags: {type: 'array', listType: 'set', items: text},
+    plain: {type: 'array', items: text},
+    rules: {
+      type: 'array',
+      listType: 'map',
+      listMapKeys: ['host', 'port'],
+      items: struct({host: text, port: {type: 'integer', default: 80}, paths: {type: 'array', listType: 'map', listMapKeys: ['path'], items: struct({path: text, weight: {type: 'integer'}})}}),
+    },
+    whole: {type: 'map', mapType: 'atomic', items: text},
+    keys: {type: 'map', items: text},
+    free: {type: 'object', preservesUnknown: true},
+    one: struct({a: text, b: text}, {mapType: 'atomic'}),
+  }),
+});
+
+test('Custom resources are owned as their schema says', t => {
+  const full = {
+    spec: {
+      tags: ['x', 'y'],
+      plain: ['x'],
+      rules: [{host: 'h', paths: [{path: '/', weight: 1}]}],
+      whole: {a: '1'},
+      keys: {a: '1'},
+      free: {deep: {list: [1], value: 1}},
+      one: {a: '1'},
+    },
+  };
+  const world = new World(custom).apply(full, {manager: 'one'}).update(full, {manager: 'nobody'});
+  const made = new World(custom).update(full);
+
+  t.deepEqual(world.entries.map(({manager}) => manager), ['one']);
+  t.deepEqual(world.owned('one'), [
+    '.spec.free.deep',
+    '.spec.free.deep.list',
+    '.spec.free.deep.value',
+    '.spec.keys.a',
+    '.spec.one',
+    '.spec.plain',
+    '.spec.rules[host="h",port=80]',
+    '.spec.rules[host="h",port=80].host',
+    '.spec.rules[host="h",port=80].paths[path="/"]',
+    '.spec.rules[host="h",port=80].paths[path="/"].path',
+    '.spec.rules[host="h",port=80].paths[path="/"].weight',
+    '.spec.tags[="x"]',
+    '.spec.tags[="y"]',
+    '.spec.whole',
+  ]);
+  t.deepEqual(made.entries[0]!.fieldsV1['f:spec']!['f:keys'], {'.': {}, 'f:a': {}});
+  t.true('.' in made.entries[0]!.fieldsV1['f:spec']!, 'without a type in code nothing is always there');
+  world.apply({spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}}, {manager: 'two'});
+  t.deepEqual((world.object['spec'] as PlainObject)['tags'], ['z', 'x', 'y']);
+  world.apply({spec: {tags: ['x']}}, {manager: 'one'});
+  t.deepEqual(world.object, {spec: {tags: ['z', 'x'], rules: [{host: 'h', port: 81}], free: {more: 1}, keys: {b: '1'}}});
+});
+
 /** Repeatable choices. */
 const random = (seed: number) => () => {
   seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
