@@ -53,6 +53,7 @@ export type SelfSubjectRulesReview = Wire<upstream.V1SelfSubjectRulesReview>;
 export type SelfSubjectReview = Wire<upstream.V1SelfSubjectReview>;
 export type DeleteOptions = Wire<upstream.V1DeleteOptions>;
 export type Condition = Wire<upstream.V1Condition>;
+export type PodTemplateSpec = Wire<upstream.V1PodTemplateSpec>;
 export type ObjectReference = Wire<upstream.V1ObjectReference>;
 
 /** Asks for a certificate on behalf of a pod (certificates v1beta1). */

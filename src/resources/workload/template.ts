@@ -1,13 +1,12 @@
-import type * as upstream from '@kubernetes/client-node';
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import {labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
-import type {KubeObject, Wire} from '#src/api/types.js';
+import type {KubeObject, PodTemplateSpec} from '#src/api/types.js';
 import {defaultPodTemplate} from '#src/resources/core/pod/template.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 
 /** What the pods of a workload are made of. */
-export type PodTemplate = Wire<upstream.V1PodTemplateSpec>;
+export type PodTemplate = PodTemplateSpec;
 
 /** Fills in the template, which every workload has, if only to be told what it lacks. */
 export const defaultTemplate = (spec: {template?: PodTemplate}): void => {
