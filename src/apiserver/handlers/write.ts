@@ -1,6 +1,7 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
+import {copied} from '#src/schema/decode/plain.js';
 import {createObject} from '#src/apiserver/registry/create.js';
 import {writeQuery, type WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -58,7 +59,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   checkAddress(incoming, context.target);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
-  const done = await updateObject(targetOf(services, served, context), () => structuredClone(hub), writeContext(context, served, query.dryRun));
+  const done = await updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun));
   return objectResponse(context, shown, done.object, done.outcome === 'created' ? 201 : 200);
 };
 

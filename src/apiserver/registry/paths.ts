@@ -1,3 +1,5 @@
+import {copied} from '#src/schema/decode/plain.js';
+
 /** A plain object of unknown shape. */
 export type Fields = Record<string, unknown>;
 
@@ -26,7 +28,7 @@ export const copyPath = (from: Fields, to: Fields, path: string): void => {
  * rest is left out.
  */
 export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: readonly string[]): T => {
-  const result = (stored ? structuredClone(stored) : {}) as Fields;
+  const result = (stored ? copied(stored) : {}) as Fields;
   for (const key of ['apiVersion', 'kind', ...writes]) copyPath(incoming as Fields, result, key);
   return result as T;
 };

@@ -189,7 +189,7 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   delete meta['resourceVersion'];
   for (const field of owned) {
     if (stored[field] === undefined) delete meta[field];
-    else meta[field] = structuredClone(stored[field]);
+    else meta[field] = stored[field];
   }
 };
 
