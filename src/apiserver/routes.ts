@@ -8,6 +8,7 @@ import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
 import {remove, removeCollection} from './handlers/remove.js';
 import {isPretty, type ResourceServices} from './handlers/resource.js';
+import {pass} from './handlers/passage.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
 import {create, patch, update} from './handlers/write.js';
 import type {Handler, ResourceContext} from './request/context.js';
@@ -55,6 +56,8 @@ const methodRefused: Handler = ({info}) => {
 const resourceHandler = (services: ResourceServices, target: ResourceTarget, verb: string): Handler | undefined => {
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served || !isAddress(served, target)) return undefined;
+  const passage = own(served.resource.definition.passages, target.subresource);
+  if (passage?.verbs.some(offered => offered === verb)) return context => pass(passage, services, context as ResourceContext);
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   if (run) {
     const view = viewOf(served, target);
@@ -72,7 +75,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
 
 /** Whether the resource has such an address at all, whatever is done there. */
 const isAddress = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace, resource}: ResourceTarget): boolean => {
-  if (subresource && !own(definition.subresources, subresource) && !own(definition.actions, subresource)) return false;
+  if (subresource && !own(definition.subresources, subresource) && !own(definition.actions, subresource) && !own(definition.passages, subresource)) return false;
   if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
   return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
 };

@@ -8,6 +8,7 @@ import type {Random} from '#src/base/random.js';
 import type {Authorizer, UserRules} from '#src/api/authorization.js';
 import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
+import type {Writer} from '#src/api/writer.js';
 import type {TokenClaims} from '#src/pki/token.js';
 import type {AddressPool, PortPool} from './pools.js';
 
@@ -40,6 +41,7 @@ export interface ActionContext extends HookContext {
   readonly authorizer: Authorizer;
   /** Objects as they are in the store now. */
   readonly reader: Reader;
+  readonly writer: Writer;
   /** There only where the server signs tokens. */
   readonly tokens: TokenIssuer | undefined;
   authenticateToken(token: string, audiences: readonly string[]): Promise<Authentication>;
@@ -115,6 +117,25 @@ export interface Action<In extends KubeObject = KubeObject> {
   run(object: In, context: ActionContext): Promise<KubeObject>;
 }
 
+/** What a request that is passed on to a node, or to what runs there, looks like. */
+export interface Connection {
+  readonly namespace: string;
+  readonly name: string;
+  readonly query: URLSearchParams;
+  /** Whether the caller wants to speak another protocol. */
+  readonly upgrades: boolean;
+  readonly reader: Reader;
+}
+
+/** An address behind which something other than this server answers. */
+export interface Passage {
+  /** What discovery tells of it: the kind of its options. */
+  readonly kind: Kind;
+  readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
+  /** Resolves when there is nothing to pass on (204), and rejects with the Status of what cannot be reached. */
+  connect(connection: Connection): Promise<void>;
+}
+
 /** One column of the server's table; `now` is ms since the epoch. */
 export interface Column<T> {
   readonly name: string;
@@ -170,6 +191,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly subresources?: Readonly<Record<string, Endpoint<T>>>;
   /** What POST does at subresources that store nothing of their own. */
   readonly actions?: Readonly<Record<string, Action>>;
+  /** Addresses that are passed on to nodes and what runs there. */
+  readonly passages?: Readonly<Record<string, Passage>>;
   /** Set for kinds that are never stored: POST on the collection runs it. */
   readonly review?: Action<T>;
   /** Verbs of stored kinds that this one does not have. */

@@ -14,6 +14,7 @@ import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
 import {leases} from './coordination/lease.js';
 import {leaseCandidates} from './coordination/leasecandidate.js';
+import {bindings} from './core/binding.js';
 import {configMaps} from './core/configmap.js';
 import {endpoints} from './core/endpoints.js';
 import {events} from './core/event.js';
@@ -52,6 +53,7 @@ import {volumeAttributesClasses} from './storage/volumeattributesclass.js';
 
 /** Every built-in resource. What is served, stored and shown follows from this list. */
 export const resources: readonly ResourceDefinition[] = [
+  bindings,
   configMaps,
   endpoints,
   events,

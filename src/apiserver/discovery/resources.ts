@@ -44,6 +44,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
+  const passages = Object.entries(definition.passages ?? {}).map(([name, passage]) => ({name, kind: passage.kind, verbs: [...passage.verbs].sort()}));
   return {
     name: kind.plural,
     kind,
@@ -51,7 +52,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     storageVersionHash: definition.review ? undefined : storageHash(settings.naming, definition.kind),
-    subresources: [...endpoints, ...actions].sort(byName),
+    subresources: [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
   };
 };

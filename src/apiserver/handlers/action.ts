@@ -4,6 +4,7 @@ import {badRequest} from '#src/api/status.js';
 import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {addressOf} from '#src/apiserver/registry/create.js';
+import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -44,6 +45,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     authenticateToken: services.authenticateToken,
     rulesFor: services.rulesFor,
     reader: services.reader,
+    writer: registryWriter(services.registry, writeContext(context, served, query.dryRun)),
     tokens: services.tokens,
     namespace,
     name,

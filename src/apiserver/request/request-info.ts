@@ -79,7 +79,8 @@ export const requestInfo = (method: string, url: string): RequestInfo => {
   const spaced = resource === 'namespaces' ? item : rest > at + 1;
   if (spaced) checkSegment('Namespace', namespace);
   if (item) checkSegment('Name', name);
-  if (parts.length > rest + 1) subresource = parts.slice(rest + 1).map(decoded).join('/');
+  // What comes behind a proxy is a path of its own.
+  if (parts.length > rest + 1) subresource = parts[rest + 1] === 'proxy' ? 'proxy' : parts.slice(rest + 1).map(decoded).join('/');
 
   let verb = (item ? itemVerbs : collectionVerbs).get(method) ?? method.toLowerCase();
   // Only reading can be watching: under the old prefix every other method names a verb that nothing has and nobody is allowed.

@@ -3,9 +3,12 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {bindingAction} from './binding.js';
 import {podColumns, podRowConditions} from './columns.js';
 import {defaultPod} from './defaults.js';
 import {dropDisabledFields} from './disabled-fields.js';
+import {evictionAction} from './eviction.js';
+import {podPassages} from './passages.js';
 import {countSpecChange, prepareNewPod, prepareResize, prepareStatus} from './prepare.js';
 import {validateNewPod, validatePodUpdate} from './validation/pod.js';
 import {validatePodStatus} from './validation/status.js';
@@ -57,6 +60,8 @@ export const pods = defineResource<Pod>({
       validate: (pod, old, context) => validateResize(pod, old!, context),
     },
   },
+  actions: {binding: bindingAction, eviction: evictionAction},
+  passages: podPassages,
   /** A pod that no node runs, or that is over, has nothing to end. */
   gracePeriod(pod, asked) {
     if (!pod.spec?.nodeName || isOver(pod)) return 0;

@@ -1,0 +1,8 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Binding} from '#src/api/pod.js';
+import {bindingAction} from '#src/resources/core/pod/binding.js';
+import {defineResource} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+
+/** Assigns pods to nodes. The elder of `pods/binding`. */
+export const bindings = defineResource<Binding>({kind: kinds.bindings, nameProblems: subdomainName, main: {writes: {update: []}}, review: bindingAction});

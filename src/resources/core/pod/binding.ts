@@ -1,0 +1,60 @@
+import type {FieldError} from '#src/api/field-error.js';
+import {notSupported, required} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Binding, Pod} from '#src/api/pod.js';
+import {badRequest, conflict, StatusError, success} from '#src/api/status.js';
+import type {Action, ActionContext} from '#src/resources/definition.js';
+import {setPodCondition} from './conditions.js';
+
+function* problems({target}: Readonly<Binding>): Iterable<FieldError> {
+  if (target?.kind && target.kind !== 'Node') yield notSupported('target.kind', target.kind, ['Node', '<empty>']);
+  if (!target?.name) yield required('target.name');
+}
+
+/** What is wrong with a binding is told without a reason, as the original does. */
+const check = (binding: Readonly<Binding>): void => {
+  const texts = [...problems(binding)].map(({path, detail}) => `${path}: ${detail}`);
+  if (texts.length === 0) return;
+  throw new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`, code: 500});
+};
+
+const refusal = (name: string, {metadata, spec}: Readonly<Pod>): string | undefined => {
+  if (metadata?.deletionTimestamp) return `pod ${name} is being deleted, cannot be assigned to a host`;
+  if (spec?.nodeName) return `pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`;
+  return spec?.schedulingGates?.length ? `pod ${name} has non-empty .spec.schedulingGates` : undefined;
+};
+
+const checkPreconditions = (name: string, {metadata: wanted}: Readonly<Binding>, {metadata}: Readonly<Pod>): void => {
+  const ref = {group: '', resource: 'pods'};
+  if (wanted?.uid && wanted.uid !== metadata?.uid) throw conflict(ref, name, `Precondition failed: UID in precondition: ${wanted.uid}, UID in object meta: ${metadata?.uid}`);
+  if (wanted?.resourceVersion && wanted.resourceVersion !== metadata?.resourceVersion) {
+    throw conflict(ref, name, `Precondition failed: ResourceVersion in precondition: ${wanted.resourceVersion}, ResourceVersion in object meta: ${metadata?.resourceVersion}`);
+  }
+};
+
+/** Gives a pod to a node, with what the binding says of the place. */
+const bind = (pod: Pod, {metadata, target}: Readonly<Binding>, context: ActionContext): void => {
+  const meta = (pod.metadata ??= {});
+  pod.spec!.nodeName = target.name!;
+  if (metadata?.annotations) meta.annotations = {...meta.annotations, ...metadata.annotations};
+  if (metadata?.labels && context.gate('PodTopologyLabelsAdmission')) meta.labels = {...meta.labels, ...metadata.labels};
+  if (context.gate('ClearingNominatedNodeNameAfterBinding')) delete pod.status?.nominatedNodeName;
+  setPodCondition(pod, {type: 'PodScheduled', status: 'True'}, context);
+};
+
+/** Assigns a pod to a node, once. At a pod's own address and, for those who know no other, at an address of all bindings. */
+export const bindingAction: Action<Binding> = {
+  kind: kinds.bindings,
+  async run(binding, context) {
+    const name = binding.metadata?.name ?? '';
+    if (context.name && name !== context.name) throw badRequest('name in URL does not match name in Binding object');
+    check(binding);
+    await context.writer.change(kinds.pods, context.namespace, name, pod => {
+      checkPreconditions(name, binding, pod);
+      const reason = refusal(name, pod);
+      if (reason) throw conflict({group: '', resource: 'pods/binding'}, name, reason);
+      bind(pod, binding, context);
+    });
+    return {...success(), code: 201};
+  },
+};

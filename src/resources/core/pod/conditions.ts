@@ -1,0 +1,15 @@
+import type {Pod, PodCondition} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import type {HookContext} from '#src/resources/definition.js';
+
+/** Sets a condition of a pod; its time moves only when its status does. */
+export const setPodCondition = (pod: Pod, condition: PodCondition, {clock}: Pick<HookContext, 'clock'>): void => {
+  const conditions = ((pod.status ??= {}).conditions ??= []);
+  const at = conditions.findIndex(({type}) => type === condition.type);
+  const before = conditions[at];
+  const {generation} = pod.metadata ?? {};
+  const time = before && before.status === condition.status ? before.lastTransitionTime : wireTime(clock.now());
+  const now: PodCondition = {...(generation ? {observedGeneration: generation} : {}), ...condition, ...(time === undefined ? {} : {lastTransitionTime: time})};
+  if (before) conditions[at] = now;
+  else conditions.push(now);
+};

@@ -1,0 +1,160 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Eviction, Pod, PodDisruptionBudget} from '#src/api/pod.js';
+import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
+import {badRequest, conflict, forbidden, isConflict, notFound, success, tooManyRequests, type Status} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {DeleteOptions} from '#src/api/types.js';
+import type {Action, ActionContext} from '#src/resources/definition.js';
+import {setPodCondition} from './conditions.js';
+
+const tooSoon = "Cannot evict pod as it would violate the pod's disruption budget.";
+const laterSeconds = 10;
+/** More than so many evictions that the budget's controller has not seen yet are not trusted. */
+const mostUnseen = 2000;
+
+const busy = (budget: string): Error =>
+  tooManyRequests(tooSoon, laterSeconds, [{reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`}]);
+
+const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+const isReady = ({status}: Readonly<Pod>): boolean => status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True') ?? false;
+
+/** A pod that does no work is no loss. */
+const isNoLoss = (pod: Readonly<Pod>): boolean => isOver(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
+
+const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
+  try {
+    const selector = labelSelectorOf(spec?.selector);
+    return !selector.empty && selector.matches(pod.metadata?.labels);
+  } catch {
+    return false;
+  }
+};
+
+/** A pod that is not ready does not count as healthy: it may go while enough others are, or always where the budget says so. */
+const mayGoUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
+  if (isReady(pod)) return false;
+  if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
+  return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
+};
+
+const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error =>
+  tooManyRequests(tooSoon, 0, [
+    {
+      reason: 'DisruptionBudget',
+      message: `The disruption budget ${metadata?.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`,
+    },
+  ]);
+
+/** Takes one disruption off a budget, or throws why there is none. */
+const spend = (budget: PodDisruptionBudget, pod: string, {naming, clock}: ActionContext): void => {
+  const {status, metadata} = budget;
+  const name = metadata?.name ?? '';
+  if ((status?.observedGeneration ?? 0) < (metadata?.generation ?? 0)) throw busy(name);
+  const allowed = status?.disruptionsAllowed ?? 0;
+  const ref = {group: naming.group('policy'), resource: 'poddisruptionbudget'};
+  if (allowed < 0) throw forbidden(ref, name, 'pdb disruptions allowed is negative');
+  if (Object.keys(status?.disruptedPods ?? {}).length > mostUnseen) {
+    throw forbidden(ref, name, 'DisruptedPods map too big - too many evictions not confirmed by PDB controller');
+  }
+  if (allowed === 0 || !status) throw exhausted(budget);
+  status.disruptionsAllowed = allowed - 1;
+  status.disruptedPods = {...status.disruptedPods, [pod]: wireTime(clock.now())};
+  if (allowed > 1) return;
+  const others = (status.conditions ?? []).filter(({type}) => type !== 'DisruptionAllowed');
+  const now = {type: 'DisruptionAllowed', status: 'False', reason: 'InsufficientPods', message: '', lastTransitionTime: wireTime(clock.now())};
+  status.conditions = [...others, {...now, ...(metadata?.generation ? {observedGeneration: metadata.generation} : {})}];
+};
+
+const twoBudgets: Status = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
+  code: 500,
+};
+
+const done = (): Status => ({...success(), code: 201});
+
+/** A dry run may be asked for in the query or within the eviction. */
+const isTrial = ({dryRun}: DeleteOptions, context: ActionContext): boolean => context.dryRun || Boolean(dryRun?.length);
+
+/** Marks a pod as being evicted and deletes it. `version` is the state that was judged, where the judgement holds for that state alone. */
+const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: string | undefined, context: ActionContext): Promise<void> => {
+  const name = pod.metadata!.name!;
+  const own = options.preconditions?.resourceVersion ?? version;
+  const ref = {group: '', resource: 'pods'};
+  if (isTrial(options, context)) {
+    const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: own})};
+    return context.writer.delete(kinds.pods, context.namespace, name, {...options, preconditions, dryRun: ['All']});
+  }
+  const marked = await context.writer.change(kinds.pods, context.namespace, name, current => {
+    if (own !== undefined && current.metadata?.resourceVersion !== own) throw conflictAt(ref, name, own, current);
+    if (options.preconditions?.uid && current.metadata?.uid !== options.preconditions.uid) return;
+    setPodCondition(current, {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting'}, context);
+  });
+  const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: marked.metadata!.resourceVersion!})};
+  await context.writer.delete(kinds.pods, context.namespace, name, {...options, ...(Object.keys(preconditions).length > 0 ? {preconditions} : {})});
+};
+
+const conflictAt = (ref: {group: string; resource: string}, name: string, wanted: string, {metadata}: Readonly<Pod>): Error =>
+  conflict(ref, name, `the ResourceVersion in the precondition (${wanted}) does not match the ResourceVersion in record (${metadata?.resourceVersion}). The object might have been modified`);
+
+const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<Readonly<Pod>> => {
+  const pod = await reader.get(kinds.pods, namespace, name);
+  if (!pod) throw notFound({group: '', resource: 'pods'}, name);
+  return pod;
+};
+
+/** Judges an eviction by the pod's budget: the state it holds for, if only for that one. */
+const judged = async (pod: Readonly<Pod>, options: DeleteOptions, context: ActionContext): Promise<{readonly version?: string; readonly budget?: string} | Status> => {
+  const {reader, writer, namespace} = context;
+  const [budget, other] = (await reader.list(kinds.podDisruptionBudgets, namespace)).filter(candidate => covers(candidate, pod));
+  if (other) return twoBudgets;
+  if (!budget) return {};
+  const name = budget.metadata!.name!;
+  if (mayGoUnready(budget, pod)) return {version: pod.metadata!.resourceVersion!, budget: name};
+  if (isTrial(options, context)) spend(structuredClone(budget) as PodDisruptionBudget, pod.metadata!.name!, context);
+  else await writer.change(kinds.podDisruptionBudgets, namespace, name, current => spend(current, pod.metadata!.name!, context));
+  return {budget: name};
+};
+
+const isStatus = (value: object): value is Status => 'kind' in value;
+
+const mostTries = 20;
+
+/** Deletes a pod that does no work, whatever changes about it meanwhile, as long as it goes on doing none. */
+const removeIdle = async (name: string, options: DeleteOptions, context: ActionContext): Promise<Readonly<Pod> | undefined> => {
+  for (let tries = 1; ; tries++) {
+    const pod = await podOf(context, name);
+    if (!isNoLoss(pod)) return pod;
+    try {
+      const sure = isOver(pod) || Boolean(pod.metadata?.deletionTimestamp);
+      await remove(pod, options, sure ? undefined : pod.metadata!.resourceVersion, context);
+      return undefined;
+    } catch (error) {
+      if (!isConflict(error) || options.preconditions?.resourceVersion !== undefined || tries >= mostTries) throw error;
+    }
+  }
+};
+
+/** Deletes a pod as long as the budget of its like bears it (the API reference, API-initiated eviction). */
+export const evictionAction: Action<Eviction> = {
+  kind: kinds.evictions,
+  async run(eviction, context) {
+    const {name} = context;
+    if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object');
+    const options: DeleteOptions = eviction.deleteOptions ?? {};
+    const pod = await removeIdle(name, options, context);
+    if (!pod) return done();
+    const judgement = await judged(pod, options, context);
+    if (isStatus(judgement)) return judgement;
+    try {
+      await remove(pod, options, judgement.version, context);
+    } catch (error) {
+      const overtaken = isConflict(error) && judgement.version !== undefined && options.preconditions?.resourceVersion === undefined;
+      throw overtaken ? busy(judgement.budget ?? '') : error;
+    }
+    return done();
+  },
+};

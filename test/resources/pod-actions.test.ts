@@ -1,0 +1,185 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Status} from '#src/api/status.js';
+import {resources} from '#src/resources/index.js';
+import {defineResource} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {refusal, startWorld} from './world.js';
+
+const here = {namespace: 'default'};
+const template = (more: object = {}): Pod => ({metadata: {name: 'p', ...here, labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'nginx'}], ...more}});
+
+const start = async (pod: Pod = template()) => {
+  const world = await startWorld({gate: name => name === 'PodTopologyLabelsAdmission'});
+  const pods = world.of(kinds.pods);
+  const made = await pods.create(pod);
+  const post = (subresource: string, body: object) => pods.create(body as Pod, {...here, subresource, name: 'p'}) as unknown as Promise<Status>;
+  return {...world, pods, made, post};
+};
+
+const binding = {apiVersion: 'v1', kind: 'Binding', metadata: {name: 'p', annotations: {why: 'room'}, labels: {zone: 'a'}}, target: {kind: 'Node', name: 'n1'}};
+
+test('a binding gives a pod to a node, once', async t => {
+  const {pods, post} = await start();
+  const answer = await post('binding', binding);
+  const bound = await pods.get('p', here);
+
+  t.is(answer.status, 'Success');
+  t.is(bound.spec?.nodeName, 'n1');
+  t.is(bound.metadata?.annotations?.['why'], 'room');
+  t.is(bound.metadata?.labels?.['zone'], 'a');
+  t.deepEqual(bound.status?.conditions?.map(({type, status}) => [type, status]), [['PodScheduled', 'True']]);
+  const again = await refusal(post('binding', {...binding, target: {name: 'n2'}}));
+  t.is(again.code, 409);
+  t.is(again.message, 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"');
+});
+
+test('all bindings have an address of their own', async t => {
+  const {of, pods} = await start();
+  await of(kinds.bindings).create({...binding, metadata: {...binding.metadata, ...here}});
+
+  t.is((await pods.get('p', here)).spec?.nodeName, 'n1');
+});
+
+for (const [what, body, code, message] of [
+  ['another name', {...binding, metadata: {name: 'q'}}, 400, 'name in URL does not match name in Binding object'],
+  ['no node', {...binding, target: {name: ''}}, 500, 'target.name: Required value'],
+  ['another kind', {...binding, target: {kind: 'Pod', name: 'x'}}, 500, 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'],
+  ['another uid', {...binding, metadata: {name: 'p', uid: 'other'}}, 409, undefined],
+] as const) {
+  test(`a binding with ${what} is refused`, async t => {
+    const {post} = await start();
+    const status = await refusal(post('binding', body));
+
+    t.is(status.code, code);
+    if (message) t.is(status.message, message);
+  });
+}
+
+test('a pod with gates is not bound', async t => {
+  const {post} = await start(template({schedulingGates: [{name: 'example.com/wait'}]}));
+
+  t.regex((await refusal(post('binding', binding))).message ?? '', /pod p has non-empty .spec.schedulingGates$/);
+});
+
+const eviction = {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p'}};
+
+/** The budgets as far as evictions read and write them, where they are not served yet. */
+const budgets = defineResource({
+  kind: kinds.podDisruptionBudgets,
+  nameProblems: subdomainName,
+  generation: true,
+  main: {writes: {update: ['metadata', 'spec']}},
+  subresources: {status: {writes: {update: ['metadata', 'status']}}},
+});
+const known = resources as (typeof resources)[number][];
+if (!known.some(({kind}) => kind === kinds.podDisruptionBudgets)) known.push(budgets);
+
+const running = async (ready: boolean, status: object, spec: object = {}) => {
+  const world = await start(template({nodeName: 'n'}));
+  await world.pods.update({...world.made, status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]}}, {subresource: 'status'});
+  const ofBudgets = world.of(kinds.podDisruptionBudgets);
+  const budget = await ofBudgets.create({metadata: {name: 'b', ...here}, spec: {selector: {matchLabels: {app: 'web'}}, minAvailable: 1, ...spec}});
+  await ofBudgets.update({...budget, status: {currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0, observedGeneration: budget.metadata!.generation!, ...status}}, {subresource: 'status'});
+  return {...world, budgets: ofBudgets};
+};
+
+test('a pod that does no work is evicted whatever its budget says', async t => {
+  const {pods, post} = await start();
+
+  t.is((await post('eviction', eviction)).status, 'Success');
+  t.is((await refusal(pods.get('p', here))).code, 404);
+});
+
+test('a budget without disruptions keeps its pods', async t => {
+  const {post, pods} = await running(true, {});
+  const status = await refusal(post('eviction', eviction));
+
+  t.is(status.code, 429);
+  t.is(status.message, "Cannot evict pod as it would violate the pod's disruption budget.");
+  t.deepEqual(status.details?.causes, [{reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently'}]);
+  t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
+});
+
+test('an eviction takes one disruption off the budget and lets the pod end', async t => {
+  const {post, pods, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
+  await post('eviction', eviction);
+  const {status} = await ofBudgets.get('b', here);
+  const pod = await pods.get('p', here);
+
+  t.is(status?.disruptionsAllowed, 0);
+  t.deepEqual(Object.keys(status?.disruptedPods ?? {}), ['p']);
+  t.is(status?.conditions?.[0]?.reason, 'InsufficientPods');
+  t.is(pod.metadata?.deletionGracePeriodSeconds, 30);
+  t.deepEqual(pod.status?.conditions?.find(({type}) => type === 'DisruptionTarget')?.reason, 'EvictionByEvictionAPI');
+});
+
+test('a budget that was not looked at yet asks for patience', async t => {
+  const {post} = await running(true, {disruptionsAllowed: 1, observedGeneration: 0});
+  const status = await refusal(post('eviction', eviction));
+
+  t.is(status.code, 429);
+  t.is(status.details?.retryAfterSeconds, 10);
+});
+
+for (const [what, status, spec, goes] of [
+  ['goes while enough others are healthy', {currentHealthy: 1}, {}, true],
+  ['stays while too few are', {currentHealthy: 0}, {}, false],
+  ['goes where the budget always lets it', {currentHealthy: 0}, {unhealthyPodEvictionPolicy: 'AlwaysAllow'}, true],
+] as const) {
+  test(`a pod that is not ready ${what}`, async t => {
+    const {post} = await running(false, status, spec);
+    const act = post('eviction', eviction);
+
+    if (goes) t.is((await act).status, 'Success');
+    else t.is((await refusal(act)).code, 429);
+  });
+}
+
+test('two budgets are more than an eviction can obey', async t => {
+  const {post, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
+  await ofBudgets.create({metadata: {name: 'c', ...here}, spec: {selector: {matchLabels: {app: 'web'}}, minAvailable: 1}});
+
+  t.is((await post('eviction', eviction)).code, 500);
+});
+
+test('a trial eviction changes nothing', async t => {
+  const {post, pods, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
+  await post('eviction', {...eviction, deleteOptions: {dryRun: ['All']}});
+
+  t.is((await ofBudgets.get('b', here)).status?.disruptionsAllowed, 1);
+  t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
+});
+
+const two = template({containers: [{name: 'c', image: 'x'}, {name: 'd', image: 'y'}]});
+const placed = template({nodeName: 'n'});
+
+for (const [what, pod, path, code, message, upgrades] of [
+  ['logs of a pod without a node', template(), 'log', 204, undefined, false],
+  ['logs of one of two containers', two, 'log', 400, 'a container name must be specified for pod p, choose one of: [c d]', false],
+  ['logs of no container', template(), 'log?container=x', 400, 'container x is not valid for pod p', false],
+  ['logs from a node', placed, 'log', 500, 'Get "https://n.example:10250/containerLogs/default/p/c": dial tcp n.example:10250: connect: connection refused', false],
+  ['a command without a node', template(), 'exec?command=ls', 400, 'pod p does not have a host assigned', true],
+  ['a command on a node', placed, 'exec?command=ls', 500, 'error dialing backend: dial tcp n.example:10250: connect: connection refused', true],
+  ['a command without upgrade', placed, 'exec?command=ls', 400, 'Upgrade request required', false],
+  ['a port without a node', template(), 'portforward', 400, 'pod p does not have a host assigned', true],
+  ['a way into a pod without address', placed, 'proxy/some/path', 400, 'address not allowed', false],
+] as const) {
+  test(`asking for ${what} is answered as the original does`, async t => {
+    const world = await start(pod);
+    await world.of(kinds.nodes).create({metadata: {name: 'n'}, status: {addresses: [{type: 'Hostname', address: 'n.example'}]}});
+    const response = await world.server.exchange({
+      method: 'GET',
+      url: `/api/v1/namespaces/default/pods/p/${path}`,
+      headers: upgrades ? {upgrade: 'websocket', connection: 'Upgrade'} : {},
+      caller: {user: {name: 'jane', groups: ['system:authenticated']}},
+      remoteAddress: '127.0.0.1',
+      signal: new AbortController().signal,
+      inProcess: true,
+    });
+
+    t.is(response.status, code);
+    if (message) t.is(response.body.kind === 'object' ? (response.body.object() as Status).message : '', message);
+  });
+}
