@@ -3,7 +3,7 @@ import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {encodeObject} from '#src/schema/protobuf/encode.js';
-import {samples} from './samples.js';
+import {names, samples} from './samples.js';
 import {aConfigMap, configMaps, csrs, settled, startWire, words, type Received} from './wire.js';
 
 const seconds = 1000;
@@ -458,7 +458,7 @@ test('every kind can be applied, and applied again to no effect', async t => {
     if (resource.definition.review) continue;
     const group = words.group(kind.group);
     const sample = known[`${group}/${kind.kind}`] ?? known[kind.kind];
-    const intent = {apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, ...sample, metadata: {name: `applied-${index}`, labels: {a: 'b'}, ...sample?.metadata}};
+    const intent = {apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, ...sample, metadata: {name: names[kind.kind]?.['one'] ?? `applied-${index}`, labels: {a: 'b'}, ...sample?.metadata}};
     const address = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}/${intent.metadata.name}`;
     const made = await apply(address, intent);
     t.is(made.status, 201, `${address} ${made.text}`);
