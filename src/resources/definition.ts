@@ -159,8 +159,8 @@ export interface RowCondition {
 export interface ServedVersion<Hub extends KubeObject> {
   readonly kind: Kind;
   /** Both mutate nothing; `fromHub(toHub(x))` loses nothing. */
-  toHub(object: KubeObject): Hub;
-  fromHub(hub: Readonly<Hub>): KubeObject;
+  toHub(object: KubeObject, naming: Naming): Hub;
+  fromHub(hub: Readonly<Hub>, naming: Naming): KubeObject;
   readonly selectableFields?: Readonly<Record<string, (object: Readonly<Hub>) => string>>;
   deprecation?(naming: Naming): string;
   default?(object: KubeObject, context: HookContext): void;

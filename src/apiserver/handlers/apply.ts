@@ -41,7 +41,7 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
   const endpoint = endpointOf(resource, subresource);
   const node = schemaOf(schemas, kind);
   return old => {
-    const live = old ? {...(version ? version.fromHub(old) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
+    const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
     const applied = applyAfterClient(application, applierOf(resource, endpoint, subresource, write), naming.annotations.lastApplied);
     reportDoubles(body, query, context);
@@ -49,7 +49,7 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
     setEntries((object.metadata ??= {}), applied.entries);
     checkAddress(object, context.target);
     version?.default?.(object, resource.hooks(context.user));
-    return version ? version.toHub(object) : object;
+    return version ? version.toHub(object, naming) : object;
   };
 };
 

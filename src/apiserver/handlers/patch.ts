@@ -27,13 +27,13 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   return old => {
     if (!old) throw notFound(resource.ref, context.target.name);
-    const live = version ? {...version.fromHub(old), apiVersion, kind: kind.kind} : old;
+    const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
     checkIdentity(object, live);
     checkAddress(object, context.target);
     if (version) version.default?.(object, resource.hooks(context.user));
-    return version ? version.toHub(object) : object;
+    return version ? version.toHub(object, naming) : object;
   };
 };
 

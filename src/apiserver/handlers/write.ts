@@ -14,7 +14,7 @@ import {applyPatch, patchTypeOf} from './patch.js';
 import {mayCreate, objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
 
 /** The object of a body in the hub's version. */
-const hubObject = ({version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object) : object);
+const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
 
 /** Reads bodies in the kind that is served. */
 export const bodyReader = (served: ServedResource, context: ResourceContext, {fieldValidation}: WriteQuery): BodyReader => ({

@@ -23,8 +23,8 @@ export interface Representation {
 }
 
 /** An object as one served version shows it. The hub shows stored objects as they are. */
-const inVersion = ({kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
-  version ? {...version.fromHub(object), apiVersion, kind: kind.kind} : object;
+const inVersion = ({resource, kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
+  version ? {...version.fromHub(object, resource.settings.naming), apiVersion, kind: kind.kind} : object;
 
 /** Representations made before, by what was agreed on; agreements are remembered values themselves. */
 const made = new WeakMap<ServedResource, Map<Accepted, Map<IncludeObject, Representation>>>();

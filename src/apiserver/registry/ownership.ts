@@ -29,8 +29,9 @@ class ResourceVersions implements Versions {
 
   convert(object: PlainObject, from: string, to: string): PlainObject {
     if (from === to) return object;
-    const hub = this.#served.get(from)?.toHub(object as KubeObject) ?? object;
-    const converted = this.#served.get(to)?.fromHub(hub as KubeObject) ?? hub;
+    const {naming} = this.#resource.settings;
+    const hub = this.#served.get(from)?.toHub(object as KubeObject, naming) ?? object;
+    const converted = this.#served.get(to)?.fromHub(hub as KubeObject, naming) ?? hub;
     return {...converted, apiVersion: to, kind: this.#resource.kind.kind};
   }
 }

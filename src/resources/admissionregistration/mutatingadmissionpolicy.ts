@@ -1,0 +1,79 @@
+import {invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column} from '#src/resources/definition.js';
+import {alike} from '#src/resources/versions.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
+import type {MatchResources, MutatingPolicy, MutatingPolicySpec} from './types.js';
+import {paramKindText} from './validatingadmissionpolicy.js';
+
+type Mutation = NonNullable<MutatingPolicySpec['mutations']>[number];
+
+const operations = ['*', 'CREATE', 'UPDATE'];
+
+function* validateMutation(mutation: Mutation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+  const {patchType, jsonPatch, applyConfiguration} = mutation;
+  if (!patchType) return yield required(`${path}.patchType`);
+  if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration') return yield notSupported(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
+  const isJson = patchType === 'JSONPatch';
+  const [wanted, source] = isJson ? (['jsonPatch', jsonPatch] as const) : (['applyConfiguration', applyConfiguration] as const);
+  const [unwanted, other] = isJson ? (['applyConfiguration', applyConfiguration] as const) : (['jsonPatch', jsonPatch] as const);
+  const text = (source?.expression ?? '').trim();
+  if (!source) yield required(`${path}.${wanted}`, `must be specified when patchType is ${patchType}`);
+  else if (text === '') yield required(`${path}.${wanted}.expression`);
+  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'patch' : 'object', hasParams, hasAuthorizer: true});
+  if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
+}
+
+/** Policies change what is made or updated, nothing else. */
+function* validateOperations(constraints: MatchResources | undefined): Iterable<FieldError> {
+  for (const rule of constraints?.resourceRules ?? []) {
+    for (const operation of rule.operations ?? []) {
+      if (!operations.includes(operation)) yield notSupported('spec.matchConstraints.resourceRules.operations', operation, operations);
+    }
+  }
+}
+
+function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Iterable<FieldError> {
+  const hasParams = spec.paramKind !== undefined;
+  yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
+  yield* validateParamKind(spec.paramKind, 'spec.paramKind');
+  yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
+  yield* validateOperations(spec.matchConstraints);
+  const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', hasParams, unjudged);
+  yield* validateVariables(spec.variables, 'spec.variables', hasParams, unjudged);
+  const {mutations = [], reinvocationPolicy: policy} = spec;
+  if (mutations.length === 0) yield required('spec.mutations', 'mutations must contain at least one item');
+  for (const [i, mutation] of mutations.entries()) yield* validateMutation(mutation, `spec.mutations[${i}]`, hasParams, unjudged);
+  if (!policy) yield required('spec.reinvocationPolicy');
+  else if (policy !== 'Never' && policy !== 'IfNeeded') yield notSupported('spec.reinvocationPolicy', policy, ['IfNeeded', 'Never']);
+}
+
+const columns: readonly Column<MutatingPolicy>[] = [
+  nameColumn,
+  {name: 'Mutations', type: 'integer', description: 'Mutation indicates the number of mutations rules defined in this configuration', of: ({spec}) => spec?.mutations?.length ?? 0},
+  {name: 'ParamKind', description: 'ParamKind specifies the kind of resources used to parameterize this policy', of: ({spec}) => paramKindText(spec?.paramKind)},
+  ageColumn,
+];
+
+/** Changes, written as expressions, that requests are given. A binding puts them into force. */
+export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
+  kind: kinds.mutatingAdmissionPolicies,
+  categories: ['api-extensions'],
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  generation: true,
+  otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)],
+  default(policy) {
+    const spec = (policy.spec ??= {});
+    spec.failurePolicy ??= 'Fail';
+    spec.reinvocationPolicy ||= 'Never';
+    defaultMatching(spec.matchConstraints);
+  },
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  columns,
+});

@@ -1,0 +1,27 @@
+import {kinds} from '#src/api/kinds.js';
+import {defineResource} from '#src/resources/definition.js';
+import {alike} from '#src/resources/versions.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {defaultMatching, validateMatching, validateParamRef, validatePolicyName} from './matching.js';
+import type {MutatingBinding} from './types.js';
+import {bindingColumns} from './validatingadmissionpolicybinding.js';
+
+/** Puts a policy that changes requests into force: for which requests, and with which parameters. */
+export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
+  kind: kinds.mutatingAdmissionPolicyBindings,
+  categories: ['api-extensions'],
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  generation: true,
+  otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1)],
+  default: ({spec}) => defaultMatching(spec?.matchResources),
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate({spec}) {
+      yield* validatePolicyName(spec?.policyName, 'spec.policyName');
+      yield* validateParamRef(spec?.paramRef, 'spec.paramRef');
+      yield* validateMatching(spec?.matchResources, 'spec.matchResources');
+    },
+  },
+  columns: bindingColumns<MutatingBinding>(),
+});

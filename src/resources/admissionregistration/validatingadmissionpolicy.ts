@@ -1,0 +1,103 @@
+import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import {labelKeyProblems} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column} from '#src/resources/definition.js';
+import {validateConditions} from '#src/resources/validation/conditions.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
+import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
+
+type Validation = NonNullable<ValidatingPolicySpec['validations']>[number];
+type AuditAnnotation = NonNullable<ValidatingPolicySpec['auditAnnotations']>[number];
+
+const mostAnnotations = 20;
+const longestValue = 5 * 1024;
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
+
+function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+  if (!expression?.trim()) yield required(`${path}.expression`, 'expression is not specified');
+  else yield* validateExpression(expression, `${path}.expression`, {yields: 'bool', hasParams, hasAuthorizer: true});
+  if (messageExpression && !messageExpression.trim()) yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
+  else if (messageExpression) yield* validateExpression(messageExpression, `${path}.messageExpression`, {yields: 'string', hasParams, hasAuthorizer: false});
+  if (message && !message.trim()) yield invalid(`${path}.message`, message, 'message must be non-empty if specified');
+  else if (message && /[\n\r]/.test(message.trim())) yield invalid(`${path}.message`, message, 'message must not contain line breaks');
+  if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${path}.reason`, reason, reasons);
+}
+
+function* validateAnnotation({key = '', valueExpression}: AuditAnnotation, name: string, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+  if (name) for (const problem of labelKeyProblems(`${name}/${key}`)) yield invalid(`${path}.key`, `${name}/${key}`, problem);
+  else yield invalid(`${path}.key`, key, 'requires metadata.name be non-empty');
+  const text = (valueExpression ?? '').trim();
+  if (text === '') yield required(`${path}.valueExpression`, 'valueExpression is not specified');
+  else if (Buffer.byteLength(text) > longestValue) yield required(`${path}.valueExpression`, `must not exceed ${longestValue} bytes in length`);
+  else yield* validateExpression(text, `${path}.valueExpression`, {yields: 'stringOrNull', hasParams, hasAuthorizer: true});
+}
+
+function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+  const {validations = [], auditAnnotations = []} = spec ?? {};
+  if (validations.length === 0 && auditAnnotations.length === 0) {
+    for (const field of ['validations', 'auditAnnotations']) yield required(`spec.${field}`, 'validations or auditAnnotations must contain at least one item');
+    return;
+  }
+  for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, hasParams, validateExpression);
+  if (auditAnnotations.length > mostAnnotations) yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${mostAnnotations} auditAnnotations`);
+  const keys = new Set<string>();
+  for (const [i, annotation] of auditAnnotations.entries()) {
+    const path = `spec.auditAnnotations[${i}]`;
+    yield* validateAnnotation(annotation, metadata?.name ?? '', path, hasParams, validateExpression);
+    if (keys.has(annotation.key)) yield duplicate(`${path}.key`, annotation.key);
+    keys.add(annotation.key);
+  }
+}
+
+function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Iterable<FieldError> {
+  const spec: ValidatingPolicySpec = policy.spec ?? {};
+  const hasParams = spec.paramKind !== undefined;
+  yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
+  yield* validateParamKind(spec.paramKind, 'spec.paramKind');
+  yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
+  const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', hasParams, unjudged);
+  yield* validateVariables(spec.variables, 'spec.variables', hasParams, unjudged);
+  yield* validateOutcomes(policy, hasParams, unjudged);
+}
+
+function* validateStatus({status}: Readonly<ValidatingPolicy>): Iterable<FieldError> {
+  for (const [i, {warning, fieldRef}] of (status?.typeChecking?.expressionWarnings ?? []).entries()) {
+    const path = `status.typeChecking.expressionWarnings[${i}]`;
+    if (!warning) yield required(`${path}.warning`);
+    if (!fieldRef?.trim()) yield required(`${path}.fieldRef`);
+  }
+  yield* validateConditions(status?.conditions, 'status.conditions');
+}
+
+/** The kind of a policy's parameters as tables show it. */
+export const paramKindText = (kind: {apiVersion?: string; kind?: string} | undefined): string => (kind ? `${kind.apiVersion ?? ''}/${kind.kind ?? ''}` : '<unset>');
+
+const columns: readonly Column<ValidatingPolicy>[] = [
+  nameColumn,
+  {name: 'Validations', type: 'integer', description: 'Validations indicates the number of validation rules defined in this configuration', of: ({spec}) => spec?.validations?.length ?? 0},
+  {name: 'ParamKind', description: 'ParamKind specifies the kind of resources used to parameterize this policy', of: ({spec}) => paramKindText(spec?.paramKind)},
+  ageColumn,
+];
+
+/** Rules, written as expressions, that requests must keep to. A binding puts them into force. */
+export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
+  kind: kinds.validatingAdmissionPolicies,
+  categories: ['api-extensions'],
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  alwaysPresent: {status: {}},
+  generation: true,
+  default(policy) {
+    const spec = (policy.spec ??= {});
+    spec.failurePolicy ??= 'Fail';
+    defaultMatching(spec.matchConstraints);
+  },
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: validateStatus}},
+  columns,
+});

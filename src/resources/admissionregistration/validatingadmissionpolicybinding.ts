@@ -1,0 +1,57 @@
+import {duplicate, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type Column} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {defaultMatching, validateMatching, validateParamRef, validatePolicyName} from './matching.js';
+import type {ParamRef, ValidatingBinding} from './types.js';
+
+const actions = ['Audit', 'Deny', 'Warn'];
+
+function* validateActions(chosen: readonly string[], path: string): Iterable<FieldError> {
+  const seen = new Set<string>();
+  for (const [i, action] of chosen.entries()) {
+    if (!actions.includes(action)) yield notSupported(`${path}[${i}]`, action, actions);
+    if (seen.has(action)) yield duplicate(`${path}[${i}]`, action);
+    seen.add(action);
+  }
+  if (seen.has('Deny') && seen.has('Warn')) {
+    yield invalid(path, chosen, 'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)');
+  }
+  if (seen.size === 0) yield required(path, 'at least one validation action is required');
+}
+
+/** The parameters of a binding as tables show them. */
+export const paramRefText = (ref: ParamRef | undefined): string => {
+  if (!ref) return '<unset>';
+  const name = ref.name || '*';
+  return ref.namespace ? `${ref.namespace}/${name}` : name;
+};
+
+/** The columns of bindings, which all have a policy and may have parameters. */
+export const bindingColumns = <T extends {readonly spec?: {policyName?: string; paramRef?: ParamRef}}>(): readonly Column<T>[] => [
+  nameColumn as Column<unknown>,
+  {name: 'PolicyName', description: 'PolicyName indicates the policy definition which the policy binding binds to', of: ({spec}) => spec?.policyName ?? ''},
+  {name: 'ParamRef', description: 'ParamRef indicates the param resource which sets the configration param', of: ({spec}) => paramRefText(spec?.paramRef)},
+  ageColumn as Column<unknown>,
+];
+
+/** Puts a policy into force: for which requests, with which parameters, and what comes of a breach. */
+export const validatingAdmissionPolicyBindings = defineResource<ValidatingBinding>({
+  kind: kinds.validatingAdmissionPolicyBindings,
+  categories: ['api-extensions'],
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  generation: true,
+  default: ({spec}) => defaultMatching(spec?.matchResources),
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate({spec}) {
+      yield* validatePolicyName(spec?.policyName, 'spec.policyName');
+      yield* validateParamRef(spec?.paramRef, 'spec.paramRef');
+      yield* validateMatching(spec?.matchResources, 'spec.matchResources');
+      yield* validateActions(spec?.validationActions ?? [], 'spec.validationActions');
+    },
+  },
+  columns: bindingColumns<ValidatingBinding>(),
+});

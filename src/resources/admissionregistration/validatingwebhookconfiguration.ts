@@ -1,0 +1,28 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {defaultWebhook, validateWebhooks} from './webhooks.js';
+
+type Configuration = ObjectOf<typeof kinds.validatingWebhookConfigurations>;
+
+/** Who is asked before something is written, and may refuse it. */
+export const validatingWebhookConfigurations = defineResource<Configuration>({
+  kind: kinds.validatingWebhookConfigurations,
+  categories: ['api-extensions'],
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  generation: true,
+  default({webhooks}) {
+    for (const hook of webhooks ?? []) defaultWebhook(hook);
+  },
+  main: {
+    writes: {create: ['metadata', 'webhooks'], update: ['metadata', 'webhooks']},
+    validate: ({webhooks}, old) => validateWebhooks(webhooks, old && (old.webhooks ?? []), false),
+  },
+  columns: [
+    nameColumn,
+    {name: 'Webhooks', type: 'integer', description: 'Webhooks indicates the number of webhooks configured in this object.', of: ({webhooks}) => webhooks?.length ?? 0},
+    ageColumn,
+  ],
+});
