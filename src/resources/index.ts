@@ -1,3 +1,9 @@
+import {mutatingAdmissionPolicies} from './admissionregistration/mutatingadmissionpolicy.js';
+import {mutatingAdmissionPolicyBindings} from './admissionregistration/mutatingadmissionpolicybinding.js';
+import {mutatingWebhookConfigurations} from './admissionregistration/mutatingwebhookconfiguration.js';
+import {validatingAdmissionPolicies} from './admissionregistration/validatingadmissionpolicy.js';
+import {validatingAdmissionPolicyBindings} from './admissionregistration/validatingadmissionpolicybinding.js';
+import {validatingWebhookConfigurations} from './admissionregistration/validatingwebhookconfiguration.js';
 import {controllerRevisions} from './apps/controllerrevision.js';
 import {daemonSets} from './apps/daemonset.js';
 import {deployments} from './apps/deployment.js';
@@ -9,6 +15,7 @@ import {localSubjectAccessReviews} from './authorization/localsubjectaccessrevie
 import {selfSubjectAccessReviews} from './authorization/selfsubjectaccessreview.js';
 import {selfSubjectRulesReviews} from './authorization/selfsubjectrulesreview.js';
 import {subjectAccessReviews} from './authorization/subjectaccessreview.js';
+import {horizontalPodAutoscalers} from './autoscaling/horizontalpodautoscaler.js';
 import {cronJobs} from './batch/cronjob.js';
 import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
@@ -38,6 +45,7 @@ import {ipAddresses} from './networking/ipaddress.js';
 import {networkPolicies} from './networking/networkpolicy.js';
 import {serviceCIDRs} from './networking/servicecidr.js';
 import {runtimeClasses} from './node/runtimeclass.js';
+import {podDisruptionBudgets} from './policy/poddisruptionbudget.js';
 import {clusterRoles} from './rbac/clusterrole.js';
 import {clusterRoleBindings} from './rbac/clusterrolebinding.js';
 import {roles} from './rbac/role.js';
@@ -54,6 +62,12 @@ import {volumeAttributesClasses} from './storage/volumeattributesclass.js';
 /** Every built-in resource. What is served, stored and shown follows from this list. */
 export const resources: readonly ResourceDefinition[] = [
   bindings,
+  mutatingAdmissionPolicies,
+  mutatingAdmissionPolicyBindings,
+  mutatingWebhookConfigurations,
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+  validatingWebhookConfigurations,
   configMaps,
   endpoints,
   events,
@@ -80,6 +94,7 @@ export const resources: readonly ResourceDefinition[] = [
   selfSubjectAccessReviews,
   selfSubjectRulesReviews,
   subjectAccessReviews,
+  horizontalPodAutoscalers,
   cronJobs,
   jobs,
   certificateSigningRequests,
@@ -92,6 +107,7 @@ export const resources: readonly ResourceDefinition[] = [
   networkPolicies,
   serviceCIDRs,
   runtimeClasses,
+  podDisruptionBudgets,
   clusterRoles,
   clusterRoleBindings,
   roles,

@@ -8,6 +8,9 @@ const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [{name: 'c'
 const workload = {spec: {selector: {matchLabels: {app: 'a'}}, template}};
 const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 
+const rule = {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']};
+const webhooks = [{name: 'a.example.com', clientConfig: {url: 'https://example.com/x'}, rules: [rule], sideEffects: 'None', admissionReviewVersions: ['v1']}];
+
 /** What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. */
 export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
@@ -29,6 +32,13 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
     reportingController: 'example.com/tester',
     reportingInstance: 'one',
   },
+  HorizontalPodAutoscaler: {spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'x'}}},
+  MutatingWebhookConfiguration: {webhooks},
+  ValidatingWebhookConfiguration: {webhooks},
+  ValidatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, validations: [{expression: 'true'}]}},
+  ValidatingAdmissionPolicyBinding: {spec: {policyName: 'x', validationActions: ['Deny']}},
+  MutatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[]'}}]}},
+  MutatingAdmissionPolicyBinding: {spec: {policyName: 'x'}},
   ControllerRevision: {revision: 1, data: {a: 'b'}},
   DaemonSet: workload,
   Deployment: workload,

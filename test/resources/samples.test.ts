@@ -20,7 +20,7 @@ if (folder) {
     test(`${kind.plural} of ${kind.group || 'core'} with every field filled are completed, shown and converted`, t => {
       t.notThrows(() => setDefaults?.(sample as never, {naming: words, gate: () => true}));
       for (const column of columns) t.not(column.of(sample, 0, words), undefined, column.name);
-      for (const {fromHub, toHub} of otherVersions) t.deepEqual(toHub(fromHub(structuredClone(sample))), sample);
+      for (const {fromHub, toHub} of otherVersions) t.deepEqual(toHub(fromHub(structuredClone(sample), words), words), sample);
     });
   }
 } else {

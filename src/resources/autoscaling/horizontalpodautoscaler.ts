@@ -43,6 +43,9 @@ export const horizontalPodAutoscalers = defineResource<Autoscaler>({
     spec.minReplicas ??= 1;
     if (!spec.metrics?.length) spec.metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 80}}}];
     if (spec.behavior) defaultBehavior(spec.behavior);
+    // What is measured is shown even when it is nothing.
+    const {status} = autoscaler;
+    if (status) Object.assign(status, {currentMetrics: status.currentMetrics ?? null, desiredReplicas: status.desiredReplicas ?? 0});
   },
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},

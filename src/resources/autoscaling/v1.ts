@@ -1,3 +1,4 @@
+import {sameJson} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -85,7 +86,15 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
 
 const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 
+/** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
+const whole = 'v2';
+
 const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
+  const older = inOlderForm(words, metric);
+  return sameJson(newerMetric(words, older), metric) ? older : {...older, [whole]: metric};
+};
+
+const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
   const result: Fields = {type: metric.type};
   for (const [name, {older}] of Object.entries(ways[words.amount])) {
     const source = (metric as unknown as Record<string, Fields | undefined>)[name];
@@ -97,6 +106,7 @@ const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields =>
 };
 
 const newerMetric = (words: Words, metric: Fields): Fields => {
+  if (metric[whole]) return metric[whole] as Fields;
   const result: Fields = {type: metric['type']};
   for (const [name, {newer}] of Object.entries(ways[words.amount])) {
     const source = metric[name] as Fields | undefined;
@@ -164,7 +174,8 @@ const withAnnotations = <T extends KubeObject>(object: T, annotations: Record<st
   return {...object, metadata: Object.keys(annotations).length > 0 ? {...metadata, annotations} : metadata};
 };
 
-const statusFromHub = ({conditions: _, currentMetrics, ...status}: Status): NonNullable<AutoscalerV1['status']> => {
+const statusFromHub = (hub: Status): NonNullable<AutoscalerV1['status']> => {
+  const {conditions: _, currentMetrics, ...status} = hub;
   const share = (currentMetrics ?? []).find(metric => metric.type === 'Resource' && metric.resource?.name === 'cpu')?.resource?.current.averageUtilization;
   return {...status, currentReplicas: status.currentReplicas ?? 0, desiredReplicas: status.desiredReplicas ?? 0, ...(share === undefined ? {} : {currentCPUUtilizationPercentage: share})};
 };
@@ -199,11 +210,12 @@ const metricsOf = (spec: AutoscalerV1['spec'], others: readonly Fields[]): Metri
   return [...others.map(metric => newerMetric(target, metric) as unknown as MetricSpec), ...(typeof share === 'number' ? [cpuTarget(share)] : [])];
 };
 
-const statusToHub = ({currentCPUUtilizationPercentage: share, ...status}: NonNullable<AutoscalerV1['status']>, carried: Fields[] | undefined, conditions: Fields[] | undefined): Status => {
+const statusToHub = ({currentCPUUtilizationPercentage: share, currentReplicas, ...status}: NonNullable<AutoscalerV1['status']>, carried: Fields[] | undefined, conditions: Fields[] | undefined): Status => {
   const own: Fields[] = typeof share === 'number' ? [{type: 'Resource', resource: {name: 'cpu', current: {averageUtilization: share}}}] : [];
   const currentMetrics = (carried?.map(metric => newerMetric(current, metric)) ?? own) as unknown as MetricStatus[];
   return {
     ...status,
+    ...(currentReplicas ? {currentReplicas} : {}),
     currentMetrics: currentMetrics.length > 0 ? currentMetrics : (null as unknown as MetricStatus[]),
     ...(conditions ? {conditions: conditions as unknown as NonNullable<Status['conditions']>} : {}),
   } as Status;
