@@ -452,7 +452,7 @@ test('a scale is owned on what it sizes', async t => {
 });
 
 test('every kind can be applied, and applied again to no effect', async t => {
-  const {server, apply} = await startApply();
+  const {server, apply, remove} = await startApply();
   const known: Readonly<Record<string, Partial<KubeObject>>> = samples(words);
   for (const [index, {kind, resource}] of [...server.registry.served].entries()) {
     if (resource.definition.review) continue;
@@ -465,5 +465,6 @@ test('every kind can be applied, and applied again to no effect', async t => {
     t.deepEqual(ownersOf(made.json()), ['me Apply'], address);
     const again = await apply(address, intent);
     t.deepEqual(again.json(), made.json(), address);
+    await remove(address);
   }
 });
