@@ -19,6 +19,11 @@ import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
 import {announceServer} from '#src/controlplane/identity-lease.js';
+import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
+import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
+import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
+import {ServiceRepair} from '#src/controlplane/service-repair.js';
+import {Peers} from '#src/apiserver/registry/peers.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
@@ -36,6 +41,7 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {ServerHealth, type StartHook} from './health.js';
+import {selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
@@ -122,7 +128,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
-    serviceRanges: {addresses: options.serviceClusterIpRange, ports: options.serviceNodePortRange},
+    serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: parts.serverAddress,
     routes: ({registry, discovery}) => [
       ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
@@ -138,17 +144,38 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   const reader = lazily(() => registryReader(server.registry));
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
+  let selfService: SelfService | undefined;
   const hooks = (): StartHook[] => {
     const client = clientAs(serverUser);
+    const namespaces = lazily(() => ensureSystemNamespaces(client));
+    const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
     return [
       {
         name: 'start-system-namespaces-controller',
         async run() {
-          await ensureSystemNamespaces(client);
+          await namespaces();
           await publishAuthenticationConfig(client, authenticationConfig(options));
           if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname()}, following.signal);
         },
       },
+      {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
+      {
+        name: 'bootstrap-controller',
+        async run() {
+          await Promise.all([namespaces(), ranges()]);
+          const peers = new Peers({store, prefix: options.kvstorePrefix});
+          selfService = await keepSelfService({client, clock, log, ...selfServiceOf(options, parts.serverAddress(), peers)}, following.signal);
+        },
+      },
+      {
+        name: 'start-service-ip-repair-controllers',
+        async run() {
+          const repair = new ServiceRepair({client, clock, log, ports: server.registry.settings.pools().nodePorts});
+          await repair.run();
+          repair.follow(following.signal);
+        },
+      },
+      {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };
@@ -163,6 +190,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       await health.run(hooks());
     },
     async close() {
+      await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
       following.abort();
       server.endWatches();
       await store.close();

@@ -19,6 +19,7 @@ import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
+import {firstServiceAddress} from './self-service.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -154,7 +155,7 @@ const openPort = async (
   {authority}: PlaneMaterial,
   {naming, ...ports}: {clock: Clock; random: Random; log: Log; naming: Naming},
 ): Promise<Sockets> => {
-  const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [options.bindAddress, options.externalHostname].filter(Boolean)});
+  const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
   const sockets = await openSockets({options, running, tls: await certificate(), ...ports});
   const renewal = (): Disposable =>
     ports.clock.schedule(renewAfterMs, () => {

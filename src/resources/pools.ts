@@ -31,4 +31,6 @@ export interface PortPool {
   takeAny(): Promise<number>;
   give(ports: readonly number[]): Promise<void>;
   isTaken(port: number): Promise<boolean>;
+  /** All that are taken, in order. */
+  taken(): Promise<readonly number[]>;
 }

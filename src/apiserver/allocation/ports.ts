@@ -72,14 +72,14 @@ export class NodePorts implements PortPool {
   }
 
   async isTaken(port: number): Promise<boolean> {
-    const record = await this.#settings.store.get(this.#key);
-    return port >= this.#range.from && has(record ? this.#bits(record.value, record.revision) : 0n, port - this.#range.from);
+    return (await this.taken()).includes(port);
   }
 
-  /** Makes the pool hold exactly these ports. */
-  async settle(ports: readonly number[]): Promise<void> {
+  async taken(): Promise<readonly number[]> {
+    const record = await this.#settings.store.get(this.#key);
+    const bits = record ? this.#bits(record.value, record.revision) : 0n;
     const {from, to} = this.#range;
-    await this.#change(() => ports.filter(port => port >= from && port <= to).reduce((bits, port) => bits | (1n << BigInt(port - from)), 0n));
+    return Array.from({length: to - from + 1}, (_, place) => place).flatMap(place => (has(bits, place) ? from + place : []));
   }
 
   get #text(): string {

@@ -8,19 +8,16 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
   'service-cluster-ip-range': {
     type: 'cidrs',
     help: 'The range, or for dual stack the two ranges of different families, from which services get their cluster IPs. Must not overlap with ranges of nodes or pods.',
-    subject: 'pending',
   },
   'service-node-port-range': {
     type: 'portRange',
     help: 'The ports for services of type NodePort, both ends included. Must not overlap with the ephemeral ports of nodes.',
     default: '30000-32767',
-    subject: 'pending',
   },
   'plat-service-node-port': {
     type: 'port',
     help: 'If not 0, the master service is of type NodePort and takes this port; otherwise it is of type ClusterIP.',
     default: '0',
-    subject: 'pending',
   },
   'endpoint-reconciler-type': {
     type: 'string',
@@ -28,7 +25,6 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     default: 'lease',
     oneOf: ['master-count', 'lease', 'none'],
     deprecatedValues: {'master-count': 'use lease instead'},
-    subject: 'pending',
   },
   'default-not-ready-toleration-seconds': {
     type: 'int',

@@ -41,7 +41,6 @@ export const serving = flagSection('Serving and network', {
   'advertise-address': {
     type: 'ip',
     help: 'The address told to members of the cluster, which must be able to reach it. Blank: the bind address, or the address of the default interface if that is unspecified.',
-    subject: 'pending',
   },
   'external-hostname': {type: 'string', help: 'The host name in URLs meant for outside (API documents, discovery).', subject: 'pending'},
   'cert-dir': {

@@ -1,0 +1,48 @@
+import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+import {endOfPrefix} from '#src/storage/store.js';
+import {encodeRecord} from './record.js';
+import type {RegistrySettings} from './registry.js';
+
+/** How long a server counts as alive after it last said so. */
+const lifeSeconds = 15;
+
+/** The servers that share a store, by the addresses they are reached at. Each says again and again that it lives. */
+export class Peers {
+  readonly #settings: Pick<RegistrySettings, 'store' | 'prefix'>;
+
+  constructor(settings: Pick<RegistrySettings, 'store' | 'prefix'>) {
+    this.#settings = settings;
+  }
+
+  /** Says that the server at the address lives. */
+  async renew(address: string): Promise<void> {
+    const {store} = this.#settings;
+    const key = this.#root + address;
+    const record = await store.get(key);
+    const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {name: address}});
+    const lease = await store.lease(lifeSeconds);
+    try {
+      await (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease}));
+    } catch (error) {
+      // Somebody said it at the same time.
+      if (!(error instanceof KeyExists || error instanceof RevisionMismatch)) throw error;
+    }
+  }
+
+  /** Says that the server at the address is gone. */
+  async remove(address: string): Promise<void> {
+    const {store} = this.#settings;
+    const record = await store.get(this.#root + address);
+    if (record) await store.delete(record.key, record.revision);
+  }
+
+  /** The addresses of those that live, in order. */
+  async list(): Promise<string[]> {
+    const {records} = await this.#settings.store.range({start: this.#root, end: endOfPrefix(this.#root)});
+    return records.map(({key}) => key.slice(this.#root.length)).sort();
+  }
+
+  get #root(): string {
+    return `${this.#settings.prefix}/masterleases/`;
+  }
+}

@@ -1,0 +1,122 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import {parseTime} from '#src/api/time.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} from '#src/resources/core/service/traits.js';
+import {familyOf} from '#src/resources/ip-family.js';
+
+type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
+
+const periodMs = 180_000;
+/** An address whose service is not there may belong to one that is being made. */
+const graceMs = 60_000;
+/** A port is given back only after so many passes found nobody who has it. */
+const passesToBelieve = 3;
+
+/** The node ports as the server holds them. */
+export interface HeldPorts {
+  taken(): Promise<readonly number[]>;
+  take(port: number): Promise<void>;
+  give(ports: readonly number[]): Promise<void>;
+}
+
+export interface RepairParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ports: HeldPorts;
+}
+
+const addressesOf = ({spec}: Readonly<Service>): readonly string[] => (needsClusterIp(spec) && !isHeadless(spec) ? (spec?.clusterIPs ?? []) : []);
+const portsOf = ({spec}: Readonly<Service>): number[] => [...nodePortsOf(spec), ...(needsHealthPort(spec) && spec?.healthCheckNodePort ? [spec.healthCheckNodePort] : [])];
+
+/** Brings the pools of addresses and node ports in line with the services there are, after crashes between two writes and changes of the ranges. */
+export class ServiceRepair {
+  readonly #parts: RepairParts;
+  readonly #leaks = new Map<number, number>();
+
+  constructor(parts: RepairParts) {
+    this.#parts = parts;
+  }
+
+  /** One pass. */
+  async run(): Promise<void> {
+    const {items} = await this.#parts.client.resource(kinds.services).list();
+    await this.#repairAddresses(items);
+    await this.#repairPorts(items);
+  }
+
+  /** A pass from time to time; a failure is told and tried again. */
+  follow(signal: AbortSignal): void {
+    const {clock, log} = this.#parts;
+    every(clock, periodMs, signal, async () => {
+      try {
+        await this.run();
+      } catch (error) {
+        if (!signal.aborted) log.warn({err: error}, 'addresses and node ports of services could not be compared with the services');
+      }
+    });
+  }
+
+  async #repairAddresses(services: readonly Service[]): Promise<void> {
+    const {client, log} = this.#parts;
+    const objects = client.resource(kinds.ipAddresses);
+    const held = new Map((await objects.list()).items.map(object => [object.metadata?.name ?? '', object]));
+    for (const service of services) {
+      for (const address of addressesOf(service)) {
+        const object = held.get(address);
+        held.delete(address);
+        if (object) {
+          const {namespace, name} = object.spec?.parentRef ?? {};
+          if (namespace !== service.metadata?.namespace || name !== service.metadata?.name) log.warn({address, service: service.metadata?.name}, 'two services have one address');
+          continue;
+        }
+        log.warn({address, service: service.metadata?.name, namespace: service.metadata?.namespace}, 'took an address that its service alone knew of');
+        await objects.create(this.#objectOf(address, service)).catch((error: unknown) => {
+          if (!isAlreadyExists(error)) throw error;
+        });
+      }
+    }
+    for (const object of held.values()) await this.#release(object);
+  }
+
+  #objectOf(address: string, {metadata}: Service): IPAddress {
+    const {naming} = this.#parts.client;
+    const labels = {[naming.subKey('ipaddress', 'ip-family')]: familyOf(address), [naming.subKey('ipaddress', 'managed-by')]: `ipallocator.${naming.apiSuffix}`};
+    return {
+      metadata: {name: address, labels},
+      spec: {parentRef: {resource: kinds.services.plural, namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''}},
+    };
+  }
+
+  /** Gives back an address that no service has, if it is the server's to give. */
+  async #release({metadata}: IPAddress): Promise<void> {
+    const {client, clock, log} = this.#parts;
+    const {naming} = client;
+    const own = metadata?.labels?.[naming.subKey('ipaddress', 'managed-by')] === `ipallocator.${naming.apiSuffix}`;
+    if (!own || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
+    log.warn({address: metadata?.name}, 'gave back an address that no service has');
+    await client
+      .resource(kinds.ipAddresses)
+      .delete(metadata?.name ?? '')
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+  }
+
+  async #repairPorts(services: readonly Service[]): Promise<void> {
+    const {ports} = this.#parts;
+    const used = new Set(services.flatMap(portsOf));
+    const taken = new Set(await ports.taken());
+    for (const port of used) if (!taken.has(port)) await ports.take(port).catch(() => undefined); // One out of the range stays with its service alone.
+    const leaked = [...taken].filter(port => !used.has(port));
+    for (const port of this.#leaks.keys()) if (!leaked.includes(port)) this.#leaks.delete(port);
+    for (const port of leaked) this.#leaks.set(port, (this.#leaks.get(port) ?? 0) + 1);
+    const gone = leaked.filter(port => (this.#leaks.get(port) ?? 0) >= passesToBelieve);
+    if (gone.length === 0) return;
+    await ports.give(gone);
+    for (const port of gone) this.#leaks.delete(port);
+  }
+}
