@@ -25,6 +25,7 @@ export type KeyToPath = Wire<upstream.V1KeyToPath>;
 export type DownwardAPIVolumeFile = Wire<upstream.V1DownwardAPIVolumeFile>;
 export type SecurityContext = Wire<upstream.V1SecurityContext>;
 export type PodSecurityContext = Wire<upstream.V1PodSecurityContext>;
+export type SELinuxOptions = Wire<upstream.V1SELinuxOptions>;
 export type SeccompProfile = Wire<upstream.V1SeccompProfile>;
 export type AppArmorProfile = Wire<upstream.V1AppArmorProfile>;
 export type WindowsSecurityContextOptions = Wire<upstream.V1WindowsSecurityContextOptions>;

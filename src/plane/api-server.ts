@@ -114,7 +114,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {registry, naming, judges, log, gate: parts.gate}),
+    admission: registry => admissionPlugins(options, {registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
     tokens: tokens.issuer,

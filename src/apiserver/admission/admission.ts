@@ -21,6 +21,8 @@ export interface AdmissionAttributes {
   readonly dryRun: boolean;
   /** Adds a `Warning` header. */
   warn(text: string): void;
+  /** Notes something in the request's audit event; absent where none is written. */
+  annotate?(key: string, text: string): void;
 }
 
 /**

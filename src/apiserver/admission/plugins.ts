@@ -1,12 +1,36 @@
+import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {AdmissionPlugin} from './admission.js';
+import {alwaysPullImages} from './always-pull-images.js';
 import {alwaysAdmit, alwaysDeny} from './always.js';
 import {certificateApproval} from './certificate-approval.js';
 import {certificateSigning} from './certificate-signing.js';
 import {certificateSubjectRestriction} from './certificate-subject-restriction.js';
 import {clusterTrustBundleAttest} from './cluster-trust-bundle-attest.js';
+import {persistentVolumeClaimResize} from './claim-resize.js';
+import {defaultIngressClass, defaultStorageClass} from './default-classes.js';
+import {defaultTolerationSeconds, type TolerationSeconds} from './default-toleration-seconds.js';
+import {denyServiceExternalIps} from './deny-external-ips.js';
+import {eventRateLimit, type EventLimit} from './event-rate-limit.js';
+import {extendedResourceToleration} from './extended-resource-toleration.js';
+import {limitPodHardAntiAffinityTopology} from './hard-anti-affinity.js';
+import {limitRanger} from './limit-ranger.js';
+import {namespaceAutoProvision, namespaceExists} from './namespace-presence.js';
+import {ownerReferencesPermission} from './owner-references-permission.js';
+import {podNodeSelector} from './pod-node-selector.js';
+import {podSecurity} from './pod-security.js';
+import {podTolerationRestriction} from './pod-toleration-restriction.js';
+import {podTopologyLabels} from './pod-topology-labels.js';
+import {priority} from './priority.js';
+import {runtimeClass} from './runtime-class.js';
+import {serviceAccount} from './service-account.js';
+import {storageObjectInUseProtection} from './storage-protection.js';
+import {taintNodesByCondition} from './taint-nodes-by-condition.js';
 import {namespaceLifecycle, type FindNamespace} from './namespace-lifecycle.js';
 
 /** What plugins are made of. */
@@ -14,6 +38,17 @@ export interface PluginContext {
   readonly naming: Naming;
   readonly authorizer: Authorizer | undefined;
   readonly findNamespace: FindNamespace;
+  readonly reader: Reader;
+  readonly clock: Clock;
+  readonly random: Random;
+  createNamespace(name: string): Promise<unknown>;
+  /** The kinds that are served under an apiVersion by that name. */
+  kindsOf(apiVersion: string, kind: string): readonly Kind[];
+  /** The minor version whose behaviour is shown. */
+  readonly minor: number;
+  readonly tolerationSeconds: TolerationSeconds;
+  /** What the configuration says about events; it has to. */
+  readonly eventLimits: readonly EventLimit[] | undefined;
   gate(name: string): boolean;
 }
 
@@ -22,40 +57,45 @@ const guard = (name: PluginName, {naming, authorizer, gate}: PluginContext) => {
   return {naming, authorizer, gate};
 };
 
+const configured = <T>(name: PluginName, value: T | undefined): T => {
+  if (value === undefined) throw new Error(`--enable-admission-plugins: ${name} needs a configuration in the file of --admission-control-config-file`);
+  return value;
+};
+
 type Create = (context: PluginContext) => AdmissionPlugin;
 
 /** Every plugin in the order in which both phases run them. Those without a maker have nothing to act on yet. */
 const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['AlwaysAdmit', () => alwaysAdmit],
-  ['NamespaceAutoProvision'],
+  ['NamespaceAutoProvision', ({findNamespace, createNamespace}) => namespaceAutoProvision(findNamespace, createNamespace)],
   ['NamespaceLifecycle', ({naming, findNamespace}) => namespaceLifecycle(naming, findNamespace)],
-  ['NamespaceExists'],
-  ['LimitPodHardAntiAffinityTopology'],
-  ['LimitRanger'],
-  ['ServiceAccount'],
+  ['NamespaceExists', ({findNamespace}) => namespaceExists(findNamespace)],
+  ['LimitPodHardAntiAffinityTopology', ({naming}) => limitPodHardAntiAffinityTopology(naming)],
+  ['LimitRanger', limitRanger],
+  ['ServiceAccount', serviceAccount],
   ['NodeRestriction'],
-  ['TaintNodesByCondition'],
-  ['AlwaysPullImages'],
+  ['TaintNodesByCondition', ({naming}) => taintNodesByCondition(naming)],
+  ['AlwaysPullImages', ({naming}) => alwaysPullImages(naming)],
   ['ImagePolicyWebhook'],
-  ['PodSecurity'],
-  ['PodNodeSelector'],
-  ['Priority'],
-  ['DefaultTolerationSeconds'],
-  ['PodTolerationRestriction'],
-  ['EventRateLimit'],
-  ['ExtendedResourceToleration'],
-  ['DefaultStorageClass'],
-  ['StorageObjectInUseProtection'],
-  ['OwnerReferencesPermissionEnforcement'],
-  ['PersistentVolumeClaimResize'],
-  ['RuntimeClass'],
+  ['PodSecurity', podSecurity],
+  ['PodNodeSelector', podNodeSelector],
+  ['Priority', priority],
+  ['DefaultTolerationSeconds', ({naming, tolerationSeconds}) => defaultTolerationSeconds({naming, seconds: tolerationSeconds})],
+  ['PodTolerationRestriction', podTolerationRestriction],
+  ['EventRateLimit', ({eventLimits, clock}) => eventRateLimit(configured('EventRateLimit', eventLimits), clock)],
+  ['ExtendedResourceToleration', ({naming}) => extendedResourceToleration(naming)],
+  ['DefaultStorageClass', defaultStorageClass],
+  ['StorageObjectInUseProtection', ({naming}) => storageObjectInUseProtection(naming)],
+  ['OwnerReferencesPermissionEnforcement', context => ownerReferencesPermission({...guard('OwnerReferencesPermissionEnforcement', context), kindsOf: context.kindsOf})],
+  ['PersistentVolumeClaimResize', persistentVolumeClaimResize],
+  ['RuntimeClass', runtimeClass],
   ['CertificateApproval', context => certificateApproval(guard('CertificateApproval', context))],
   ['CertificateSigning', context => certificateSigning(guard('CertificateSigning', context))],
   ['ClusterTrustBundleAttest', context => clusterTrustBundleAttest(guard('ClusterTrustBundleAttest', context))],
   ['CertificateSubjectRestriction', ({naming}) => certificateSubjectRestriction(naming)],
-  ['DefaultIngressClass'],
-  ['DenyServiceExternalIPs'],
-  ['PodTopologyLabels'],
+  ['DefaultIngressClass', defaultIngressClass],
+  ['DenyServiceExternalIPs', ({naming}) => denyServiceExternalIps(naming)],
+  ['PodTopologyLabels', podTopologyLabels],
   ['NodeDeclaredFeatureValidator'],
   ['MutatingAdmissionPolicy'],
   ['MutatingAdmissionWebhook'],

@@ -30,13 +30,11 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     type: 'int',
     help: 'The tolerationSeconds of the toleration for notReady:NoExecute that pods without one are given.',
     default: '300',
-    subject: 'pending',
   },
   'default-unreachable-toleration-seconds': {
     type: 'int',
     help: 'The tolerationSeconds of the toleration for unreachable:NoExecute that pods without one are given.',
     default: '300',
-    subject: 'pending',
   },
   'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false'},
   'platlet-certificate-authority': {type: 'path', help: 'The CA file for connections to node agents.', subject: 'pending'},

@@ -1,0 +1,53 @@
+import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import {parseTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {AdmissionPlugin} from './admission.js';
+import {isAbout} from './about.js';
+
+interface Parts {
+  readonly naming: Naming;
+  readonly reader: Reader;
+}
+
+/** The name of the class that one of the annotations marks as the default: the newest, and of equally new ones the first by name. */
+const defaultOf = async (reader: Reader, kind: Kind, marks: readonly string[]): Promise<string | undefined> => {
+  const marked = (await reader.list(kind)).filter(({metadata}) => marks.some(mark => metadata?.annotations?.[mark] === 'true'));
+  const made = ({metadata}: Readonly<KubeObject>): number => parseTime(metadata?.creationTimestamp) ?? 0;
+  const name = ({metadata}: Readonly<KubeObject>): string => metadata?.name ?? '';
+  const [newest] = marked.sort((a, b) => made(b) - made(a) || (name(a) < name(b) ? -1 : 1));
+  return newest && name(newest);
+};
+
+/** Claims that name no class get the default one. An empty name is a name: it asks for no class. */
+export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin => {
+  const marks = ['storageclass', 'storageclass.beta'].map(sub => naming.subKey(sub, 'is-default-class'));
+  const older = naming.subKey('volume.beta', 'storage-class');
+  return {
+    name: 'DefaultStorageClass',
+    async admit(attributes) {
+      if (attributes.operation !== 'CREATE' || !isAbout(attributes, naming, kinds.persistentVolumeClaims)) return;
+      const claim = attributes.object as ObjectOf<typeof kinds.persistentVolumeClaims>;
+      if (claim.spec?.storageClassName !== undefined || claim.metadata?.annotations?.[older] !== undefined) return;
+      const name = await defaultOf(reader, kinds.storageClasses, marks);
+      if (name !== undefined) (claim.spec ??= {}).storageClassName = name;
+    },
+  };
+};
+
+/** Ingresses that name no class, neither by the field nor by the older annotation, get the default one. */
+export const defaultIngressClass = ({naming, reader}: Parts): AdmissionPlugin => {
+  const marks = [naming.subKey('ingressclass', 'is-default-class')];
+  const older = naming.key('ingress.class');
+  return {
+    name: 'DefaultIngressClass',
+    async admit(attributes) {
+      if (attributes.operation !== 'CREATE' || !isAbout(attributes, naming, kinds.ingresses)) return;
+      const ingress = attributes.object as ObjectOf<typeof kinds.ingresses>;
+      if (ingress.spec?.ingressClassName !== undefined || ingress.metadata?.annotations?.[older] !== undefined) return;
+      const name = await defaultOf(reader, kinds.ingressClasses, marks);
+      if (name !== undefined) (ingress.spec ??= {}).ingressClassName = name;
+    },
+  };
+};

@@ -1,0 +1,26 @@
+import type {Naming} from '#src/api/naming.js';
+import type {AdmissionPlugin} from './admission.js';
+import {podWritten} from './about.js';
+
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
+
+/** Pods stay for some time on a node that is not ready or cannot be reached, unless they say for how long themselves. */
+export const defaultTolerationSeconds = ({naming, seconds}: {readonly naming: Naming; readonly seconds: TolerationSeconds}): AdmissionPlugin => {
+  const wanted = [
+    {key: naming.subKey('node', 'not-ready'), tolerationSeconds: seconds.notReady},
+    {key: naming.subKey('node', 'unreachable'), tolerationSeconds: seconds.unreachable},
+  ];
+  return {
+    name: 'DefaultTolerationSeconds',
+    admit(attributes) {
+      const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+      if (!pod) return;
+      const own = pod.spec.tolerations ?? [];
+      const missing = wanted.filter(({key}) => !own.some(one => (!one.key || one.key === key) && (!one.effect || one.effect === 'NoExecute')));
+      if (missing.length > 0) pod.spec.tolerations = [...own, ...missing.map(({key, tolerationSeconds}) => ({key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds}))];
+    },
+  };
+};

@@ -1,0 +1,18 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {AdmissionPlugin} from './admission.js';
+import {isAbout} from './about.js';
+import {refuse} from './refuse.js';
+
+type Service = ObjectOf<typeof kinds.services>;
+
+/** Services take no addresses from outside that they do not have yet: who can write them could catch anybody's traffic (CVE-2020-8554). */
+export const denyServiceExternalIps = (naming: Naming): AdmissionPlugin => ({
+  name: 'DenyServiceExternalIPs',
+  validate(attributes) {
+    const {operation, object, oldObject} = attributes;
+    if ((operation !== 'CREATE' && operation !== 'UPDATE') || !isAbout(attributes, naming, kinds.services)) return;
+    const known = (oldObject as Service | undefined)?.spec?.externalIPs ?? [];
+    if ((object as Service).spec?.externalIPs?.some(address => !known.includes(address))) throw refuse(attributes, 'Use of external IPs is denied by admission control');
+  },
+});

@@ -1,0 +1,49 @@
+import {statusError} from '#src/api/status.js';
+import type {CoreEvent} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import {Lru} from '#src/base/lru.js';
+import {TokenBucket} from '#src/base/token-bucket.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {together} from './about.js';
+
+/** How many events pass, and what they are counted by. */
+export interface EventLimit {
+  readonly type: 'Server' | 'Namespace' | 'User' | 'SourceAndObject';
+  readonly qps: number;
+  readonly burst: number;
+  /** How many buckets are kept; that of whoever was quiet for longest is forgotten. */
+  readonly cacheSize?: number;
+}
+
+const defaultCacheSize = 4096;
+
+const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes) => string>> = {
+  Server: () => '',
+  Namespace: ({namespace}) => namespace,
+  User: ({user}) => user.name,
+  SourceAndObject({object}) {
+    const {source = {}, involvedObject = {}} = object as CoreEvent;
+    const {kind, namespace, name, uid, apiVersion} = involvedObject;
+    return [source.component, source.host, kind, namespace, name, uid, apiVersion].map(part => part ?? '').join('');
+  },
+};
+
+/** So many events and no more: a bucket for the server, a namespace, a user, or what the event is about. Dry runs do not count. */
+export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
+  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(limit.cacheSize ?? defaultCacheSize)}));
+  return {
+    name: 'EventRateLimit',
+    validate(attributes) {
+      const {operation, group, resource, dryRun} = attributes;
+      if ((operation !== 'CREATE' && operation !== 'UPDATE') || group !== '' || resource !== 'events' || dryRun) return;
+      const reached: string[] = [];
+      for (const {limit, kept} of buckets) {
+        const key = keys[limit.type](attributes);
+        let bucket = kept.get(key);
+        if (!bucket) kept.set(key, (bucket = new TokenBucket(clock, limit.qps, limit.burst)));
+        if (!bucket.tryTake()) reached.push(`limit reached on type ${limit.type} for key ${key}`);
+      }
+      if (reached.length > 0) throw statusError('TooManyRequests', together(reached));
+    },
+  };
+};

@@ -1,0 +1,22 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Naming} from '#src/api/naming.js';
+import {isExtendedResource} from '#src/resources/validation/resource-names.js';
+import type {AdmissionPlugin} from './admission.js';
+import {podWritten} from './about.js';
+
+/** Nodes with rare resources are tainted by their names: who asks for one tolerates the taint. */
+export const extendedResourceToleration = (naming: Naming): AdmissionPlugin => ({
+  name: 'ExtendedResourceToleration',
+  admit(attributes) {
+    const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
+    if (!pod) return;
+    const asked = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].flatMap(({resources}) => Object.keys(resources?.requests ?? {}));
+    for (const key of [...new Set(asked)].filter(name => isExtendedResource(name, naming)).sort()) {
+      const wanted = {key, operator: 'Exists', effect: 'NoSchedule'};
+      const own = pod.spec.tolerations ?? [];
+      const at = own.findIndex(one => one.key === key && one.operator === 'Exists' && one.effect === 'NoSchedule' && !one.value);
+      if (at >= 0 && sameJson(own[at], wanted)) continue;
+      pod.spec.tolerations = at >= 0 ? own.with(at, wanted) : [...own, wanted];
+    }
+  },
+});

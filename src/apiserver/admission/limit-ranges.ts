@@ -1,0 +1,97 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {PodSpec} from '#src/api/pod.js';
+import {compareQuantities, formatQuantity, parseQuantity, quantityMilliValue, quantityNumber, quantityValue, type Quantity} from '#src/api/quantity.js';
+import {containerLimits, containerRequests, written} from '#src/model/pod/requests.js';
+
+export type LimitRange = ObjectOf<typeof kinds.limitRanges>;
+type Limit = NonNullable<LimitRange['spec']>['limits'][number];
+export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
+
+type List = Readonly<Record<string, string>>;
+
+/** What is asked for and what it is held to. */
+interface Usage {
+  readonly requests: List;
+  readonly limits: List;
+}
+
+const zero = parseQuantity('0');
+const amount = (list: List, name: string): Quantity | undefined => (list[name] === undefined ? undefined : parseQuantity(list[name]));
+
+/** One thing a range may demand of a resource: why a usage does not meet it. */
+type Demand = (what: string, type: string, enforced: Quantity, request: Quantity | undefined, limit: Quantity | undefined) => string | undefined;
+
+const minimum: Demand = (what, type, enforced, request, limit) => {
+  const rule = `minimum ${what} usage per ${type} is ${formatQuantity(enforced)}`;
+  if (!request) return `${rule}.  No request is specified`;
+  if (compareQuantities(request, enforced) < 0) return `${rule}, but request is ${formatQuantity(request)}`;
+  return limit && compareQuantities(limit, enforced) < 0 ? `${rule}, but limit is ${formatQuantity(limit)}` : undefined;
+};
+
+const maximum: Demand = (what, type, enforced, request, limit) => {
+  const rule = `maximum ${what} usage per ${type} is ${formatQuantity(enforced)}`;
+  if (!limit) return `${rule}.  No limit is specified`;
+  if (compareQuantities(limit, enforced) > 0) return `${rule}, but limit is ${formatQuantity(limit)}`;
+  return request && compareQuantities(request, enforced) > 0 ? `${rule}, but request is ${formatQuantity(request)}` : undefined;
+};
+
+const maximumRequest: Demand = (what, type, enforced, request) => {
+  const rule = `maximum ${what} usage per ${type} is ${formatQuantity(enforced)}`;
+  if (!request) return `${rule}.  No request is specified`;
+  return compareQuantities(request, enforced) > 0 ? `${rule}, but request is ${formatQuantity(request)}` : undefined;
+};
+
+/** Amounts that are large are compared by whole units, as the ratio shown is. */
+const measured = (quantity: Quantity, bySmallParts: boolean): number => Number(bySmallParts ? quantityMilliValue(quantity) : quantityValue(quantity));
+const largestInParts = 9_223_372_036_854_775n;
+
+const ratio: Demand = (what, type, enforced, request, limit) => {
+  const rule = `${what} max limit to request ratio per ${type} is ${formatQuantity(enforced)}`;
+  if (!request || compareQuantities(request, zero) === 0) return `${rule}, but no request is specified or request is 0`;
+  if (!limit || compareQuantities(limit, zero) === 0) return `${rule}, but no limit is specified or limit is 0`;
+  const small = [request, limit, enforced].every(quantity => quantityValue(quantity) <= largestInParts);
+  const observed = measured(limit, small) / measured(request, small);
+  return observed > quantityNumber(enforced) ? `${rule}, but provided ratio is ${observed.toFixed(6)}` : undefined;
+};
+
+function* broken(demand: Demand, type: string, enforced: List | undefined, {requests, limits}: Usage): Iterable<string> {
+  for (const [name, text] of Object.entries(enforced ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const why = demand(name, type, parseQuantity(text), amount(requests, name), amount(limits, name));
+    if (why) yield why;
+  }
+}
+
+function* objectionsTo(usage: Usage, {type, min, max, maxLimitRequestRatio}: Limit): Iterable<string> {
+  yield* broken(minimum, type, min, usage);
+  yield* broken(maximum, type, max, usage);
+  yield* broken(ratio, type, maxLimitRequestRatio, usage);
+}
+
+const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevel(name)))});
+
+/** What the pod as a whole uses: what it says itself counts before the sum of its containers where that is allowed. */
+const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({
+  requests: overridden(written(containerRequests(spec)), podLevel ? spec.resources?.requests : undefined),
+  limits: overridden(written(containerLimits(spec)), podLevel ? spec.resources?.limits : undefined),
+});
+
+/** Why a pod does not fit into a range; each limit in its turn. */
+export function* podObjections(spec: Readonly<PodSpec>, {spec: range}: Readonly<LimitRange>, podLevel: boolean): Iterable<string> {
+  for (const limit of range?.limits ?? []) {
+    if (limit.type === 'Container') {
+      for (const {resources} of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) yield* objectionsTo({requests: resources?.requests ?? {}, limits: resources?.limits ?? {}}, limit);
+    }
+    if (limit.type === 'Pod') yield* objectionsTo(podUsage(spec, podLevel), limit);
+  }
+}
+
+/** Why a claim does not fit into a range. Nobody is asked to limit a claim. */
+export function* claimObjections({spec}: Readonly<Claim>, {spec: range}: Readonly<LimitRange>): Iterable<string> {
+  const usage = {requests: spec?.resources?.requests ?? {}, limits: {}};
+  for (const {type, min, max} of range?.limits ?? []) {
+    if (type !== 'PersistentVolumeClaim') continue;
+    yield* broken(minimum, type, min, usage);
+    yield* broken(maximumRequest, type, max, usage);
+  }
+}

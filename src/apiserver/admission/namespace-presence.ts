@@ -1,0 +1,30 @@
+import {notFound, isAlreadyExists} from '#src/api/status.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import type {FindNamespace} from './namespace-lifecycle.js';
+import {refuse} from './refuse.js';
+
+const isInNamespace = ({group, resource, namespace}: AdmissionAttributes): boolean => Boolean(namespace) && !(group === '' && resource === 'namespaces');
+
+/** Nothing is done in a namespace that does not exist. */
+export const namespaceExists = (find: FindNamespace): AdmissionPlugin => ({
+  name: 'NamespaceExists',
+  async validate(attributes) {
+    const {namespace, operation} = attributes;
+    if (operation === 'CONNECT' || !isInNamespace(attributes) || (await find(namespace))) return;
+    throw notFound({group: '', resource: 'namespaces'}, namespace);
+  },
+});
+
+/** A namespace comes to be when something is put into it. Not on a dry run. */
+export const namespaceAutoProvision = (find: FindNamespace, create: (name: string) => Promise<unknown>): AdmissionPlugin => ({
+  name: 'NamespaceAutoProvision',
+  async admit(attributes) {
+    const {namespace, operation, dryRun} = attributes;
+    if (operation !== 'CREATE' || dryRun || !isInNamespace(attributes) || (await find(namespace))) return;
+    try {
+      await create(namespace);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw refuse(attributes, (error as Error).message);
+    }
+  },
+});

@@ -1,0 +1,116 @@
+import {invalidObject} from '#src/api/field-error.js';
+import {sameJson} from '#src/api/equal.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {AnyContainer, Pod, PodSpec, PodTemplateSpec} from '#src/api/pod.js';
+import type {Reader} from '#src/api/reader.js';
+import {internalError} from '#src/api/status.js';
+import type {KubeObject, Namespace} from '#src/api/types.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+import {isAbout} from './about.js';
+import type {FindNamespace} from './namespace-lifecycle.js';
+import {findings, inFull} from './pod-security/evaluate.js';
+import {existingPodWarnings} from './pod-security/namespace-check.js';
+import {isStricter, policyIn, shownLevel, type Policy} from './pod-security/policy.js';
+import type {Judged} from './pod-security/check.js';
+import {refuse} from './refuse.js';
+
+export interface PodSecurityParts {
+  readonly naming: Naming;
+  readonly reader: Reader;
+  readonly findNamespace: FindNamespace;
+  /** The minor version that `latest` stands for. */
+  readonly minor: number;
+}
+
+type Templated = KubeObject & {readonly spec?: {readonly template?: PodTemplateSpec; readonly jobTemplate?: {readonly spec?: {readonly template?: PodTemplateSpec}}}; readonly template?: PodTemplateSpec};
+
+const templateIn = ({spec}: Templated): PodTemplateSpec | undefined => spec?.template;
+
+/** The kinds that make pods, and where their template is. */
+const makers: readonly (readonly [kind: Kind, template: (object: Templated) => PodTemplateSpec | undefined])[] = [
+  [kinds.replicationControllers, templateIn],
+  [kinds.podTemplates, ({template}) => template],
+  [kinds.replicaSets, templateIn],
+  [kinds.deployments, templateIn],
+  [kinds.statefulSets, templateIn],
+  [kinds.daemonSets, templateIn],
+  [kinds.jobs, templateIn],
+  [kinds.cronJobs, ({spec}) => spec?.jobTemplate?.spec?.template],
+];
+
+/** Addresses of pods at which nothing of what is judged can change. */
+const harmless: ReadonlySet<string> = new Set(['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status']);
+
+const imagesDiffer = (now: readonly AnyContainer[] = [], before: readonly AnyContainer[] = []): boolean =>
+  now.length !== before.length || now.some(({image}, at) => image !== before[at]!.image);
+
+/** Of what can change in a pod only images and added containers matter. */
+const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boolean =>
+  imagesDiffer(now.containers, before.containers) ||
+  imagesDiffer(now.initContainers, before.initContainers) ||
+  (now.ephemeralContainers ?? []).some(({name, image}) => before.ephemeralContainers?.find(other => other.name === name)?.image !== image);
+
+/** Pods keep to the security level that their namespace's labels demand: others are refused, noted or warned of (the pod security standards). */
+export const podSecurity = ({naming, reader, findNamespace, minor}: PodSecurityParts): AdmissionPlugin => {
+  const judged = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): Judged => ({
+    annotations: metadata?.annotations ?? {},
+    spec: spec ?? {containers: []},
+    naming,
+  });
+
+  const judge = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: Judged, isPod: boolean): void => {
+    const {annotate, warn: tell} = attributes;
+    const note = (key: string, text: string): void => annotate?.(naming.subKey('pod-security', key), text);
+    if (isPod) note('enforce-policy', shownLevel(enforce));
+    const audited = findings(audit, pod, minor);
+    if (audited.length > 0) note('audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);
+    const refused = isPod ? findings(enforce, pod, minor) : [];
+    if (refused.length > 0) throw refuse(attributes, `violates PodSecurity ${JSON.stringify(shownLevel(enforce))}: ${inFull(refused)}`);
+    const warned = findings(warn, pod, minor);
+    if (warned.length > 0) tell(`would violate PodSecurity ${JSON.stringify(shownLevel(warn))}: ${inFull(warned)}`);
+  };
+
+  const policyOf = async (namespace: string): Promise<Policy | undefined> => {
+    const found = await findNamespace(namespace);
+    return found && policyIn(found.metadata?.labels ?? {}, naming).policy;
+  };
+
+  const checkPod = async (attributes: AdmissionAttributes): Promise<void> => {
+    const {operation, object, oldObject, namespace, subresource} = attributes;
+    if (harmless.has(subresource)) return;
+    const policy = await policyOf(namespace);
+    if (!policy) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
+    const pod = object as Pod;
+    if (operation === 'UPDATE' && !isSignificant(pod.spec!, (oldObject as Pod).spec!)) return;
+    judge(attributes, policy, judged(pod), true);
+  };
+
+  const checkMaker = async (attributes: AdmissionAttributes, template: PodTemplateSpec | undefined): Promise<void> => {
+    const policy = template && (await policyOf(attributes.namespace));
+    if (policy) judge(attributes, policy, judged(template), false);
+  };
+
+  const checkNamespace = async (attributes: AdmissionAttributes): Promise<void> => {
+    const {operation, object, oldObject, name, warn} = attributes;
+    const now = policyIn((object as Namespace).metadata?.labels ?? {}, naming);
+    const before = operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming) : undefined;
+    if (now.errors.length > 0 && !(before && sameJson(now.errors, before.errors))) throw invalidObject({group: '', kind: 'Namespace'}, name, now.errors);
+    if (!before) return;
+    const [wanted, old] = [now.policy.enforce, before.policy.enforce];
+    if (wanted.level === 'privileged' || (wanted.minor === old.minor && !isStricter(wanted.level, old.level))) return;
+    for (const text of existingPodWarnings(name, await reader.list(kinds.pods, name), wanted, judged, minor)) warn(text);
+  };
+
+  return {
+    name: 'PodSecurity',
+    async validate(attributes) {
+      const {operation, resource, group, object} = attributes;
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return;
+      if (group === '' && resource === 'pods') return checkPod(attributes);
+      if (isAbout(attributes, naming, kinds.namespaces)) return checkNamespace(attributes);
+      const [, template] = makers.find(([kind]) => isAbout(attributes, naming, kind)) ?? [];
+      if (template) await checkMaker(attributes, template(object as Templated));
+    },
+  };
+};

@@ -1,0 +1,40 @@
+import type {Pod} from '#src/api/pod.js';
+import {inShort, findings} from './evaluate.js';
+import {shownLevel, type LevelVersion} from './policy.js';
+import type {Judged} from './check.js';
+
+const mostPods = 3000;
+
+/** One pod of each controller first: the others are most likely like it. */
+const representativesFirst = (pods: readonly Readonly<Pod>[]): Readonly<Pod>[] => {
+  const seen = new Set<string>();
+  const [first, rest]: [Readonly<Pod>[], Readonly<Pod>[]] = [[], []];
+  for (const pod of pods) {
+    const owner = pod.metadata?.ownerReferences?.find(({controller}) => controller)?.uid;
+    if (owner !== undefined && seen.has(owner)) rest.push(pod);
+    else first.push(pod);
+    if (owner !== undefined) seen.add(owner);
+  }
+  return [...first, ...rest];
+};
+
+/** Warnings about the pods that are in a namespace already and would not be let in under the level. */
+export const existingPodWarnings = (namespace: string, pods: readonly Readonly<Pod>[], level: LevelVersion, judged: (pod: Readonly<Pod>) => Judged, newest: number): string[] => {
+  const names = new Map<string, string[]>();
+  for (const pod of representativesFirst(pods).slice(0, mostPods)) {
+    const found = findings(level, judged(pod), newest);
+    if (found.length === 0) continue;
+    const why = inShort(found);
+    names.set(why, [...(names.get(why) ?? []), pod.metadata?.name ?? '']);
+  }
+  const perReason = [...names].map(([why, [...all]]) => {
+    const [first] = all.sort();
+    const others = all.length - 1;
+    return others === 0 ? `${first}: ${why}` : `${first} (and ${others} other ${others === 1 ? 'pod' : 'pods'}): ${why}`;
+  });
+  return [
+    ...(pods.length > mostPods ? [`new PodSecurity enforce level only checked against the first ${mostPods} of ${pods.length} existing pods`] : []),
+    ...(perReason.length > 0 ? [`existing pods in namespace ${JSON.stringify(namespace)} violate the new PodSecurity enforce level ${JSON.stringify(shownLevel(level))}`] : []),
+    ...perReason.sort(),
+  ];
+};

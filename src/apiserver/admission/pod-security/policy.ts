@@ -1,0 +1,76 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import type {Naming} from '#src/api/naming.js';
+
+/** The levels of the pod security standards, the least strict first. */
+export const levels = ['privileged', 'baseline', 'restricted'] as const;
+export type Level = (typeof levels)[number];
+
+/** A level as it was in a minor version; `Infinity` stands for the latest. */
+export interface LevelVersion {
+  readonly level: Level;
+  readonly minor: number;
+}
+
+/** What a namespace demands of pods: what is refused, what is noted, and what the caller is warned of. */
+export interface Policy {
+  readonly enforce: LevelVersion;
+  readonly audit: LevelVersion;
+  readonly warn: LevelVersion;
+}
+
+export type Mode = keyof Policy;
+
+/** `level:version`, as messages name it. */
+export const shownLevel = ({level, minor}: LevelVersion): string => `${level}:${minor === Infinity ? 'latest' : `v1.${minor}`}`;
+
+export const isStricter = (one: Level, other: Level): boolean => levels.indexOf(one) > levels.indexOf(other);
+
+const open: LevelVersion = {level: 'privileged', minor: Infinity};
+
+interface Read<T> {
+  readonly value: T;
+  readonly error?: FieldError;
+}
+
+const levelIn = (path: string, text: string, otherwise: Level): Read<Level> => {
+  const found = levels.find(level => level === text);
+  return found ? {value: found} : {value: otherwise, error: invalid(path, text, `must be one of ${levels.join(', ')}`)};
+};
+
+const versionIn = (path: string, text: string): Read<number> => {
+  if (text === 'latest') return {value: Infinity};
+  const [, minor] = /^v1\.(\d|[1-9]\d*)$/.exec(text) ?? [];
+  return minor === undefined ? {value: Infinity, error: invalid(path, text, 'must be "latest" or "v1.x"')} : {value: Number(minor)};
+};
+
+/**
+ * The policy in a namespace's labels and what is wrong with them. What cannot be read enforces the strictest level, but neither notes nor warns;
+ * what is enforced is warned of too, unless the labels say otherwise.
+ */
+export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
+  const errors: FieldError[] = [];
+  const taken = <T>({value, error}: Read<T>): T => {
+    if (error) errors.push(error);
+    return value;
+  };
+  const said = (mode: Mode, suffix = ''): readonly [path: string, text: string | undefined] => {
+    const key = naming.subKey('pod-security', `${mode}${suffix}`);
+    return [`metadata.labels[${key}]`, labels[key]];
+  };
+  const read = (mode: Mode): LevelVersion => {
+    const [levelPath, level] = said(mode);
+    const [versionPath, version] = said(mode, '-version');
+    return {
+      level: level === undefined ? open.level : taken(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
+      minor: version === undefined ? open.minor : taken(versionIn(versionPath, version)),
+    };
+  };
+  const enforce = read('enforce');
+  const enforced = said('enforce')[1];
+  const isRead = levels.some(level => level === enforced);
+  const audit = read('audit');
+  const warn = read('warn');
+  const warnsToo = isRead && said('warn')[1] === undefined && isStricter(enforce.level, warn.level);
+  const warnMinor = said('warn', '-version')[1] === undefined ? enforce.minor : warn.minor;
+  return {policy: {enforce, audit, warn: warnsToo ? {level: enforce.level, minor: warnMinor} : warn}, errors};
+};

@@ -1,0 +1,49 @@
+import {containersOf} from '#src/apiserver/admission/about.js';
+import {containersNamed, containersWhere, plural, quoted, setters, sorted, type Judge} from './check.js';
+
+const allowedTypes = ['RuntimeDefault', 'Localhost'];
+const isOther = (type: string | undefined): boolean => type !== undefined && !allowedTypes.includes(type);
+
+/** The profiles of AppArmor: by the field, and by the annotations that came before it. */
+export const appArmorProfile: Judge = ({annotations, spec, naming}) => {
+  const typeOf = ({securityContext}: {readonly securityContext?: {readonly appArmorProfile?: {readonly type: string}}}) => securityContext?.appArmorProfile?.type;
+  const byPod = typeOf(spec);
+  const who = setters(isOther(byPod), containersWhere(spec, container => isOther(typeOf(container))));
+  const types = sorted([byPod, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
+  const prefix = naming.subKey('container.apparmor.security.beta', '');
+  const marks = Object.entries(annotations)
+    .filter(([key, value]) => key.startsWith(prefix) && value !== '' && value !== 'runtime/default' && !value.startsWith('localhost/'))
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .sort();
+  if (marks.length > 0) who.push(plural(marks.length, 'annotation'));
+  const values = [...types, ...marks];
+  return who.length > 0
+    ? {reason: plural(values.length, 'forbidden AppArmor profile'), detail: `${who.join(' and ')} must not set AppArmor profile type to ${quoted(values)}`}
+    : undefined;
+};
+
+/** The profiles of seccomp as annotations, before there was a field. */
+export const seccompAnnotations: Judge = ({annotations, spec, naming}) => {
+  const pod = naming.subKey('seccomp.security.alpha', 'pod');
+  const keys = [pod, ...containersOf(spec).map(({name}) => naming.subKey('container.seccomp.security.alpha', name))];
+  const isAllowed = (value: string): boolean => value === 'runtime/default' || value === 'docker/default' || value.startsWith('localhost/');
+  const bad = sorted(keys.flatMap(key => (annotations[key] === undefined || isAllowed(annotations[key]) ? [] : `${key}=${JSON.stringify(annotations[key])}`)));
+  return bad.length > 0 ? {reason: 'seccompProfile', detail: `forbidden ${plural(bad.length, 'annotation')} ${bad.join(', ')}`} : undefined;
+};
+
+/** The profiles of seccomp: those that are set must be known ones, and where they are demanded each container has one, if only the pod's. */
+export const seccompProfile =
+  ({demanded}: {readonly demanded: boolean}): Judge =>
+  ({spec}) => {
+    const own = spec.securityContext?.seccompProfile?.type;
+    const typeOf = (container: {readonly securityContext?: {readonly seccompProfile?: {readonly type: string}}}) => container.securityContext?.seccompProfile?.type;
+    const who = setters(isOther(own), containersWhere(spec, container => isOther(typeOf(container))));
+    if (who.length > 0) {
+      const types = sorted([own, ...containersOf(spec).map(typeOf)].filter(isOther) as string[]);
+      return {reason: 'seccompProfile', detail: `${who.join(' and ')} must not set securityContext.seccompProfile.type to ${quoted(types)}`};
+    }
+    const bare = demanded && own === undefined ? containersWhere(spec, container => typeOf(container) === undefined) : [];
+    return bare.length > 0
+      ? {reason: 'seccompProfile', detail: `pod or ${containersNamed(bare)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`}
+      : undefined;
+  };

@@ -1,0 +1,24 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {AdmissionPlugin} from './admission.js';
+import {isAbout} from './about.js';
+
+/** Nothing of storage goes away while something uses it: controllers take the finalizers off. */
+export const storageObjectInUseProtection = (naming: Naming): AdmissionPlugin => {
+  const finalizers: readonly (readonly [kind: Kind, finalizer: string])[] = [
+    [kinds.persistentVolumes, naming.key('pv-protection')],
+    [kinds.persistentVolumeClaims, naming.key('pvc-protection')],
+    [kinds.volumeAttributesClasses, naming.key('vac-protection')],
+  ];
+  return {
+    name: 'StorageObjectInUseProtection',
+    admit(attributes) {
+      const {operation, object} = attributes;
+      if (operation !== 'CREATE' || !object) return;
+      const [, finalizer] = finalizers.find(([kind]) => isAbout(attributes, naming, kind)) ?? [];
+      if (finalizer === undefined) return;
+      const meta = (object.metadata ??= {});
+      if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
+    },
+  };
+};

@@ -1,0 +1,32 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Toleration} from '#src/api/pod.js';
+
+const isEqualing = (operator: string | undefined): boolean => operator === undefined || operator === '' || operator === 'Equal';
+
+/** Whether whatever `one` tolerates, `other` tolerates too. */
+const covers = (other: Toleration, one: Toleration): boolean => {
+  if (sameJson(one, other)) return true;
+  if ((one.key ?? '') !== (other.key ?? '') && (other.key || other.operator !== 'Exists')) return false;
+  if ((one.effect ?? '') !== (other.effect ?? '') && other.effect) return false;
+  if (other.effect === 'NoExecute' && other.tolerationSeconds !== undefined) {
+    if (one.tolerationSeconds === undefined || one.tolerationSeconds > other.tolerationSeconds) return false;
+  }
+  if (other.operator === 'Exists') return true;
+  return isEqualing(other.operator) && (one.operator ?? '') === (other.operator ?? '') && (one.value ?? '') === (other.value ?? '');
+};
+
+/** Both lists as one, without those that another one of them covers. */
+export const mergedTolerations = (first: readonly Toleration[], second: readonly Toleration[]): Toleration[] => {
+  const all = [...first, ...second];
+  const merged: Toleration[] = [];
+  for (const [at, one] of all.entries()) {
+    if (merged.some(kept => covers(kept, one))) continue;
+    if (all.slice(at + 1).some(later => !sameJson(later, one) && covers(later, one))) continue;
+    merged.push(one);
+  }
+  return merged;
+};
+
+/** Whether each toleration is covered by one of the list. An empty list allows all. */
+export const areAllowed = (tolerations: readonly Toleration[], allowed: readonly Toleration[]): boolean =>
+  allowed.length === 0 || tolerations.every(one => allowed.some(other => covers(other, one)));
