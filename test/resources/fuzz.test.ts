@@ -1,10 +1,13 @@
 import test from 'ava';
-import {collectionPath} from '#src/api/kinds.js';
+import {collectionPath, kinds} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
+import {furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
+import {aPluginContext} from '#test/apiserver/admission/context.js';
 import {rbacOf} from '#test/apiserver/authorization/policy.js';
 import {startServer} from '#test/fixtures/server.js';
 import {jane, words} from './world.js';
@@ -68,13 +71,19 @@ const metadata = (name: string): unknown => {
 test('no object that anyone can write is more than a kind can bear', async t => {
   const failures: unknown[] = [];
   const {rbac} = await rbacOf();
-  const context = {naming: words, authorizer: {authorize: () => ({decision: 'allow'}) as const}, findNamespace: () => undefined, gate: () => true};
   const check = escalationCheck({naming: words, rbac, authorizer: rbac});
   const {server, clientOf} = startServer({
     failed: error => void failures.push(error),
-    admission: () => [...createPlugins({enable: [], disable: ['NamespaceLifecycle']}, context).plugins, check],
+    admission: registry => {
+      const reader = registryReader(registry);
+      const context = aPluginContext({reader, findNamespace: name => reader.get(kinds.namespaces, '', name), gate: () => true});
+      const enable = furtherAdmissionPlugins.filter(name => name !== 'AlwaysDeny' && name !== 'EventRateLimit');
+      return [...createPlugins({enable, disable: ['NamespaceLifecycle', 'NamespaceExists']}, context).plugins, check];
+    },
   });
   const client = clientOf(jane);
+  await client.resource(kinds.namespaces).create({metadata: {name: 'default'}});
+  await client.resource(kinds.serviceAccounts).create({metadata: {name: 'default', namespace: 'default'}});
   const send = async (method: string, path: string, body: unknown): Promise<KubeObject | undefined> => {
     try {
       return (await client.request(method, path, {body})) as KubeObject;

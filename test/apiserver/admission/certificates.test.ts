@@ -9,6 +9,7 @@ import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {refusal, startWorld, words} from '#test/resources/world.js';
+import {aPluginContext} from './context.js';
 
 const key = await generatePrivateKey();
 const requestFor = (...organizations: string[]): string => Buffer.from(createSigningRequest(key, {subject: {commonName: 'x', organizations}})).toString('base64');
@@ -30,7 +31,7 @@ const signersOnly = (...allowed: string[]) => {
 
 const start = async (...allowed: string[]) => {
   const {authorizer, asked} = signersOnly(...allowed);
-  const context = {naming: words, authorizer, findNamespace: () => undefined, gate: () => false};
+  const context = aPluginContext({authorizer});
   const {plugins} = createPlugins({enable: [], disable: ['NamespaceLifecycle']}, context);
   const world = await startWorld({admission: () => plugins});
   return {...world, asked, csrs: world.of(kinds.certificateSigningRequests)};
@@ -133,7 +134,7 @@ test('trust anchors of a signer are attested by who may, once there are bundles'
 });
 
 test('plugins that ask an authorizer do not start without one', t => {
-  const error = t.throws(() => createPlugins({enable: [], disable: []}, {naming: words, authorizer: undefined, findNamespace: () => undefined, gate: () => false}));
+  const error = t.throws(() => createPlugins({enable: [], disable: []}, aPluginContext({authorizer: undefined})));
 
   t.is(error.message, 'CertificateApproval requires an authorizer');
 });

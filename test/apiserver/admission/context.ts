@@ -1,0 +1,55 @@
+import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import type {ObjectMeta} from '#src/api/types.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
+import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
+import {startWorld} from '#test/resources/world.js';
+
+/** What plugins are made of where nothing is there and everything is allowed. */
+export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext => ({
+  naming: naming('plat'),
+  authorizer: {authorize: () => ({decision: 'allow'})},
+  findNamespace: () => undefined,
+  reader: {get: () => undefined, list: () => Promise.resolve([])},
+  clock: new VirtualClock(),
+  random: seededRandom(1),
+  createNamespace: () => Promise.resolve(),
+  kindsOf: () => [],
+  minor: 35,
+  tolerationSeconds: {notReady: 300, unreachable: 300},
+  eventLimits: undefined,
+  gate: () => false,
+  ...own,
+});
+
+/** A server with the namespace `default` in which one plugin, made as the server makes it, judges everything. */
+export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}) => {
+  const world = await startWorld({
+    clock: new VirtualClock(),
+    admission: registry => {
+      const reader = registryReader(registry);
+      const context = aPluginContext({
+        reader,
+        findNamespace: name => reader.get(kinds.namespaces, '', name),
+        kindsOf: (_, wanted) => [...registry.served].map(({kind}) => kind).filter(({kind}) => kind === wanted),
+        gate: () => true,
+        ...own,
+      });
+      return createPlugins({enable: [], disable: [], exactly: [plugin]}, context).plugins;
+    },
+  });
+  const pods = world.of(kinds.pods);
+  return {...world, pod: (spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}) => pods.create(aPod(spec, metadata))};
+};
+
+export const namespace = 'default';
+
+/** A pod with one container. */
+export const aPod = (spec: Partial<PodSpec> = {}, metadata: ObjectMeta = {}): Pod => ({
+  metadata: {name: 'p', namespace, ...metadata},
+  spec: {containers: [{name: 'c', image: 'i'}], ...spec},
+});
