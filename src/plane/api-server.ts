@@ -1,6 +1,7 @@
 import {setMaxListeners} from 'node:events';
 import {hostname} from 'node:os';
 import type {Exchange} from '#src/api/exchange.js';
+import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -24,6 +25,7 @@ import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js
 import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {Peers} from '#src/apiserver/registry/peers.js';
+import {ensureFlowControl} from '#src/controlplane/flow-control.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
@@ -176,6 +178,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
+      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => ensureFlowControl(client)}] : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

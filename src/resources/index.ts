@@ -19,6 +19,7 @@ import {horizontalPodAutoscalers} from './autoscaling/horizontalpodautoscaler.js
 import {cronJobs} from './batch/cronjob.js';
 import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
+import {clusterTrustBundles} from './certificates/clustertrustbundle.js';
 import {leases} from './coordination/lease.js';
 import {leaseCandidates} from './coordination/leasecandidate.js';
 import {bindings} from './core/binding.js';
@@ -38,6 +39,8 @@ import {secrets} from './core/secret.js';
 import {services} from './core/service/definition.js';
 import {serviceAccounts} from './core/serviceaccount.js';
 import type {ResourceDefinition} from './definition.js';
+import {flowSchemas} from './flowcontrol/flowschema.js';
+import {priorityLevelConfigurations} from './flowcontrol/prioritylevelconfiguration.js';
 import {endpointSlices} from './discovery/endpointslice.js';
 import {ingresses} from './networking/ingress.js';
 import {ingressClasses} from './networking/ingressclass.js';
@@ -56,6 +59,8 @@ import {csiDrivers} from './storage/csidriver.js';
 import {csiNodes} from './storage/csinode.js';
 import {csiStorageCapacities} from './storage/csistoragecapacity.js';
 import {storageClasses} from './storage/storageclass.js';
+import {storageVersions} from './internal/storageversion.js';
+import {storageVersionMigrations} from './storagemigration/storageversionmigration.js';
 import {volumeAttachments} from './storage/volumeattachment.js';
 import {volumeAttributesClasses} from './storage/volumeattributesclass.js';
 
@@ -98,9 +103,12 @@ export const resources: readonly ResourceDefinition[] = [
   cronJobs,
   jobs,
   certificateSigningRequests,
+  clusterTrustBundles,
   leases,
   leaseCandidates,
   endpointSlices,
+  flowSchemas,
+  priorityLevelConfigurations,
   ingresses,
   ingressClasses,
   ipAddresses,
@@ -118,6 +126,8 @@ export const resources: readonly ResourceDefinition[] = [
   csiNodes,
   csiStorageCapacities,
   storageClasses,
+  storageVersions,
+  storageVersionMigrations,
   volumeAttachments,
   volumeAttributesClasses,
 ];

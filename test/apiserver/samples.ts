@@ -1,3 +1,4 @@
+import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Naming} from '#src/api/naming.js';
@@ -10,6 +11,9 @@ const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 
 const rule = {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']};
 const webhooks = [{name: 'a.example.com', clientConfig: {url: 'https://example.com/x'}, rules: [rule], sideEffects: 'None', admissionReviewVersions: ['v1']}];
+
+const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now: Date.UTC(2026, 0, 1)});
+const trustBundle = authorityPem(authority).certificate;
 
 /** What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. */
 export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
@@ -39,6 +43,10 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   ValidatingAdmissionPolicyBinding: {spec: {policyName: 'x', validationActions: ['Deny']}},
   MutatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[]'}}]}},
   MutatingAdmissionPolicyBinding: {spec: {policyName: 'x'}},
+  ClusterTrustBundle: {spec: {trustBundle}},
+  FlowSchema: {spec: {priorityLevelConfiguration: {name: 'global-default'}}},
+  PriorityLevelConfiguration: {spec: {type: 'Limited', limited: {limitResponse: {type: 'Reject'}}}},
+  StorageVersionMigration: {spec: {resource: {resource: 'pods'}}},
   ControllerRevision: {revision: 1, data: {a: 'b'}},
   DaemonSet: workload,
   Deployment: workload,
@@ -66,5 +74,6 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
 
 /** What objects are called in the tests, of kinds that are not called as one likes. */
 export const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  StorageVersion: {one: 'a.one', a: 'a.a', b: 'a.b', none: 'a.none'},
   IPAddress: {one: '10.9.0.1', a: '10.9.0.2', b: '10.9.0.3', none: '10.9.0.4'},
 };

@@ -133,6 +133,11 @@ export class Registry {
     return found;
   }
 
+  /** Whether a kind has an address. */
+  serves(kind: Kind): boolean {
+    return this.#served.has(this.#address(kind));
+  }
+
   get resources(): readonly Resource[] {
     return this.#resources;
   }
