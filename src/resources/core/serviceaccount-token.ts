@@ -120,8 +120,9 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
   const seconds = isCapped ? tokens.maxSeconds : expirationSeconds;
   const now = clock.now();
+  const {uid: _, deletionTimestamp: __, deletionGracePeriodSeconds: ___, selfLink: ____, ...metadata} = request.metadata ?? {};
   return {
-    metadata: {...request.metadata, name, namespace, creationTimestamp: wireTime(now)},
+    metadata: {...metadata, name, namespace, creationTimestamp: wireTime(now)},
     spec: {...rest, audiences, expirationSeconds: seconds},
     status: {
       token: tokens.sign(claimsOf(account, bound, lifeOf(seconds, audiences, bound, tokens), audiences, context)),

@@ -59,5 +59,6 @@ test('plugins run in their order, whatever the order of the options', t => {
   t.true(['AlwaysAdmit', 'ServiceAccount', 'PodSecurity', 'AlwaysDeny'].every(name => plugins.some(plugin => plugin.name === name)));
   t.false(plugins.some(({name}) => name === 'CertificateSigning' || name === 'EventRateLimit'));
   t.deepEqual(withoutSubject, ['NodeRestriction']);
+  t.throws(() => createPlugins({enable: ['EventRateLimit'], disable: []}, aPluginContext()), {message: /^--enable-admission-plugins: EventRateLimit needs a configuration/});
   t.deepEqual([...chosenPlugins({enable: [], disable: [], exactly: ['NamespaceLifecycle']})], ['NamespaceLifecycle']);
 });
