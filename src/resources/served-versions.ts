@@ -11,11 +11,13 @@ const stageOf = (version: string): Stage => (/^v\d+$/.test(version) ? 'ga' : ver
 
 const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false, alpha: false};
 
-/** Resources that are served only while their gate is on, whatever is asked for. */
-const gates: Readonly<Record<string, string>> = {
-  'certificates/clustertrustbundles': 'ClusterTrustBundle',
-  'certificates/podcertificaterequests': 'PodCertificateRequest',
-  'scheduling/workloads': 'GenericWorkload',
+/** Resources that are served only while their gates are on, whatever is asked for. */
+const gates: Readonly<Record<string, readonly string[]>> = {
+  'certificates/clustertrustbundles': ['ClusterTrustBundle'],
+  'certificates/podcertificaterequests': ['PodCertificateRequest'],
+  'internal.apiserver/storageversions': ['StorageVersionAPI', 'APIServerIdentity'],
+  'scheduling/workloads': ['GenericWorkload'],
+  'storagemigration/storageversionmigrations': ['StorageVersionMigrator'],
 };
 
 /** Keys of `--runtime-config` that stand for many versions, in the order they count: the narrower wins. */
@@ -69,8 +71,8 @@ export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, {nami
     said.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
   }
   return ({group, version, plural}) => {
-    const needed = gates[`${group}/${plural}`];
-    if (needed !== undefined && !gate(needed)) return false;
+    const needed = gates[`${group}/${plural}`] ?? [];
+    if (!needed.every(gate)) return false;
     const address = `${naming.group(group)}/${version}`;
     const stage = stageOf(version);
     const broad = wholesale.findLast(([key, covers]) => covers(stage) && runtimeConfig.has(key));

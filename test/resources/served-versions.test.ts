@@ -37,8 +37,15 @@ for (const [title, pairs, served, unserved] of cases) {
 test('a resource whose gate is off is not served, whatever the setting says', t => {
   const serves = servedVersions(new Map([['api/all', 'true']]), {naming: naming('plat'), gate: () => false});
 
-  t.false(serves(kinds.clusterTrustBundles));
+  for (const kind of [kinds.clusterTrustBundles, kinds.podCertificateRequests, kinds.storageVersionMigrations, kinds.storageVersions]) t.false(serves(kind), kind.plural);
   t.true(serves(kinds.resourceClaimsV1beta1));
+});
+
+test('a resource with two gates needs both', t => {
+  const servesWith = (...on: string[]) => servedVersions(new Map([['api/all', 'true']]), {naming: naming('plat'), gate: name => on.includes(name)})(kinds.storageVersions);
+
+  t.false(servesWith('StorageVersionAPI'));
+  t.true(servesWith('StorageVersionAPI', 'APIServerIdentity'));
 });
 
 for (const [key, message] of [

@@ -1,86 +1,87 @@
-import {createHash} from 'node:crypto';
 import {invalid, tooLong, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {parseCertificates} from '#src/pki/certificate.js';
+import {parseCertificate, isAuthority} from '#src/pki/certificate.js';
 import {pemBlocks, type PemBlock} from '#src/pki/pem.js';
-import {dnsSubdomainProblems} from '#src/api/names.js';
+import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {each} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 import {validateSignerName} from './signer-name.js';
 
-type Bundle = ObjectOf<typeof kinds.clusterTrustBundles>;
+type ClusterTrustBundle = ObjectOf<typeof kinds.clusterTrustBundles>;
 
-const largest = 1024 * 1024;
+const largestBundle = 1024 * 1024;
+const bundlePath = 'spec.trustBundle';
 
-/** Bundles of a signer begin with its name, in which no slash can stand: a colon stands for it. */
-const prefixOf = (signerName: string | undefined): string => (signerName ? `${signerName.replaceAll('/', ':')}:` : '');
+const signerOf = ({spec}: Readonly<ClusterTrustBundle>): string => spec?.signerName ?? '';
 
-function* validateName({metadata, spec}: Readonly<Bundle>): Iterable<FieldError> {
-  const name = metadata?.name ?? '';
-  const prefix = prefixOf(spec.signerName);
-  if (!prefix) {
-    if (name.includes(':')) yield invalid('metadata.name', name, 'ClusterTrustBundle without signer name must not have ":" in its name');
-  } else if (!name.startsWith(prefix)) {
-    yield invalid('metadata.name', name, `ClusterTrustBundle for signerName ${spec.signerName} must be named with prefix ${prefix}`);
-  } else for (const problem of dnsSubdomainProblems(name.slice(prefix.length))) yield invalid('metadata.name', name, problem);
+/** A bundle of a signer is called after it, so that who may name whom can be told from the name. */
+const nameProblems = (name: string, prefix: boolean, signer: string): readonly string[] => {
+  if (!signer) return name.includes(':') ? ['ClusterTrustBundle without signer name must not have ":" in its name'] : subdomainName(name, prefix);
+  const start = `${signer.replaceAll('/', ':')}:`;
+  if (!name.startsWith(start)) return [`ClusterTrustBundle for signerName ${signer} must be named with prefix ${start}`];
+  return subdomainName(name.slice(start.length), prefix);
+};
+
+function* validateName(bundle: Readonly<ClusterTrustBundle>): Iterable<FieldError> {
+  const {name, generateName} = bundle.metadata ?? {};
+  if (generateName) yield* each('metadata.generateName', generateName, nameProblems(generateName, true, signerOf(bundle)));
+  if (name) yield* each('metadata.name', name, nameProblems(name, false, signerOf(bundle)));
 }
 
-/** What is wrong with one block, in one phrase. */
-const blockProblem = ({label, headers, bytes}: PemBlock): string | undefined => {
+const anchorProblem = ({label, headers, bytes}: PemBlock): string | undefined => {
   if (label !== 'CERTIFICATE') return `has bad block type: ${label}`;
   if (Object.keys(headers).length > 0) return 'has PEM block headers';
   try {
-    const [certificate, ...rest] = parseCertificates(bytes);
-    if (!certificate || rest.length > 0) return 'does not parse as X.509';
-    return certificate.basicConstraints?.isAuthority ? undefined : 'does not have the CA bit set';
+    return isAuthority(parseCertificate(bytes)) ? undefined : 'does not have the CA bit set';
   } catch {
     return 'does not parse as X.509';
   }
 };
 
-function* validateAnchors(text: string): Iterable<FieldError> {
-  const path = 'spec.trustBundle';
-  const omitted = '<value omitted>';
-  if (Buffer.byteLength(text) > largest) return yield tooLong(path, largest);
+/** Whether a bundle is made of certificates of authorities alone, each once. */
+function* validateAnchors(bundle: string): Iterable<FieldError> {
+  const wrong = (detail: string) => invalid(bundlePath, '<value omitted>', detail);
+  if (Buffer.byteLength(bundle) > largestBundle) return yield tooLong(bundlePath, largestBundle);
+  const blocks = [...pemBlocks(Buffer.from(bundle))];
+  const problems = blocks.flatMap((block, i) => {
+    const problem = anchorProblem(block);
+    return problem ? [wrong(`entry ${i} ${problem}`)] : [];
+  });
+  if (problems.length > 0) return yield* problems;
+  if (blocks.length === 0) yield wrong('at least one trust anchor must be provided');
   const places = new Map<string, number[]>();
-  let isSound = true;
-  for (const [i, block] of [...pemBlocks(text)].entries()) {
-    const problem = blockProblem(block);
-    if (problem) {
-      isSound = false;
-      yield invalid(path, omitted, `entry ${i} ${problem}`);
-    } else {
-      const hash = createHash('sha256').update(block.bytes).digest('hex');
-      places.set(hash, [...(places.get(hash) ?? []), i]);
-    }
+  for (const [i, {bytes}] of blocks.entries()) {
+    const content = bytes.toString('base64');
+    places.set(content, [...(places.get(content) ?? []), i]);
   }
-  if (!isSound) return;
-  if (places.size === 0) yield invalid(path, omitted, 'at least one trust anchor must be provided');
-  for (const indices of places.values()) if (indices.length > 1) yield invalid(path, omitted, `duplicate trust anchor (indices [${indices.join(' ')}])`);
+  for (const indices of places.values()) {
+    if (indices.length > 1) yield wrong(`duplicate trust anchor (indices [${indices.join(' ')}])`);
+  }
 }
 
-function* validate(bundle: Readonly<Bundle>, old: Readonly<Bundle> | undefined): Iterable<FieldError> {
-  yield* validateName(bundle);
-  if (bundle.spec.signerName) yield* validateSignerName('spec.signerName', bundle.spec.signerName);
-  // What was read once is not read again: readers change.
-  if (!old || bundle.spec.trustBundle !== old.spec.trustBundle) yield* validateAnchors(bundle.spec.trustBundle ?? '');
-  if (old) yield* immutable('spec.signerName', bundle.spec.signerName, old.spec.signerName);
-}
+const selectableFields = {'spec.signerName': signerOf};
 
-const selectableFields = {'spec.signerName': ({spec}: Readonly<Bundle>): string => spec.signerName ?? ''};
-
-/** Certificates to trust, for everybody to read, perhaps of one signer (KEP-3257). */
-export const clusterTrustBundles = defineResource<Bundle>({
+/** Trust anchors for the whole cluster, either of one signer or of nobody in particular (KEP-3257). */
+export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   kind: kinds.clusterTrustBundles,
-  // Names carry the signer's; what they must be is judged together with it.
-  nameProblems: (name, prefix) => (name.includes(':') ? [] : subdomainName(name, prefix)),
   otherVersions: [alike(kinds.clusterTrustBundlesV1alpha1, {selectableFields})],
+  // The name is judged with the signer it belongs to, where the whole object is seen.
+  nameProblems: () => [],
   unconditionalUpdate: false,
-  default(bundle) {
-    bundle.spec ??= {trustBundle: ''};
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate(bundle, old) {
+      const [signer, anchors] = [signerOf(bundle), bundle.spec?.trustBundle ?? ''];
+      yield* validateName(bundle);
+      if (signer) yield* validateSignerName('spec.signerName', signer);
+      // What was accepted once stays accepted, however parsing may change.
+      if (anchors !== old?.spec?.trustBundle) yield* validateAnchors(anchors);
+      if (old) yield* immutable('spec.signerName', signer, signerOf(old));
+    },
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   selectableFields,
+  columns: [nameColumn, {name: 'SignerName', description: 'The signer whose certificates these anchors vouch for.', of: bundle => signerOf(bundle) || '<none>'}],
 });

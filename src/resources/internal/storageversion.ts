@@ -1,15 +1,15 @@
-import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {duplicate, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {dnsLabel1035Problems, dnsSubdomainProblems, labelKeyProblems} from '#src/api/names.js';
+import {dnsLabel1035Problems, dnsSubdomainProblems, emptyText, patternText} from '#src/api/names.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import type {NameProblems} from '#src/resources/validation/names.js';
+import {each, qualifiedName} from '#src/resources/validation/values.js';
 
 type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
-type ServerVersion = NonNullable<NonNullable<StorageVersion['status']>['storageVersions']>[number];
-type Condition = NonNullable<NonNullable<StorageVersion['status']>['conditions']>[number];
+type Status = NonNullable<StorageVersion['status']>;
+type ServerVersions = NonNullable<Status['storageVersions']>[number];
 
-/** The group and the resource that it tells of. */
-const nameProblems: NameProblems = name => {
+const nameProblems = (name: string): readonly string[] => {
   const dot = name.lastIndexOf('.');
   if (dot < 0) return ['name must be in the form of <group>.<resource>'];
   return [
@@ -18,55 +18,116 @@ const nameProblems: NameProblems = name => {
   ];
 };
 
-function* validateServer({apiServerID: id = '', encodingVersion: encoding = '', decodableVersions: decodable = []}: ServerVersion, path: string): Iterable<FieldError> {
-  for (const problem of dnsSubdomainProblems(id)) yield invalid(`${path}.apiServerID`, id, problem);
-  const encodingProblems = dnsLabel1035Problems(encoding);
-  if (encodingProblems.length > 0) yield invalid(`${path}.encodingVersion`, encoding, encodingProblems.join(','));
-  for (const [i, version] of decodable.entries()) {
-    const problems = dnsLabel1035Problems(version);
-    if (problems.length > 0) yield invalid(`${path}.decodableVersions[${i}]`, version, problems.join(','));
-  }
-  if (!decodable.includes(encoding)) yield invalid(`${path}.decodableVersions`, decodable, `decodableVersions must include encodingVersion ${encoding}`);
+const formText = `an apiVersion is ${patternText(
+  "a DNS-1035 label, which must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  '[a-z]([-a-z0-9]*[a-z0-9])?',
+  'my-name',
+  'abc-123',
+)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')`;
+
+const partProblems = (part: string, text: string, problems: (text: string) => readonly string[]): string[] =>
+  (text === '' ? [emptyText] : problems(text)).map(problem => `${part} part: ${problem}`);
+
+function* validateApiVersion(path: string, apiVersion: string): Iterable<FieldError> {
+  const parts = apiVersion.split('/');
+  const [version = '', group] = parts.toReversed();
+  const problems =
+    parts.length > 2
+      ? [formText]
+      : [...(group === undefined ? [] : partProblems('group', group, dnsSubdomainProblems)), ...partProblems('version', version, dnsLabel1035Problems)];
+  if (problems.length > 0) yield invalid(path, apiVersion, problems.join(','));
 }
 
-function* validateCommon(servers: readonly ServerVersion[], said: string | undefined): Iterable<FieldError> {
+function* validateServer(server: Readonly<ServerVersions>, path: string): Iterable<FieldError> {
+  const {apiServerID: id = '', encodingVersion = '', decodableVersions, servedVersions = []} = server;
+  const decodable = decodableVersions ?? [];
+  yield* each(`${path}.apiServerID`, id, dnsSubdomainProblems(id));
+  yield* validateApiVersion(`${path}.encodingVersion`, encodingVersion);
+  for (const [i, version] of decodable.entries()) yield* validateApiVersion(`${path}.decodableVersions[${i}]`, version);
+  if (!decodable.includes(encodingVersion)) {
+    yield invalid(`${path}.decodableVersions`, decodableVersions, `decodableVersions must include encodingVersion ${encodingVersion}`);
+  }
+  for (const [i, version] of servedVersions.entries()) {
+    const at = `${path}.servedVersions[${i}]`;
+    yield* validateApiVersion(at, version);
+    if (decodable.includes(version)) continue;
+    yield invalid(at, version, `individual served version : ${version} must be included in decodableVersions : [${decodable.join(' ')}]`);
+  }
+}
+
+/** The version all servers encode in; undefined as long as they differ, or there are none. */
+const commonVersion = (servers: readonly Readonly<ServerVersions>[]): string | undefined => {
+  const [first, ...others] = servers.map(({encodingVersion = ''}) => encodingVersion);
+  return others.every(version => version === first) ? first : undefined;
+};
+
+const nothingCommon =
+  'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet';
+
+function* validateCommon({storageVersions = [], commonEncodingVersion}: Readonly<Status>): Iterable<FieldError> {
   const path = 'status.commonEncodingVersion';
-  const versions = new Set(servers.map(({encodingVersion}) => encodingVersion ?? ''));
-  const common = versions.size === 1 ? [...versions][0] : undefined;
-  if (common === undefined && said !== undefined) {
-    yield invalid(path, said, 'should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet');
-  } else if (common !== undefined && said === undefined) yield invalid(path, undefined, `the common encoding version is ${common}`);
-  else if (common !== said) yield invalid(path, said, `the actual common encoding version is ${common}`);
+  const [actual, said] = [commonVersion(storageVersions), commonEncodingVersion ?? undefined];
+  if (actual === said) return;
+  if (actual === undefined) yield invalid(path, said, nothingCommon);
+  else yield invalid(path, said, said === undefined ? `the common encoding version is ${actual}` : `the actual common encoding version is ${actual}`);
 }
 
-function* validateConditions(conditions: readonly Condition[]): Iterable<FieldError> {
+/** The paths leave out the name of the list, as they do upstream. */
+function* validateConditions(conditions: NonNullable<Status['conditions']>): Iterable<FieldError> {
   const seen = new Map<string, number>();
-  for (const [i, {type = '', status = '', reason, message}] of conditions.entries()) {
-    // The short path is what callers of the original see.
-    const path = `status[${i}]`;
-    const at = seen.get(type);
-    if (at !== undefined) yield invalid(`${path}.type`, type, `the type of the condition is not unique, it also appears in conditions[${at}]`);
+  for (const [i, {type, status, reason, message}] of conditions.entries()) {
+    const at = `status[${i}]`;
+    const first = seen.get(type);
+    if (first !== undefined) yield invalid(`${at}.type`, type, `the type of the condition is not unique, it also appears in conditions[${first}]`);
     seen.set(type, i);
-    for (const problem of labelKeyProblems(type)) yield invalid(`${path}.type`, type, problem);
-    for (const problem of labelKeyProblems(status)) yield invalid(`${path}.status`, type, problem);
-    if (!reason) yield required(`${path}.reason`, 'reason cannot be empty');
-    if (!message) yield required(`${path}.message`, 'message cannot be empty');
+    yield* qualifiedName(`${at}.type`, type);
+    yield* qualifiedName(`${at}.status`, status);
+    if (!reason) yield required(`${at}.reason`, 'reason cannot be empty');
+    if (!message) yield required(`${at}.message`, 'message cannot be empty');
   }
 }
 
-function* validateStatus({status = {}}: Readonly<StorageVersion>): Iterable<FieldError> {
-  const servers = status.storageVersions ?? [];
-  for (const [i, server] of servers.entries()) yield* validateServer(server, `status.storageVersions[${i}]`);
-  yield* validateCommon(servers, status.commonEncodingVersion);
+function* validateStatus(status: Readonly<Status>): Iterable<FieldError> {
+  const seen = new Set<string>();
+  for (const [i, server] of (status.storageVersions ?? []).entries()) {
+    const at = `status.storageVersions[${i}]`;
+    const {apiServerID: id = ''} = server;
+    if (seen.has(id)) yield duplicate(`${at}.apiServerID`, id);
+    seen.add(id);
+    yield* validateServer(server, at);
+  }
+  yield* validateCommon(status);
   yield* validateConditions(status.conditions ?? []);
 }
 
-/** In which version each server stores the objects of a resource, and which versions it can read. */
+const mostShown = 3;
+
+const versionsText = ({status}: Readonly<StorageVersion>): string => {
+  const servers = status?.storageVersions ?? [];
+  const text = servers
+    .slice(0, mostShown)
+    .map(({apiServerID, encodingVersion}) => `${apiServerID ?? ''}=${encodingVersion ?? ''}`)
+    .join(',');
+  return servers.length > mostShown ? `${text} + ${servers.length - mostShown} more...` : text;
+};
+
+/** In which versions each server encodes and decodes the objects of one resource; its name tells which. */
 export const storageVersions = defineResource<StorageVersion>({
   kind: kinds.storageVersions,
   nameProblems,
-  alwaysPresent: {spec: {}, status: {}},
   unconditionalUpdate: false,
+  alwaysPresent: {spec: {}, status: {}},
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}},
-  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: validateStatus}},
+  subresources: {
+    status: {
+      writes: {update: ['status']},
+      validate: ({status}) => validateStatus(status ?? {}),
+    },
+  },
+  columns: [
+    nameColumn,
+    {name: 'CommonEncodingVersion', description: 'The version all servers encode in, once they agree.', of: ({status}) => status?.commonEncodingVersion ?? '<unset>'},
+    {name: 'StorageVersions', description: 'The version each server encodes in.', of: versionsText},
+    ageColumn,
+  ],
 });

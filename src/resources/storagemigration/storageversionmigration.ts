@@ -2,54 +2,83 @@ import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import {dnsLabel1035Problems, dnsSubdomainProblems} from '#src/api/names.js';
 import type {StorageVersionMigration} from '#src/api/types.js';
+import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 
-function* validate({spec}: Readonly<StorageVersionMigration>, old: Readonly<StorageVersionMigration> | undefined): Iterable<FieldError> {
-  const {group, resource} = spec?.resource ?? {group: '', resource: ''};
-  const path = 'spec.resource';
-  if (!resource) yield required(`${path}.resource`, 'resource is required to be set');
+const conditionsPath = 'status.conditions';
+const versionPath = 'status.resourceVersion';
+
+const resourceOf = ({spec}: Readonly<StorageVersionMigration>): Partial<StorageVersionMigration['spec']['resource']> =>
+  (spec as Partial<StorageVersionMigration['spec']> | undefined)?.resource ?? {};
+
+function* validateResource(migration: Readonly<StorageVersionMigration>): Iterable<FieldError> {
+  const {group, resource} = resourceOf(migration);
+  if (!resource) yield required('spec.resource.resource', 'resource is required to be set');
   else {
     const problems = dnsLabel1035Problems(resource);
-    if (problems.length > 0) yield invalid(`${path}.resource`, resource, problems.join(','));
+    if (problems.length > 0) yield invalid('spec.resource.resource', resource, problems.join(','));
   }
-  const groupProblems = group ? dnsSubdomainProblems(group) : [];
-  if (groupProblems.length > 0) yield invalid(`${path}.group`, group, groupProblems.join(','));
-  if (old) yield* immutable('spec', spec, old.spec);
+  const problems = group ? dnsSubdomainProblems(group) : [];
+  if (problems.length > 0) yield invalid('spec.resource.group', group, problems.join(','));
 }
 
-const verdictOf = ({status}: Readonly<StorageVersionMigration>) => ({
-  succeeded: isConditionTrue(status?.conditions, 'Succeeded'),
-  failed: isConditionTrue(status?.conditions, 'Failed'),
-  running: isConditionTrue(status?.conditions, 'Running'),
-});
+/** Differs from upstream: no version at all is accepted as long as none is set, for a migration can fail before one is known. */
+function* validateVersion(version: string, old: string): Iterable<FieldError> {
+  if ((version || old) && !/^[1-9][0-9]*$/.test(version)) yield invalid(versionPath, version, `resource version is not well formed: ${version}`);
+}
 
-function* validateVersion(version: string | undefined, old: string | undefined): Iterable<FieldError> {
-  const path = 'status.resourceVersion';
-  if (version && !/^(?:0|[1-9]\d*)$/.test(version)) yield invalid(path, version, `resource version is not well formed: ${version}`);
-  if (old && version !== old) yield invalid(path, version ?? '', 'field is immutable');
+function* validateOutcome(migration: Readonly<StorageVersionMigration>, old: Readonly<StorageVersionMigration>): Iterable<FieldError> {
+  const conditions = migration.status?.conditions;
+  const [isRunning, hasSucceeded, hasFailed] = ['Running', 'Succeeded', 'Failed'].map(type => isConditionTrue(conditions, type));
+  const was = (type: string): boolean => isConditionTrue(old.status?.conditions, type);
+  const wrong = (detail: string) => invalid(conditionsPath, conditions, detail);
+  if (hasSucceeded && hasFailed) yield wrong('Both success and failed conditions cannot be true at the same time');
+  if (hasSucceeded && isRunning) yield wrong('Running condition cannot be true when success condition is true');
+  if (hasFailed && isRunning) yield wrong('Running condition cannot be true when failed condition is true');
+  if (was('Succeeded') && !hasSucceeded) yield wrong('Success condition cannot be set to false once it is true');
+  if (was('Failed') && !hasFailed) yield wrong('Failed condition cannot be set to false once it is true');
 }
 
 function* validateStatus(migration: Readonly<StorageVersionMigration>, old: Readonly<StorageVersionMigration>): Iterable<FieldError> {
-  const path = 'status.conditions';
-  const conditions = migration.status?.conditions ?? [];
-  yield* validateVersion(migration.status?.resourceVersion, old.status?.resourceVersion);
-  yield* validateConditions(conditions, path);
-  const [now, was] = [verdictOf(migration), verdictOf(old)];
-  if (now.succeeded && now.failed) yield invalid(path, conditions, 'Both success and failed conditions cannot be true at the same time');
-  if (now.succeeded && now.running) yield invalid(path, conditions, 'Running condition cannot be true when success condition is true');
-  if (now.failed && now.running) yield invalid(path, conditions, 'Running condition cannot be true when failed condition is true');
-  if (was.succeeded && !now.succeeded) yield invalid(path, conditions, 'Success condition cannot be set to false once it is true');
-  if (was.failed && !now.failed) yield invalid(path, conditions, 'Failed condition cannot be set to false once it is true');
+  const [version, before] = [migration.status?.resourceVersion ?? '', old.status?.resourceVersion ?? ''];
+  yield* validateVersion(version, before);
+  yield* validateConditions(migration.status?.conditions, conditionsPath);
+  if (before) yield* immutable(versionPath, version, before);
+  yield* validateOutcome(migration, old);
 }
 
-/** Asks that every stored object of a resource be written again, in the version objects are stored in now (KEP-4192). */
+const resourceText = (migration: Readonly<StorageVersionMigration>): string => {
+  const {group, resource = ''} = resourceOf(migration);
+  return group ? `${resource}.${group}` : resource;
+};
+
+const {name, description, of} = nameColumn;
+
+/** A wish to have all objects of a resource written anew, in the version that is stored now (KEP-4192). */
 export const storageVersionMigrations = defineResource<StorageVersionMigration>({
   kind: kinds.storageVersionMigrations,
   nameProblems: subdomainName,
+  unconditionalUpdate: false,
   alwaysPresent: {status: {}},
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: (migration, old) => validateStatus(migration, old!)}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    *validate(migration, old) {
+      yield* validateResource(migration);
+      if (old) yield* immutable('spec', migration.spec, old.spec);
+    },
+  },
+  subresources: {
+    status: {
+      writes: {update: ['status']},
+      validate: (migration, old) => (old ? validateStatus(migration, old) : []),
+    },
+  },
+  columns: [
+    // Upstream gives this name no format.
+    {name, description, of},
+    {name: 'Resource', description: 'The resource whose objects are to be written anew, with its group.', of: resourceText},
+  ],
 });
