@@ -18,6 +18,8 @@ await build({
   target: 'node20',
   sourcemap: true,
   legalComments: 'none',
+  minifyWhitespace: true,
+  minifySyntax: true,
   external,
   banner: {js: "import {createRequire as makeRequire} from 'node:module'; const require = makeRequire(import.meta.url);"},
   logLevel: 'warning',
