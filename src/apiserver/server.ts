@@ -97,6 +97,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     prefix: settings.prefix,
     gate: settings.gate,
     allowPrivileged: settings.allowPrivileged,
+    authorizer: settings.authorizer,
     admission: plugins,
     leases: new Leases(store, clock, settings.leaseReuseSeconds),
     eventTtlSeconds: settings.eventTtlSeconds,

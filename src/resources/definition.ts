@@ -81,6 +81,8 @@ export interface Endpoint<T extends KubeObject> {
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Says what is wrong. Never changes anything. */
   validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
+  /** What the server's own judges say against an update, once the object is valid: what rules of fields cannot tell. */
+  authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, authorizer: Authorizer): Promise<readonly FieldError[]>;
   /** Texts for `Warning` headers. */
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
   /** Counters that a write adds one to, once it is stored; never for dry runs. */

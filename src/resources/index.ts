@@ -20,6 +20,7 @@ import {cronJobs} from './batch/cronjob.js';
 import {jobs} from './batch/job.js';
 import {certificateSigningRequests} from './certificates/certificatesigningrequest.js';
 import {clusterTrustBundles} from './certificates/clustertrustbundle.js';
+import {podCertificateRequests} from './certificates/podcertificaterequest/definition.js';
 import {leases} from './coordination/lease.js';
 import {leaseCandidates} from './coordination/leasecandidate.js';
 import {bindings} from './core/binding.js';
@@ -104,6 +105,7 @@ export const resources: readonly ResourceDefinition[] = [
   jobs,
   certificateSigningRequests,
   clusterTrustBundles,
+  podCertificateRequests,
   leases,
   leaseCandidates,
   endpointSlices,

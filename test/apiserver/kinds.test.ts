@@ -25,7 +25,7 @@ const caseOf = (namingName: 'plat' | 'kubernetes', {kind}: ServedResource): Case
 const called = ({kind}: {readonly kind: string}, name: string): string => names[kind]?.[name] ?? name;
 
 /** Gates without which some kinds are not served at all. */
-const gates = new Set(['APIServerIdentity', 'ClusterTrustBundle', 'StorageVersionAPI', 'StorageVersionMigrator', 'WatchList']);
+const gates = new Set(['APIServerIdentity', 'ClusterTrustBundle', 'PodCertificateRequest', 'StorageVersionAPI', 'StorageVersionMigrator', 'WatchList']);
 const gate = (name: string): boolean => gates.has(name);
 
 const {server} = await startWire({gate});

@@ -1,5 +1,6 @@
+import {sign} from 'node:crypto';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {generatePrivateKey, publicKeyDer} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
 import type {Naming} from '#src/api/naming.js';
 
@@ -12,6 +13,7 @@ const work = {template: {spec: {...template.spec, restartPolicy: 'Never'}}};
 const rule = {operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']};
 const webhooks = [{name: 'a.example.com', clientConfig: {url: 'https://example.com/x'}, rules: [rule], sideEffects: 'None', admissionReviewVersions: ['v1']}];
 
+const podKey = await generatePrivateKey({kind: 'ed25519'});
 const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now: Date.UTC(2026, 0, 1)});
 const trustBundle = authorityPem(authority).certificate;
 
@@ -43,6 +45,19 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   ValidatingAdmissionPolicyBinding: {spec: {policyName: 'x', validationActions: ['Deny']}},
   MutatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[]'}}]}},
   MutatingAdmissionPolicyBinding: {spec: {policyName: 'x'}},
+  PodCertificateRequest: {
+    spec: {
+      signerName: 'example.com/signer',
+      podName: 'p',
+      podUID: 'u',
+      serviceAccountName: 's',
+      serviceAccountUID: 'u',
+      nodeName: 'n',
+      nodeUID: 'u',
+      pkixPublicKey: publicKeyDer(podKey).toString('base64'),
+      proofOfPossession: sign(null, Buffer.from('u'), podKey).toString('base64'),
+    },
+  },
   ClusterTrustBundle: {spec: {trustBundle}},
   FlowSchema: {spec: {priorityLevelConfiguration: {name: 'global-default'}}},
   PriorityLevelConfiguration: {spec: {type: 'Limited', limited: {limitResponse: {type: 'Reject'}}}},

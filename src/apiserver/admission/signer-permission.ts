@@ -1,27 +1,8 @@
 import type {Naming} from '#src/api/naming.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
-import type {UserInfo} from '#src/api/user.js';
-import type {Authorizer} from '#src/api/authorization.js';
 import type {AdmissionAttributes} from './admission.js';
 
-/** What the plugins that guard signers work with. */
-export interface SignerGuard {
-  readonly naming: Naming;
-  readonly authorizer: Authorizer;
-}
-
-const isAllowed = async ({naming, authorizer}: SignerGuard, user: UserInfo, verb: string, name: string): Promise<boolean> => {
-  const resource = {group: naming.group('certificates'), version: '*', resource: 'signers', subresource: '', namespace: '', name};
-  try {
-    return (await authorizer.authorize({user, verb, resource, path: ''})).decision === 'allow';
-  } catch {
-    return false;
-  }
-};
-
-/** Whether a user has the verb on a signer, by its name or by its domain. Signers are never served: they exist in rules alone. */
-export const mayForSigner = async (guard: SignerGuard, user: UserInfo, verb: string, signerName: string): Promise<boolean> =>
-  (await isAllowed(guard, user, verb, signerName)) || (await isAllowed(guard, user, verb, `${signerName.split('/')[0]}/*`));
+export {mayForSigner, type SignerGuard} from '#src/resources/certificates/signer-permission.js';
 
 /** Whether a request is about certificate signing requests, under that subresource. */
 export const isAboutRequests = ({group, resource, subresource}: AdmissionAttributes, naming: Naming, wanted: string): boolean =>

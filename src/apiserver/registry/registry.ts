@@ -1,3 +1,4 @@
+import type {Authorizer} from '#src/api/authorization.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
@@ -25,6 +26,7 @@ export interface RegistrySettings {
   readonly prefix: string;
   gate(name: string): boolean;
   readonly allowPrivileged: boolean;
+  readonly authorizer: Authorizer;
   readonly admission: readonly AdmissionPlugin[];
   readonly leases: Leases;
   readonly eventTtlSeconds: number;

@@ -122,6 +122,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
     ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
     ...validateObjectMetaUpdate(object.metadata!, old.metadata!, settings),
   ];
+  if (errors.length === 0) errors.push(...((await endpoint.authorize?.(object, old, hooks, settings.authorizer)) ?? []));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object)});

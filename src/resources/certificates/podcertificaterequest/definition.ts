@@ -1,0 +1,47 @@
+import {forbiddenField} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {PodCertificateRequest} from '#src/api/types.js';
+import {mayForSigner} from '#src/resources/certificates/signer-permission.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {settleConditions, validateOutcome} from './outcome.js';
+import {validateRequest} from './request.js';
+
+const daySeconds = 86_400;
+
+const selected = (field: 'signerName' | 'podName' | 'nodeName') => ({spec}: Readonly<PodCertificateRequest>): string =>
+  (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
+
+/** What a node asks of a signer on behalf of one of its pods (KEP-4317). Its spec never changes, its status once. */
+export const podCertificateRequests = defineResource<PodCertificateRequest>({
+  kind: kinds.podCertificateRequests,
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  alwaysPresent: {status: {}},
+  default({spec}) {
+    if (spec) spec.maxExpirationSeconds ??= daySeconds;
+  },
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    validate: ({spec}, old, {naming}) => (old ? immutable('spec', spec, old.spec) : validateRequest(spec ?? {}, naming)),
+  },
+  subresources: {
+    status: {
+      writes: {update: ['status']},
+      prepare: settleConditions,
+      validate: (request, old, context) => (old ? validateOutcome(request, old, context) : []),
+      async authorize(request, old, {naming, user}, authorizer) {
+        if (!old || (request.status?.certificateChain ?? '') === (old.status?.certificateChain ?? '')) return [];
+        const {signerName} = old.spec;
+        if (await mayForSigner({naming, authorizer}, user, 'sign', signerName)) return [];
+        return [forbiddenField('spec.signerName', `User ${JSON.stringify(user.name)} is not permitted to "sign" for signer ${JSON.stringify(signerName)}`)];
+      },
+    },
+  },
+  selectableFields: {
+    'spec.signerName': selected('signerName'),
+    'spec.podName': selected('podName'),
+    'spec.nodeName': selected('nodeName'),
+  },
+});

@@ -1,0 +1,65 @@
+import {invalid, invalidUnshown, notSupported, type FieldError} from '#src/api/field-error.js';
+import {wireTime} from '#src/api/time.js';
+import type {Condition, PodCertificateRequest} from '#src/api/types.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {validateIssued} from './issued.js';
+
+type Request = Readonly<PodCertificateRequest>;
+
+const outcomes = ['Issued', 'Denied', 'Failed'];
+
+const conditionsOf = (request: Request | undefined): readonly Condition[] => request?.status?.conditions ?? [];
+const has = (request: Request, ...types: readonly string[]): boolean => types.some(type => isConditionTrue(conditionsOf(request), type));
+
+/** Undoes edits of outcomes that were there before, and fills in the times the caller left out. */
+export const settleConditions = (request: PodCertificateRequest, old: Request | undefined, {clock}: HookContext): void => {
+  if (!request.status?.conditions) return;
+  const before = conditionsOf(old);
+  const count = (conditions: readonly Condition[], wanted: string): number => conditions.filter(({type}) => type === wanted).length;
+  const kept = outcomes.filter(type => count(before, type) === count(conditionsOf(request), type));
+  const stored = new Map(kept.map(wanted => [wanted, before.filter(({type}) => type === wanted)[Symbol.iterator]()]));
+  const now = wireTime(clock.now());
+  const sinceOf = ({type, status}: Condition): string => before.find(one => one.type === type && one.status === status && one.lastTransitionTime)?.lastTransitionTime ?? now;
+  request.status.conditions = request.status.conditions.map(condition => {
+    const settled = stored.get(condition.type)?.next().value ?? condition;
+    return {...settled, lastTransitionTime: settled.lastTransitionTime || sinceOf(settled)};
+  });
+};
+
+/** At most one outcome, which is a fact. The brackets stand apart in the paths, as they do upstream. */
+function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldError> {
+  let known = 0;
+  for (const [i, {type, status}] of conditions.entries()) {
+    const at = `status.conditions.[${i}]`;
+    if (!outcomes.includes(type)) yield notSupported(`${at}.type`, type, outcomes);
+    else {
+      known += 1;
+      if (known > 1) yield invalid(`${at}.type`, type, 'There may be at most one condition with type "Issued", "Denied", or "Failed"');
+      if (status !== 'True') yield notSupported(`${at}.status`, status, ['True']);
+    }
+  }
+}
+
+const sameStatus = (a: PodCertificateRequest['status'], b: PodCertificateRequest['status']): boolean => {
+  const [left, right] = [a, b].map(status => ({...status, certificateChain: status?.certificateChain || undefined}));
+  return sameContent(left, right);
+};
+
+/** A request ends once, as issued, denied or failed, and stays so. */
+export function* validateOutcome(request: Request, old: Request, context: HookContext): Iterable<FieldError> {
+  const conditions = conditionsOf(request);
+  const problems = [...validateOutcomes(conditions), ...validateConditions(conditions, 'status.conditions')];
+  if (problems.length > 0) return yield* problems;
+  if (has(old, ...outcomes)) {
+    if (!sameStatus(request.status, old.status)) yield invalidUnshown('status', 'immutable after PodCertificateRequest is issued, denied, or failed');
+  } else if (has(request, 'Denied', 'Failed')) {
+    if (sameStatus(request.status, {conditions: [...conditions]})) return;
+    yield invalidUnshown('status', 'non-condition status fields must be empty when denying or failing the PodCertificateRequest');
+  } else if (has(request, 'Issued')) {
+    yield* validateIssued(request, context);
+  } else if (!sameStatus(request.status, old.status)) {
+    yield invalidUnshown('status', 'status is immutable unless transitioning to "Issued", "Denied", or "Failed"');
+  }
+}

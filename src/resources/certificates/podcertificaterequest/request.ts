@@ -1,0 +1,82 @@
+import type {KeyObject} from 'node:crypto';
+import {invalid, invalidUnshown, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {dnsSubdomainProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import type {PodCertificateRequest} from '#src/api/types.js';
+import {provesPossession, publicKeyOf} from '#src/pki/possession.js';
+import {validateSignerName} from '#src/resources/certificates/signer-name.js';
+import {validateAnnotations} from '#src/resources/validation/object-meta.js';
+import {each} from '#src/resources/validation/values.js';
+
+type Spec = Partial<PodCertificateRequest['spec']>;
+
+const keyPath = 'spec.pkixPublicKey';
+const proofPath = 'spec.proofOfPossession';
+const longestUid = 128;
+const largestKey = 10 * 1024;
+const hour = 3600;
+const day = 24 * hour;
+
+/** Keys of what users say carry a domain, besides the form of annotations. */
+function* validateUserAnnotations(annotations: Readonly<Record<string, string>>): Iterable<FieldError> {
+  const path = 'spec.unverifiedUserAnnotations';
+  for (const key of Object.keys(annotations)) {
+    if (!key.includes('/')) yield invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")');
+  }
+  yield* validateAnnotations(annotations, path);
+}
+
+function* validateIdentity(path: string, name: string, uid: string): Iterable<FieldError> {
+  yield* each(`${path}Name`, name, dnsSubdomainProblems(name));
+  if (!uid) yield invalid(`${path}UID`, uid, 'must not be empty');
+  if (Buffer.byteLength(uid) > longestUid) yield tooLong(`${path}UID`, longestUid);
+}
+
+/** The platform's own signers issue for a day at most, others for 91. */
+function* validateLife(seconds: number, signer: string, naming: Naming): Iterable<FieldError> {
+  const own = naming.key('').slice(0, -1);
+  const host = signer.split('/')[0] ?? '';
+  const most = host === own || host.endsWith(`.${own}`) ? day : 91 * day;
+  if (seconds < hour || seconds > most) yield invalid('spec.maxExpirationSeconds', seconds, `must be in the range [${hour}, ${most}]`);
+}
+
+/** Why a key is not accepted, with what is shown of it. */
+const keyProblem = (key: KeyObject, shown: string): FieldError | undefined => {
+  const {namedCurve, modulusLength = 0} = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'ed25519':
+      return undefined;
+    case 'ec':
+      return namedCurve === 'secp224r1' ? invalid(keyPath, 'curve P-224', 'elliptic public keys must use curve P256 or P384') : undefined;
+    case 'rsa': {
+      const bits = Math.ceil(modulusLength / 8) * 8;
+      return bits === 3072 || bits === 4096 ? undefined : invalid(keyPath, `${bits}-bit modulus`, 'RSA keys must have modulus size 3072 or 4096');
+    }
+    default:
+      return invalid(keyPath, shown, 'unknown public key type; supported types are Ed25519, ECDSA, and RSA');
+  }
+};
+
+function* validateKey({pkixPublicKey = '', proofOfPossession = '', podUID = ''}: Readonly<Spec>): Iterable<FieldError> {
+  const [info, proof] = [Buffer.from(pkixPublicKey, 'base64'), Buffer.from(proofOfPossession, 'base64')];
+  if (info.length > largestKey) return yield tooLong(keyPath, largestKey);
+  if (proof.length > largestKey) return yield tooLong(proofPath, largestKey);
+  const key = publicKeyOf(info);
+  if (!key) return yield invalid(keyPath, pkixPublicKey, 'must be a valid PKIX-serialized public key');
+  const problem = keyProblem(key, pkixPublicKey);
+  if (problem) yield problem;
+  else if (!provesPossession(key, Buffer.from(podUID), proof)) yield invalidUnshown(proofPath, 'could not verify proof-of-possession signature');
+}
+
+/** Whether a new request is complete, and was made by who holds the key. */
+export function* validateRequest(spec: Readonly<Spec>, naming: Naming): Iterable<FieldError> {
+  const {signerName = '', maxExpirationSeconds} = spec;
+  yield* validateSignerName('spec.signerName', signerName);
+  yield* validateUserAnnotations(spec.unverifiedUserAnnotations ?? {});
+  yield* validateIdentity('spec.pod', spec.podName ?? '', spec.podUID ?? '');
+  yield* validateIdentity('spec.serviceAccount', spec.serviceAccountName ?? '', spec.serviceAccountUID ?? '');
+  yield* validateIdentity('spec.node', spec.nodeName ?? '', spec.nodeUID ?? '');
+  if (maxExpirationSeconds === undefined) return yield required('spec.maxExpirationSeconds', 'must be set');
+  yield* validateLife(maxExpirationSeconds, signerName, naming);
+  yield* validateKey(spec);
+}
