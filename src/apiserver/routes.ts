@@ -10,6 +10,7 @@ import {remove, removeCollection} from './handlers/remove.js';
 import {isPretty, type ResourceServices} from './handlers/resource.js';
 import {pass} from './handlers/passage.js';
 import {getView, patchView, updateView, viewOf} from './handlers/view.js';
+import {getVirtual, listVirtual} from './handlers/virtual.js';
 import {create, patch, update} from './handlers/write.js';
 import type {Handler, ResourceContext} from './request/context.js';
 import {plainJson} from './request/media-type.js';
@@ -83,6 +84,7 @@ const isAddress = ({kind, resource: {definition}}: ServedResource, {subresource,
 /** Whether a verb can be done at an address. */
 const offers = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace}: ResourceTarget, verb: string): boolean => {
   if (definition.review) return verb === 'create';
+  if (definition.virtual) return verb === (item ? 'get' : 'list');
   if (subresource) {
     if (verb === 'create') return own(definition.actions, subresource) !== undefined;
     const endpoint = own(definition.subresources, subresource);
@@ -104,8 +106,8 @@ const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameter
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 
 const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
-  get: (_, served, context) => get(served, context),
-  list: (_, served, context) => list(served, context),
+  get: (services, served, context) => (served.resource.definition.virtual ? getVirtual(services, served, context) : get(served, context)),
+  list: (services, served, context) => (served.resource.definition.virtual ? listVirtual(services, served, context) : list(served, context)),
   watch,
   create,
   update,

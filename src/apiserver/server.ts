@@ -5,7 +5,7 @@ import type {Labels, Meter} from '#src/base/meter.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
-import type {ActionContext, ResourceDefinition, TokenIssuer} from '#src/resources/definition.js';
+import type {ActionContext, ResourceDefinition, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
 import {servedVersions} from '#src/resources/served-versions.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
@@ -54,6 +54,8 @@ export interface ApiServerSettings {
   readonly minRequestTimeoutSeconds: number;
   readonly maxReadingInFlight: number;
   readonly maxMutatingInFlight: number;
+  /** How the other components of the control plane are. */
+  components: VirtualContext['components'];
   /** Where services get their addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
   /** `host:port` as discovery tells it. */
@@ -131,7 +133,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     watchers: () => streams.size,
     *stored() {
       for (const {definition, root, ref} of registry.resources) {
-        const count = definition.review ? undefined : store.count(root, endOfPrefix(root));
+        const count = definition.review || definition.virtual ? undefined : store.count(root, endOfPrefix(root));
         if (typeof count === 'number') yield [{resource: ref.group ? `${ref.resource}.${ref.group}` : ref.resource}, count];
       }
     },
@@ -146,6 +148,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
+    components: settings.components,
     reader: registryReader(registry),
     tokens: settings.tokens,
   };

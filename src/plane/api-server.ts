@@ -42,6 +42,7 @@ import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
+import {componentsOf} from './components.js';
 import {ServerHealth, type StartHook} from './health.js';
 import {selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
@@ -130,6 +131,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
+    components: componentsOf(store, naming),
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: parts.serverAddress,
     routes: ({registry, discovery}) => [

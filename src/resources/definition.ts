@@ -138,6 +138,19 @@ export interface Passage {
   connect(connection: Connection): Promise<void>;
 }
 
+/** How another part of the control plane is. */
+export interface ComponentHealth {
+  readonly name: string;
+  readonly healthy: boolean;
+  readonly message: string;
+}
+
+/** What kinds that are made up when they are read may ask. */
+export interface VirtualContext {
+  readonly naming: Naming;
+  components(): Promise<readonly ComponentHealth[]>;
+}
+
 /** One column of the server's table; `now` is ms since the epoch. */
 export interface Column<T> {
   readonly name: string;
@@ -197,6 +210,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly passages?: Readonly<Record<string, Passage>>;
   /** Set for kinds that are never stored: POST on the collection runs it. */
   readonly review?: Action<T>;
+  /** Set for kinds that are made up when they are read: get and list are all there is. */
+  virtual?(context: VirtualContext): Promise<readonly T[]>;
   /** Verbs of stored kinds that this one does not have. */
   readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */

@@ -24,6 +24,7 @@ import {podCertificateRequests} from './certificates/podcertificaterequest/defin
 import {leases} from './coordination/lease.js';
 import {leaseCandidates} from './coordination/leasecandidate.js';
 import {bindings} from './core/binding.js';
+import {componentStatuses} from './core/componentstatus.js';
 import {configMaps} from './core/configmap.js';
 import {endpoints} from './core/endpoints.js';
 import {events} from './core/event.js';
@@ -67,6 +68,7 @@ import {volumeAttributesClasses} from './storage/volumeattributesclass.js';
 
 /** Every built-in resource. What is served, stored and shown follows from this list. */
 export const resources: readonly ResourceDefinition[] = [
+  componentStatuses,
   bindings,
   mutatingAdmissionPolicies,
   mutatingAdmissionPolicyBindings,

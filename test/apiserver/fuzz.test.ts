@@ -47,9 +47,11 @@ const value = (chance: Chance, depth = 0): unknown => {
 const record = (chance: Chance, keys: readonly string[], depth: number): object =>
   JSON.parse(`{${Array.from({length: chance.upTo(4)}, () => `${JSON.stringify(chance.of(keys))}:${JSON.stringify(value(chance, depth)) ?? 'null'}`).join()}}`) as object;
 
-const bodyOf = (chance: Chance): unknown => {
+/** A body, half of the time of the kind it is sent to. */
+const bodyOf = (chance: Chance, fitting: object | undefined): unknown => {
   const pick = chance.upTo(9);
-  const sample = chance.of(Object.values(samples(words)));
+  const any = chance.of(Object.values(samples(words)));
+  const sample = fitting && chance.is(0.5) ? fitting : any;
   const metadata = {name: chance.of(['a', 'b', 'c', chance.of(odd)]), ...(chance.is(0.3) ? record(chance, metaFields, 1) : {})};
   if (pick < 4) return {metadata, ...sample, ...(chance.is(0.3) ? record(chance, fields, 1) : {})};
   if (pick === 4) return Array.from({length: chance.upTo(4)}, () => ({op: chance.of(['add', 'remove', 'replace', 'move', 'copy', 'test', 'x']), path: chance.of(['/metadata/labels/a', '/data', '', '/', '/a/-', '/metadata/__proto__/x', '~2']), from: '/metadata', value: value(chance)}));
@@ -117,12 +119,13 @@ for (const seed of [1, 2, 3]) {
     const faults: unknown[] = [];
     const {server, clock, get, post} = await startWire({failed: error => void faults.push(error), random: seededRandom(seed)});
     const chance = new Chance(seed);
+    const fitting = new Map([...server.registry.served].map(({kind}) => [kind.plural, samples(words)[`${words.group(kind.group)}/${kind.kind}`] ?? samples(words)[kind.kind] ?? {}]));
     const collections = [...server.registry.served].map(({kind}) => `${kind.group ? `/apis/${words.group(kind.group)}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`);
     const answers = new Map<number, number>();
     for (let round = 0; round < rounds; round++) {
       const method = methodOf(chance);
       const url = pathOf(chance, collections) + queryOf(chance);
-      const body = method === 'GET' || chance.is(0.1) ? undefined : bodyOf(chance);
+      const body = method === 'GET' || chance.is(0.1) ? undefined : bodyOf(chance, url.split(/[/?]/).map(part => fitting.get(part)).find(Boolean));
       const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body) ?? 'null');
       const answer = server.exchange({method, url, headers: headersOf(chance), caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal, ...(bytes ? {body: {kind: 'bytes' as const, read: () => Promise.resolve(bytes)}} : {})});
       const response = await inTime(answer, clock);
@@ -137,6 +140,8 @@ for (const seed of [1, 2, 3]) {
     for (const status of [200, 201, 400, 404, 405, 406, 415, 422]) t.true((answers.get(status) ?? 0) > 0, `${status}: ${answers.get(status)}`);
     t.is((await post(configMaps, aConfigMap('after-all'))).status, 201);
     t.is((await get(`${configMaps}/after-all`)).status, 200);
+    // Events that were made expire in time.
+    await clock.advance(7_200_000);
     t.is(clock.pending, 0);
     t.is(({} as Record<string, unknown>)['x'], undefined);
   });

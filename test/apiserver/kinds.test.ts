@@ -29,7 +29,7 @@ const gates = new Set(['APIServerIdentity', 'ClusterTrustBundle', 'PodCertificat
 const gate = (name: string): boolean => gates.has(name);
 
 const {server} = await startWire({gate});
-const stored = [...server.registry.served].filter(({resource}) => !resource.definition.review);
+const stored = [...server.registry.served].filter(({resource}) => !resource.definition.review && !resource.definition.virtual);
 const address = ({kind}: ServedResource): string => `${kind.group || 'core'}/${kind.version} ${kind.plural}`;
 
 for (const namingName of ['plat', 'kubernetes'] as const) {

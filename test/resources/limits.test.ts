@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {problems, startWorld} from './world.js';
+import {problems, refusal, startWorld} from './world.js';
 
 const namespace = 'default';
 
@@ -102,4 +102,14 @@ test('a workload has groups with one policy each', async t => {
     'spec.podGroups[0].policy: Invalid value: "": must specify one of: `basic`, `gang`',
     'spec.podGroups[1].policy.gang.minCount: Required value',
   ]);
+});
+
+test('the state of components is told when it is asked for, and never written', async t => {
+  const {of, row, clientOf} = await startWorld();
+  const {items} = await of(kinds.componentStatuses).list();
+  t.deepEqual(items.map(({metadata, conditions}) => [metadata?.name, conditions?.[0]?.status]), [['scheduler', 'False'], ['store-0', 'True']]);
+
+  t.deepEqual(await row(kinds.componentStatuses, await of(kinds.componentStatuses).get('scheduler')), {Name: 'scheduler', Status: 'Unhealthy', Message: 'gone', Error: ''});
+  t.is((await refusal(of(kinds.componentStatuses).get('none'))).message, 'Component not found: none');
+  t.is((await refusal(clientOf().request('DELETE', '/api/v1/componentstatuses/scheduler'))).code, 405);
 });

@@ -48,10 +48,10 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   return {
     name: kind.plural,
     kind,
-    verbs: definition.review ? ['create'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb)),
+    verbs: definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb)),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
-    storageVersionHash: definition.review ? undefined : storageHash(settings.naming, definition.kind),
+    storageVersionHash: definition.review || definition.virtual ? undefined : storageHash(settings.naming, definition.kind),
     subresources: [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
   };

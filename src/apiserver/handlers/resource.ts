@@ -2,7 +2,7 @@ import {notAcceptable} from '#src/api/status.js';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {ActionContext} from '#src/resources/definition.js';
+import type {ActionContext, VirtualContext} from '#src/resources/definition.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
@@ -21,6 +21,7 @@ export interface ResourceServices {
   readonly watch: WatchSettings;
   authenticateToken: ActionContext['authenticateToken'];
   rulesFor: ActionContext['rulesFor'];
+  components: VirtualContext['components'];
   readonly reader: Reader;
   readonly tokens: ActionContext['tokens'];
 }

@@ -4,6 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
 import {ipWarnings, rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {allocateService, releaseService} from './allocation.js';
+import {servicePassages} from './passages.js';
 import {isExternal, isHeadless, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
 import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
 
@@ -127,6 +128,7 @@ export const services = defineResource<Service>({
   subresources: {
     status: {writes: {update: ['metadata', 'status']}, validate: validateServiceStatus},
   },
+  passages: servicePassages,
   selectableFields: {
     'spec.clusterIP': ({spec}) => spec?.clusterIP ?? '',
     'spec.type': ({spec}) => spec?.type ?? '',

@@ -1,0 +1,29 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {nameColumn} from '#src/resources/columns.js';
+import {defineResource, type ComponentHealth} from '#src/resources/definition.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+
+type ComponentStatus = ObjectOf<typeof kinds.componentStatuses>;
+
+const statusOf = ({name, healthy, message}: ComponentHealth): ComponentStatus => ({
+  metadata: {name},
+  conditions: [{type: 'Healthy', status: healthy ? 'True' : 'False', message}],
+});
+
+const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.find(({type}) => type === 'Healthy');
+
+/** How the other parts of the control plane are, asked for when it is read. Never stored, and on its way out. */
+export const componentStatuses = defineResource<ComponentStatus>({
+  kind: kinds.componentStatuses,
+  shortNames: ['cs'],
+  nameProblems: pathSegmentName,
+  deprecation: () => 'v1 ComponentStatus is deprecated in v1.19+',
+  main: {writes: {update: []}},
+  virtual: async ({components}) => (await components()).map(statusOf),
+  columns: [
+    nameColumn,
+    {name: 'Status', description: 'Whether the component is well.', of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown'},
+    {name: 'Message', description: 'What it said.', of: status => healthOf(status)?.message ?? ''},
+    {name: 'Error', description: 'Why it could not be asked.', of: status => healthOf(status)?.error ?? ''},
+  ],
+});
