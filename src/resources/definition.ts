@@ -59,6 +59,8 @@ export interface AllocationContext extends HookContext {
   readonly dryRun: boolean;
   readonly addresses: AddressPool;
   readonly nodePorts: PortPool;
+  /** Objects as they are in the store now. */
+  readonly reader: Reader;
   /** Deletes another object as the server itself. One that is not there is passed over. */
   remove(kind: Kind, namespace: string, name: string): Promise<void>;
 }

@@ -55,6 +55,11 @@ import {clusterRoles} from './rbac/clusterrole.js';
 import {clusterRoleBindings} from './rbac/clusterrolebinding.js';
 import {roles} from './rbac/role.js';
 import {roleBindings} from './rbac/rolebinding.js';
+import {deviceClasses} from './resource/deviceclass.js';
+import {deviceTaintRules} from './resource/devicetaintrule.js';
+import {resourceClaims} from './resource/resourceclaim.js';
+import {resourceClaimTemplates} from './resource/resourceclaimtemplate.js';
+import {resourceSlices} from './resource/resourceslice.js';
 import {priorityClasses} from './scheduling/priorityclass.js';
 import {workloads} from './scheduling/workload.js';
 import {csiDrivers} from './storage/csidriver.js';
@@ -124,6 +129,11 @@ export const resources: readonly ResourceDefinition[] = [
   clusterRoleBindings,
   roles,
   roleBindings,
+  deviceClasses,
+  deviceTaintRules,
+  resourceClaims,
+  resourceClaimTemplates,
+  resourceSlices,
   priorityClasses,
   workloads,
   csiDrivers,

@@ -1,5 +1,6 @@
 import {isNotFound} from '#src/api/status.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {Pools, Registry} from '#src/apiserver/registry/registry.js';
 import {ServiceAddresses} from './addresses.js';
 import {ownWrites} from './own-writes.js';
@@ -16,6 +17,7 @@ export interface ServiceRanges {
 export const createPools = (registry: Registry, {addresses, ports}: ServiceRanges): Pools => ({
   addresses: new ServiceAddresses(registry, addresses),
   nodePorts: new NodePorts(registry.settings, ports),
+  reader: registryReader(registry),
   async remove(kind, namespace, name) {
     try {
       await deleteObject(registry.of(kind), namespace, name, {}, ownWrites(kind, registry.settings.naming));

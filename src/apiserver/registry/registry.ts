@@ -42,7 +42,7 @@ export interface RegistrySettings {
 }
 
 /** The server's own pools, and the way to delete what belongs to a removed object. */
-export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'remove'>;
+export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;
 
 /** Who writes, and how. */
 export interface WriteContext {

@@ -1,0 +1,108 @@
+import {invalid, invalidText, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {dnsLabel} from '#src/resources/validation/values.js';
+import {itself, list, set} from './collections.js';
+import {mostConfigurations, mostSelectors, validateConfiguration, validateSelector, type Configuration} from './configuration.js';
+import {className, fullyQualifiedName} from './names.js';
+import {validateToleration} from './taints.js';
+
+export type ResourceClaim = ObjectOf<typeof kinds.resourceClaims>;
+export type ClaimSpec = ResourceClaim['spec'];
+type Devices = NonNullable<ClaimSpec['devices']>;
+export type Request = NonNullable<Devices['requests']>[number];
+type Constraint = NonNullable<Devices['constraints']>[number];
+type Wish = NonNullable<Request['exactly']>;
+
+export const mostRequests = 32;
+const mostAlternatives = 8;
+
+/** What can be wished for, wherever it stands in a claim. */
+const wishes = (spec: Readonly<ClaimSpec>): Wish[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
+
+/** One device, unless the claim says otherwise. */
+export const defaultClaimSpec = (spec: ClaimSpec): void => {
+  for (const wish of wishes(spec)) {
+    wish.allocationMode ||= 'ExactCount';
+    if (wish.allocationMode === 'ExactCount') wish.count ||= 1;
+  }
+};
+
+/** Names of requests, and of their alternatives behind a slash. */
+export const requestNames = (spec: Readonly<ClaimSpec> | undefined): ReadonlySet<string> =>
+  new Set((spec?.devices?.requests ?? []).flatMap(({name, firstAvailable}) => [name, ...(firstAvailable ?? []).map(alternative => `${name}/${alternative.name}`)]));
+
+/** A reference to a request or one of its alternatives. */
+export const requestReference = (known: ReadonlySet<string>) =>
+  function* (name: string, path: string): Iterable<FieldError> {
+    const unknown = invalid(path, name, "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'");
+    const parts = name.split('/');
+    if (parts.length > 2) return yield unknown;
+    for (const part of parts) yield* dnsLabel(path, part);
+    if (!known.has(name)) yield unknown;
+  };
+
+function* validateWish(wish: Readonly<Wish>, path: string): Iterable<FieldError> {
+  const {allocationMode: mode = '', count = 0} = wish;
+  yield* className(`${path}.deviceClassName`, wish.deviceClassName ?? '');
+  yield* list(`${path}.selectors`, wish.selectors, mostSelectors, (selector, at) => validateSelector(selector, at));
+  if (mode === 'All') {
+    if (count !== 0) yield invalid(`${path}.count`, count, "must not be specified when allocationMode is 'All'");
+  } else if (mode === 'ExactCount') {
+    if (count <= 0) yield invalid(`${path}.count`, count, 'must be greater than zero');
+  } else yield notSupported(`${path}.allocationMode`, mode, ['All', 'ExactCount']);
+  for (const [i, toleration] of (wish.tolerations ?? []).entries()) yield* validateToleration(toleration, `${path}.tolerations[${i}]`);
+}
+
+function* validateRequest({name, exactly, firstAvailable = []}: Readonly<Request>, path: string): Iterable<FieldError> {
+  yield* dnsLabel(`${path}.name`, name ?? '');
+  const either = 'exactly one of `exactly` or `firstAvailable` is required';
+  if (exactly && firstAvailable.length > 0) yield invalidText(path, 'null', `${either}, but multiple fields are set`);
+  else if (exactly) yield* validateWish(exactly, `${path}.exactly`);
+  else if (firstAvailable.length === 0) yield required(path, either);
+  else {
+    const alternative = function* (one: Readonly<(typeof firstAvailable)[number]>, at: string): Iterable<FieldError> {
+      yield* dnsLabel(`${at}.name`, one.name ?? '');
+      yield* validateWish(one, at);
+    };
+    yield* set(`${path}.firstAvailable`, firstAvailable, mostAlternatives, alternative, one => one.name);
+  }
+}
+
+/** What is wrong with a claim that is being made. */
+export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: string, {gate}: HookContext): Iterable<FieldError> {
+  const {requests, constraints, config} = spec?.devices ?? {};
+  const at = `${path}.devices`;
+  const reference = requestReference(requestNames(spec));
+  const references = (names: readonly string[] | undefined, where: string) => set(`${where}.requests`, names, mostRequests, reference, itself);
+  yield* set(`${at}.requests`, requests, mostRequests, validateRequest, ({name}) => name);
+  const constraint = function* ({requests: names, matchAttribute, distinctAttribute}: Readonly<Constraint>, where: string): Iterable<FieldError> {
+    yield* references(names, where);
+    if (matchAttribute !== undefined) yield* fullyQualifiedName(`${where}.matchAttribute`, matchAttribute);
+    else if (distinctAttribute !== undefined) yield* fullyQualifiedName(`${where}.distinctAttribute`, distinctAttribute);
+    else if (gate('DRAConsumableCapacity')) yield required(where, 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set');
+    else yield required(`${where}.matchAttribute`);
+  };
+  yield* list(`${at}.constraints`, constraints, 32, constraint);
+  const configuration = function* (one: Readonly<Configuration>, where: string): Iterable<FieldError> {
+    yield* references(one.requests, where);
+    yield* validateConfiguration(one, where);
+  };
+  yield* list(`${at}.config`, config as Configuration[] | undefined, mostConfigurations, configuration);
+}
+
+/** Takes out what belongs to gates that are off, unless the stored claim has it already. */
+export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec> | undefined, gate: HookContext['gate']): void => {
+  const before = old?.devices?.requests ?? [];
+  const requests = spec.devices?.requests ?? [];
+  if (!gate('DRAPrioritizedList') && !before.some(({firstAvailable = []}) => firstAvailable.length > 0)) for (const request of requests) delete request.firstAvailable;
+  if (!gate('DRAAdminAccess') && !before.some(({exactly}) => exactly?.adminAccess !== undefined)) for (const {exactly} of requests) delete exactly?.adminAccess;
+  if (!gate('DRAConsumableCapacity') && !(old && usesCapacity(old))) {
+    for (const constraint of spec.devices?.constraints ?? []) delete constraint.distinctAttribute;
+    for (const wish of wishes(spec)) delete wish.capacity;
+  }
+};
+
+/** Whether a claim shares devices by their capacity. */
+export const usesCapacity = (spec: Readonly<ClaimSpec>): boolean =>
+  (spec.devices?.constraints ?? []).some(({distinctAttribute}) => distinctAttribute !== undefined) || wishes(spec).some(({capacity}) => capacity !== undefined);

@@ -1,0 +1,38 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {isExtendedResource} from '#src/resources/validation/resource-names.js';
+import {alike} from '#src/resources/versions.js';
+import {list} from './collections.js';
+import {mostConfigurations, mostSelectors, validateConfiguration, validateSelector, type Configuration} from './configuration.js';
+
+type DeviceClass = ObjectOf<typeof kinds.deviceClasses>;
+
+function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | undefined, {naming}: HookContext): Iterable<FieldError> {
+  const {selectors, config, extendedResourceName: name} = spec ?? {};
+  const keeps = (field: 'selectors' | 'config'): boolean => old !== undefined && sameContent(old.spec?.[field], spec?.[field]);
+  yield* list('spec.selectors', selectors, mostSelectors, (selector, path) => validateSelector(selector, path, keeps('selectors')));
+  yield* list('spec.config', config as Configuration[] | undefined, mostConfigurations, (one, path) => validateConfiguration(one, path, keeps('config')));
+  if (name !== undefined && !isExtendedResource(name, naming)) yield invalid('spec.extendedResourceName', name, 'must be a valid extended resource name');
+}
+
+/** Devices of one sort, as an administrator offers them to claims. */
+export const deviceClasses = defineResource<DeviceClass>({
+  kind: kinds.deviceClasses,
+  otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  generation: true,
+  alwaysPresent: {spec: {}},
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare({spec}, old, {gate}) {
+      if (!gate('DRAExtendedResource') && old?.spec?.extendedResourceName === undefined) delete spec?.extendedResourceName;
+    },
+    validate,
+  },
+  columns: [nameColumn, ageColumn],
+});

@@ -1,0 +1,55 @@
+import {invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {dnsSubdomainProblems, patternText} from '#src/api/names.js';
+import {dnsSubdomain} from '#src/resources/validation/values.js';
+import {csiDriverName} from '#src/resources/validation/volume-sources.js';
+
+const longestPool = 253;
+const longestIdentifier = 32;
+/** The domain of a driver, a slash and an identifier. */
+export const longestQualifiedName = 63 + 1 + longestIdentifier;
+
+/** Drivers of devices are called as those of storage are. */
+export const driverName = csiDriverName;
+
+/** Domain names, with slashes between them. */
+export function* poolName(path: string, name: string): Iterable<FieldError> {
+  if (!name) return yield required(path);
+  if (Buffer.byteLength(name) > longestPool) yield tooLong(path, longestPool);
+  for (const part of name.split('/')) for (const problem of dnsSubdomainProblems(part)) yield invalid(path, part, problem);
+}
+
+const identifier = '[A-Za-z_][A-Za-z0-9_]*';
+const isIdentifier = new RegExp(`^${identifier}$`);
+const identifierProblem = patternText("a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'", identifier, 'my_name', 'MY_NAME', 'MyName');
+
+function* identifierName(path: string, text: string): Iterable<FieldError> {
+  if (Buffer.byteLength(text) > longestIdentifier) yield tooLong(path, longestIdentifier);
+  if (!isIdentifier.test(text)) yield invalid(path, text, identifierProblem);
+}
+
+/** The name of an attribute or a capacity: an identifier, behind a domain if it is not the driver's own. */
+export function* qualifiedName(path: string, text: string): Iterable<FieldError> {
+  const [first = '', second, ...rest] = text.split('/');
+  if (second === undefined) return yield* identifierName(path, first);
+  if (rest.length > 0) return;
+  if (first) yield* driverName(path, first);
+  else yield invalid(path, '', 'the domain must not be empty');
+  if (second) yield* identifierName(path, second);
+  else yield invalid(path, '', 'the name must not be empty');
+}
+
+export function* fullyQualifiedName(path: string, text: string): Iterable<FieldError> {
+  yield* qualifiedName(path, text);
+  if (!text.includes('/')) yield invalid(path, text, 'a fully qualified name must be a domain and a name separated by a slash');
+}
+
+const isUid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function* uid(path: string, text: string): Iterable<FieldError> {
+  if (!isUid.test(text)) yield invalid(path, text, 'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters');
+}
+
+export function* className(path: string, text: string): Iterable<FieldError> {
+  if (text) yield* dnsSubdomain(path, text);
+  else yield required(path);
+}

@@ -1,0 +1,41 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {ServedVersion} from '#src/resources/definition.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Change = (item: Fields) => Fields;
+
+/** The object with each item of the list at the path changed; where there is no such list, as it was. */
+const each = (object: Fields, [first, ...rest]: readonly string[], change: Change): Fields => {
+  const value = object[first!];
+  if (Array.isArray(value) && rest.length === 0) return {...object, [first!]: value.map((item: Fields) => change(item))};
+  if (typeof value !== 'object' || value === null || rest.length === 0) return object;
+  return {...object, [first!]: each(value as Fields, rest, change)};
+};
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== 0;
+
+/** v1beta1 has what is wished for in the request itself; the others below `exactly`. */
+const nested: Change = ({name, firstAvailable, ...wish}) => ({
+  name,
+  ...(Object.values(wish).some(isSet) ? {exactly: wish} : {}),
+  ...(firstAvailable === undefined ? {} : {firstAvailable}),
+});
+
+const flat: Change = ({exactly, ...rest}) => ({...rest, ...(exactly as Fields | undefined)});
+
+/** v1beta1 has what is known of a device below `basic`. */
+const outOfBasic: Change = ({name, basic}) => ({name, ...(basic as Fields | undefined)});
+const intoBasic: Change = ({name, ...basic}) => ({name, basic});
+
+const version = <Hub extends KubeObject>(kind: Kind, path: string, to: Change, from: Change): ServedVersion<Hub> => ({
+  kind,
+  toHub: object => each(object as Fields, path.split('.'), to) as unknown as Hub,
+  fromHub: hub => each(hub as unknown as Fields, path.split('.'), from) as KubeObject,
+});
+
+/** v1beta1 of kinds that hold requests at the path (KEP-4381). */
+export const flatRequests = <Hub extends KubeObject>(kind: Kind, path: string): ServedVersion<Hub> => version(kind, path, nested, flat);
+
+/** v1beta1 of slices (KEP-4381). */
+export const basicDevices = <Hub extends KubeObject>(kind: Kind): ServedVersion<Hub> => version(kind, 'spec.devices', outOfBasic, intoBasic);

@@ -1,0 +1,53 @@
+import {kinds} from '#src/api/kinds.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {alike} from '#src/resources/versions.js';
+import {adminAccess} from './admin-access.js';
+import {defaultClaimSpec, dropDisabledClaimFields, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
+import {dropDeallocated, dropDisabledStatusFields, validateClaimStatus} from './claim-status.js';
+import {flatRequests} from './older-versions.js';
+
+const stateOf = ({metadata, status}: Readonly<ResourceClaim>): string => {
+  const states = metadata?.deletionTimestamp ? ['deleted'] : [];
+  if (status?.allocation) states.push('allocated', ...((status.reservedFor ?? []).length > 0 ? ['reserved'] : []));
+  else if (states.length === 0) states.push('pending');
+  return states.join(',');
+};
+
+/** A wish for devices, which the scheduler fulfils. What is wished for never changes. */
+export const resourceClaims = defineResource<ResourceClaim>({
+  kind: kinds.resourceClaims,
+  otherVersions: [alike<ResourceClaim>(kinds.resourceClaimsV1beta2), flatRequests<ResourceClaim>(kinds.resourceClaimsV1beta1, 'spec.devices.requests')],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {devices: {}}, status: {}},
+  default(claim) {
+    const spec = (claim.spec ??= {});
+    spec.devices ??= {};
+    defaultClaimSpec(spec);
+  },
+  allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec),
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare({spec}, old, {gate}) {
+      dropDisabledClaimFields(spec, old?.spec, gate);
+    },
+    *validate({spec}, old, context) {
+      if (old) yield* immutable('spec', spec, old.spec);
+      else yield* validateClaimSpec(spec, 'spec', context);
+    },
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      prepare(claim, old, {gate}) {
+        if (claim.status) dropDeallocated(claim.status, old?.status);
+        dropDisabledStatusFields(claim, old, gate);
+      },
+      validate: validateClaimStatus,
+    },
+  },
+  columns: [nameColumn, {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf}, ageColumn],
+});

@@ -1,0 +1,53 @@
+import {forbiddenField, type FieldError} from '#src/api/field-error.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {ObjectMeta} from '#src/api/types.js';
+import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {defineResource} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {validateAnnotations, validateLabels} from '#src/resources/validation/object-meta.js';
+import {alike} from '#src/resources/versions.js';
+import {adminAccess} from './admin-access.js';
+import {defaultClaimSpec, dropDisabledClaimFields, validateClaimSpec} from './claim-spec.js';
+import {flatRequests} from './older-versions.js';
+
+type Template = ObjectOf<typeof kinds.resourceClaimTemplates>;
+
+/** Claims take their labels and annotations from the template, and nothing else. */
+function* validateMetadata(meta: Readonly<ObjectMeta> | undefined, path: string): Iterable<FieldError> {
+  const {annotations, labels, ...rest} = meta ?? {};
+  yield* validateAnnotations(annotations, `${path}.annotations`);
+  yield* validateLabels(labels, `${path}.labels`);
+  for (const [field, value] of Object.entries(rest)) {
+    if (value) yield forbiddenField(`${path}.${field === 'uid' ? 'uID' : field}`, 'cannot be set');
+  }
+}
+
+/** What claims are made from, one for each pod that refers to it. It never changes. */
+export const resourceClaimTemplates = defineResource<Template>({
+  kind: kinds.resourceClaimTemplates,
+  otherVersions: [alike<Template>(kinds.resourceClaimTemplatesV1beta2), flatRequests<Template>(kinds.resourceClaimTemplatesV1beta1, 'spec.spec.devices.requests')],
+  nameProblems: subdomainName,
+  deleteAnswers: 'object',
+  alwaysPresent: {spec: {metadata: {}, spec: {devices: {}}}},
+  default(template) {
+    const spec = (template.spec ??= {spec: {}});
+    spec.metadata ??= {};
+    const claim = (spec.spec ??= {});
+    claim.devices ??= {};
+    defaultClaimSpec(claim);
+  },
+  allocate: adminAccess<Template>(kinds.resourceClaimTemplates, ({spec}) => spec?.spec),
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare({spec}, old, {gate}) {
+      dropDisabledClaimFields(spec.spec, old?.spec.spec, gate);
+    },
+    *validate({spec}, old, context) {
+      if (old) return yield* immutable('spec', spec, old.spec);
+      yield* validateMetadata(spec.metadata, 'spec.metadata');
+      yield* validateClaimSpec(spec.spec, 'spec.spec', context);
+    },
+  },
+  columns: [nameColumn, ageColumn],
+});
