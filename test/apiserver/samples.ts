@@ -80,7 +80,7 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
   ServiceCIDR: {spec: {cidrs: ['10.7.0.0/24']}},
   ResourceClaim: {spec: {devices: {constraints: [{matchAttribute: 'example.com/model'}]}}},
   ResourceClaimTemplate: {spec: {spec: {devices: {constraints: [{matchAttribute: 'example.com/model'}]}}}},
-  ResourceSlice: {spec: {driver: 'example.com', pool: {name: 'p', generation: 1, resourceSliceCount: 1}, nodeName: 'n', devices: [{name: 'd', attributes: {model: {string: 'x'}}, capacity: {memory: {value: '1Gi'}}}]}},
+  ResourceSlice: {spec: {driver: 'example.com', pool: {name: 'p', generation: 1, resourceSliceCount: 1}, nodeName: 'n'}},
   DeviceTaintRule: {spec: {deviceSelector: {driver: 'example.com'}, taint: {key: 'example.com/broken', effect: 'NoSchedule'}}},
   PriorityClass: {value: 10},
   RuntimeClass: {handler: 'runner'},
