@@ -1,25 +1,22 @@
-import {dirname, join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
 import {systemClock as clock} from '#src/base/clock.js';
 import {systemFiles as files} from '#src/base/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import type {apiserverFlags, ApiserverOptions} from '#src/options/apiserver.js';
+import type {apiserverFlags} from '#src/options/apiserver.js';
+import {gateOf} from '#src/options/parsed.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
-/** The embedded store lies beside the certificates unless told otherwise. */
-const storeDirectory = ({dataDir, certDir}: ApiserverOptions): string => dataDir || join(dirname(certDir), 'store');
-
 /** `plat-apiserver`: serves until it is asked to stop. */
 export const runApiServer = async ({parsed, log, version, stopping, print}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
-  const {options, set, gates} = parsed;
+  const {options, set} = parsed;
   const naming = namingOf(options.naming);
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
-  const store = await openStore({backend: backendOf(options, set), directory: storeDirectory(options), naming: naming.name, clock, timeoutMs: options.storageInitializationTimeout});
+  const store = await openStore({backend: options.storageBackend, directory: options.dataDir, naming: naming.name, clock, timeoutMs: options.storageInitializationTimeout});
   let address = '';
   const running = await assembleApiServer({
     options,
@@ -31,7 +28,7 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
     metrics: new MetricsRegistry({process: true, disabled: options.disabledMetrics}),
     store,
     version,
-    gate: name => gates.enabled(name as Parameters<typeof gates.enabled>[0]),
+    gate: gateOf(parsed),
     serverAddress: () => address,
   });
   const sockets = await openSockets({options, running, tls: certificates.tlsOptions, clock, random, log});
@@ -44,6 +41,3 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
   await sockets.stop();
   await running.close();
 };
-
-const backendOf = ({storageBackend, kvstoreServers}: ApiserverOptions, set: ReadonlySet<string>): string =>
-  !set.has('storage-backend') && kvstoreServers.length > 0 ? 'etcd3' : storageBackend;

@@ -1,5 +1,5 @@
 import {MessageChannel} from 'node:worker_threads';
-import {versionInfo, type VersionInfo} from '#src/api/version.js';
+import type {VersionInfo} from '#src/api/version.js';
 import {systemClock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {logWriter} from '#src/observe/streams.js';
@@ -8,6 +8,7 @@ import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
+import {versionOf} from '#src/options/parsed.js';
 
 /** What a program is given to work with. */
 export interface Invocation<R> {
@@ -36,14 +37,6 @@ const deepest = 5;
 
 /** What is wrong with a flag is said in full already; its cause is the library's way of saying it. */
 const causeOf = (error: unknown): unknown => (error instanceof Error && !(error instanceof OptionError) ? error.cause : undefined);
-
-export const versionOf = ({versions, version}: Parsed<unknown>): VersionInfo =>
-  versionInfo({
-    emulated: versions.emulated,
-    minCompatibility: versions.minCompatibility,
-    ...(version.startsWith('v') ? {reported: version} : {}),
-    runtime: {version: process.version, platform: process.platform, arch: process.arch},
-  });
 
 const stopSignal = (): AbortSignal => {
   const stopping = new AbortController();

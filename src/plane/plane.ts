@@ -3,7 +3,6 @@ import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
-import {versionInfo} from '#src/api/version.js';
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
@@ -12,7 +11,8 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
-import {parseFlags, type Parsed} from '#src/options/parse.js';
+import {parseFlags} from '#src/options/parse.js';
+import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
@@ -179,19 +179,6 @@ const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): string =>
     certificate: readFileSync(files.admin, 'utf8'),
     key: readFileSync(files.adminKey, 'utf8'),
   });
-
-const versionOf = ({versions, version}: Parsed<unknown>) =>
-  versionInfo({
-    emulated: versions.emulated,
-    minCompatibility: versions.minCompatibility,
-    ...(version.startsWith('v') ? {reported: version} : {}),
-    runtime: {version: process.version, platform: process.platform, arch: process.arch},
-  });
-
-const gateOf =
-  ({gates}: Parsed<unknown>) =>
-  (name: string): boolean =>
-    gates.enabled(name as Parameters<typeof gates.enabled>[0]);
 
 /** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
 const concerns = (warning: string, args: readonly string[]): boolean => {

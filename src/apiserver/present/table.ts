@@ -1,7 +1,6 @@
 import {badRequest} from '#src/api/status.js';
-import {humanDuration} from '#src/api/duration.js';
-import {parseTime} from '#src/api/time.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
+import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, ResourceDefinition, RowCondition} from '#src/resources/definition.js';
 
 /** What of the object a row of a table carries. */
@@ -14,17 +13,8 @@ export const includeObject = (value: string | null): IncludeObject => {
   throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
 };
 
-/** How long ago a time was, as `Age` columns show it. */
-export const age = (time: string | undefined, now: number): string => {
-  const at = parseTime(time);
-  return at === undefined ? '<unknown>' : humanDuration(now - at);
-};
-
-const nameDescription = 'Name must be unique within a namespace.';
-const defaultColumns: readonly Column<KubeObject>[] = [
-  {name: 'Name', format: 'name', description: nameDescription, of: object => object.metadata?.name ?? ''},
-  {name: 'Created At', type: 'date', description: 'When the server created the object.', of: object => object.metadata?.creationTimestamp ?? '<unknown>'},
-];
+/** The columns of kinds that have none of their own. */
+const defaultColumns: readonly Column<KubeObject>[] = [nameColumn, createdAtColumn];
 
 interface TableSettings {
   readonly apiVersion: string;

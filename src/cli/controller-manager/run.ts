@@ -5,6 +5,7 @@ import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {gateOf} from '#src/options/parsed.js';
 import {electionOf, placeOfLock} from '#src/plane/controller-manager/election.js';
 import {openPort} from '#src/plane/controller-manager/port.js';
 import {chooseControllers} from '#src/runtime/choice.js';
@@ -18,7 +19,7 @@ type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 
 /** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
 export const runControllerManager = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
-  const {options, gates, set} = parsed;
+  const {options, set} = parsed;
   const {controllers} = await import('#controllers/index.js');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
   if (missing.length > 0) log.warn({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
@@ -32,7 +33,7 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
-  const gate = (name: string) => gates.enabled(name as Parameters<typeof gates.enabled>[0]);
+  const gate = gateOf(parsed);
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
   const manager = new Manager(managerOptions({...shared, checks, metrics, chosen, set}));
   if (options.securePort !== 0) {
