@@ -1,6 +1,6 @@
 import {sameJson} from '#src/api/equal.js';
 import type {Naming} from '#src/api/naming.js';
-import {isExtendedResource} from '#src/resources/validation/resource-names.js';
+import {isExtendedResource} from '#src/model/resource-names.js';
 import type {AdmissionPlugin} from './admission.js';
 import {podWritten} from './about.js';
 

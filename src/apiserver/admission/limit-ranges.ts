@@ -2,6 +2,7 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {PodSpec} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity, parseQuantity, quantityMilliValue, quantityNumber, quantityValue, type Quantity} from '#src/api/quantity.js';
 import {containerLimits, containerRequests, written} from '#src/model/pod/requests.js';
+import {isPodLevelResource} from '#src/model/resource-names.js';
 
 export type LimitRange = ObjectOf<typeof kinds.limitRanges>;
 type Limit = NonNullable<LimitRange['spec']>['limits'][number];
@@ -67,8 +68,7 @@ function* objectionsTo(usage: Usage, {type, min, max, maxLimitRequestRatio}: Lim
   yield* broken(ratio, type, maxLimitRequestRatio, usage);
 }
 
-const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
-const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevel(name)))});
+const overridden = (sums: List, own: List | undefined): List => ({...sums, ...Object.fromEntries(Object.entries(own ?? {}).filter(([name]) => isPodLevelResource(name)))});
 
 /** What the pod as a whole uses: what it says itself counts before the sum of its containers where that is allowed. */
 const podUsage = (spec: Readonly<PodSpec>, podLevel: boolean): Usage => ({

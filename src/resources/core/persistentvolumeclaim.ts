@@ -9,7 +9,8 @@ import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
-import {isNativeResource, quantityIn} from '#src/resources/validation/resource-names.js';
+import {isNativeResource} from '#src/model/resource-names.js';
+import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;

@@ -6,7 +6,8 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceName, resourceQuantity, type ResourceList} from '#src/resources/validation/resource-lists.js';
-import {isHugePages, quantityIn} from '#src/resources/validation/resource-names.js';
+import {isHugePages} from '#src/model/resource-names.js';
+import {quantityIn} from '#src/resources/validation/resource-names.js';
 
 type ResourceQuota = ObjectOf<typeof kinds.resourceQuotas>;
 type Spec = Readonly<NonNullable<ResourceQuota['spec']>>;

@@ -4,7 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {isExtendedResource} from '#src/resources/validation/resource-names.js';
+import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
 import {list} from './collections.js';
 import {mostConfigurations, mostSelectors, validateConfiguration, validateSelector, type Configuration} from './configuration.js';

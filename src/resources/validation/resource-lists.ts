@@ -3,7 +3,8 @@ import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ResourceRequirements} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
-import {isContainerResource, isExtendedResource, isHugePages, isIntegerResource, isNativeResource, isPodLevelResource, isStandardResource, isWholePages, isWholeQuantity, mayOvercommit, quantityIn} from './resource-names.js';
+import {isExtendedResource, isHugePages, isNativeResource, isPodLevelResource} from '#src/model/resource-names.js';
+import {isContainerResource, isIntegerResource, isStandardResource, isWholePages, isWholeQuantity, mayOvercommit, quantityIn} from './resource-names.js';
 import {dnsLabel, negativeText, notIntegerText} from './values.js';
 
 export type ResourceList = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
-import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseQuantity, QuantityError, quantityMilliValue, quantityValue, zeroQuantity, type Quantity} from '#src/api/quantity.js';
+import {hugePages, isExtendedResource, isHugePages, isNativeResource} from '#src/model/resource-names.js';
 
 const integers = ['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'];
 const compute = ['cpu', 'memory', 'ephemeral-storage'];
@@ -12,24 +12,15 @@ const standard: ReadonlySet<string> = new Set([
   'storage',
   'requests.storage',
 ]);
-const hugePages = 'hugepages-';
-
-export const isHugePages = (name: string): boolean => name.startsWith(hugePages);
 
 /** A resource of the platform's own, or a quota's way to speak of one. */
 export const isStandardResource = (name: string): boolean => standard.has(name) || isHugePages(name) || name.startsWith(`requests.${hugePages}`);
 export const isContainerResource = (name: string): boolean => compute.includes(name) || isHugePages(name);
 
-/** Whether the platform defines the resource: without a domain, or in the platform's. */
-export const isNativeResource = (name: string, naming: Naming): boolean => !name.includes('/') || name.includes(naming.key(''));
-export const isExtendedResource = (name: string, naming: Naming): boolean =>
-  !isNativeResource(name, naming) && !name.startsWith('requests.') && labelKeyProblems(`requests.${name}`).length === 0;
 /** Whether more of the resource may be promised than there is. */
 export const mayOvercommit = (name: string, naming: Naming): boolean => isNativeResource(name, naming) && !isHugePages(name);
 /** Whether the resource comes in whole numbers only. */
 export const isIntegerResource = (name: string, naming: Naming): boolean => integers.includes(name) || isExtendedResource(name, naming);
-/** What a pod as a whole may ask for. */
-export const isPodLevelResource = (name: string): boolean => name === 'cpu' || name === 'memory' || isHugePages(name);
 
 /** A quantity of an object, which decoding has judged already; one that is none counts as nothing. */
 export const quantityIn = (text: unknown): Quantity => {

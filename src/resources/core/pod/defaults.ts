@@ -2,7 +2,8 @@ import type {AnyContainer, Lifecycle, LifecycleHandler, Pod, PodSpec, PodTemplat
 import {formatQuantity, parseQuantity, quantityMilliValue, milliQuantity} from '#src/api/quantity.js';
 import {containerLimits, containerRequests, written} from '#src/model/pod/requests.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {isHugePages, isPodLevelResource, mayOvercommit} from '#src/resources/validation/resource-names.js';
+import {isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
+import {mayOvercommit} from '#src/resources/validation/resource-names.js';
 import {everyContainer} from './containers.js';
 import {followsLatest} from './image-name.js';
 
