@@ -8,7 +8,7 @@ const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(
 
 /** Whether the bundled programs are of the same build as the tests: then these run what users run. */
 const isBundled = () => {
-  const [bundle, compiled] = ['dist/bundle/plat.js', 'dist/src/cli/plat.js'];
+  const [bundle, compiled] = ['bin/plat', 'dist/src/cli/plat.js'];
   return existsSync(bundle) && existsSync(compiled) && statSync(bundle).mtimeMs >= statSync(compiled).mtimeMs;
 };
 

@@ -37,7 +37,7 @@ ${Object.entries(commands)
 
 const [name = '', ...argv] = process.argv.slice(2);
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-if (command) await command.run(argv);
+if (command) void command.run(argv);
 else if (name === '' || name === '-h' || name === '--help' || name === 'help') process.stdout.write(usage);
 else {
   process.stderr.write(`plat: ${oneLine(`unknown command ${JSON.stringify(name)}: "plat --help" lists the commands`)}\n`);

@@ -18,7 +18,7 @@ const running = new Set<ChildProcess>();
 process.on('exit', () => running.forEach(child => child.kill('SIGKILL')));
 
 /** What to run: the bundles where they are known to be fresh, else what the compiler wrote. */
-export const programFile = (name: string): string => (process.env['PLAT_TEST_BUNDLES'] ? `dist/bundle/${name}.js` : `dist/src/cli/${name}.js`);
+export const programFile = (name: string): string => (process.env['PLAT_TEST_BUNDLES'] ? `bin/${name}` : `dist/src/cli/${name}.js`);
 
 export interface Ended {
   readonly code: number | null;
