@@ -1,20 +1,32 @@
-import {apiVersionOf, groupResource} from '#src/api/kinds.js';
+import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {listerWatcher} from './lister-watcher.js';
-import {resolveSelection, type Source} from './selection.js';
+import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
 import {SharedInformer, type SharedInformerOptions} from './shared.js';
 
-export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion'> {
+export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly'> {
   readonly client: Client;
   /** The life of every informer. */
   readonly signal: AbortSignal;
+}
+
+/** An informer that is used for a while. Whoever has it gives it back by disposing of it; it ends with the last who does. */
+export interface Borrowed extends Disposable {
+  readonly informer: SharedInformer;
+}
+
+interface Lent {
+  readonly informer: SharedInformer;
+  readonly stop: AbortController;
+  users: number;
 }
 
 /** Hands out one shared informer a selection, whoever asks. */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
   readonly #informers = new Map<string, SharedInformer>();
+  readonly #lent = new Map<string, Lent>();
   #started = false;
 
   constructor(options: InformerFactoryOptions) {
@@ -23,21 +35,38 @@ export class InformerFactory {
 
   /** The informer of a source; it runs once the factory is started. */
   informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
-    const {client, signal} = this.#options;
-    const selection = resolveSelection(source, client.naming);
+    const selection = resolveSelection(source, this.#options.client.naming);
     const known = this.#informers.get(selection.id);
     // The id holds the kind, and the kind its type.
     if (known) return known as unknown as SharedInformer<T>;
-    const {kind, namespace, labelSelector, fieldSelector} = selection;
-    const informer = new SharedInformer<T>(listerWatcher(client, selection), {
-      ...this.#options,
-      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector].filter(Boolean).join(' '),
-      apiVersion: apiVersionOf(client.naming, kind),
-      kind: kind.kind,
-    });
+    const informer = this.#make(selection);
     this.#informers.set(selection.id, informer as unknown as SharedInformer);
-    if (this.#started) informer.start(signal);
+    if (this.#started) informer.start(this.#options.signal);
     return informer;
+  }
+
+  /**
+   * An informer of the metadata of a kind, which may be known only at run time, running at once. Where objects of the kind are followed as a whole
+   * already, it is that informer, which shows more than metadata and goes on without its borrowers. So ask once the others have.
+   */
+  borrowMetadata(kind: Kind): Borrowed {
+    const {client} = this.#options;
+    const whole = this.#informers.get(resolveSelection(kind, client.naming).id);
+    if (whole) return {informer: whole, [Symbol.dispose]() {}};
+    const selection = resolveSelection({kind, metadataOnly: true}, client.naming);
+    const lent = this.#lent.get(selection.id) ?? this.#lend(selection);
+    lent.users++;
+    let isMine = true;
+    return {
+      informer: lent.informer,
+      [Symbol.dispose]: () => {
+        if (!isMine) return;
+        isMine = false;
+        if (--lent.users > 0) return;
+        this.#lent.delete(selection.id);
+        lent.stop.abort();
+      },
+    };
   }
 
   /** Lets every informer run, those asked for later too. */
@@ -46,8 +75,32 @@ export class InformerFactory {
     for (const informer of this.#informers.values()) informer.start(this.#options.signal);
   }
 
-  /** Resolves once every informer asked for so far is synced; rejects with the signal's reason if that comes first. */
+  /** Resolves once every informer asked for so far is synced; rejects with the signal's reason if that comes first. Borrowed ones are their borrowers' matter. */
   async whenSynced(signal: AbortSignal = this.#options.signal): Promise<void> {
     await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
+  }
+
+  #make<T extends KubeObject>(selection: ResolvedSelection<T>): SharedInformer<T> {
+    const {client} = this.#options;
+    const {kind, namespace, labelSelector, fieldSelector, metadataOnly} = selection;
+    return new SharedInformer<T>(listerWatcher(client, selection), {
+      ...this.#options,
+      name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata'].filter(Boolean).join(' '),
+      apiVersion: apiVersionOf(client.naming, kind),
+      kind: kind.kind,
+      ...(metadataOnly ? {metadataOnly} : {}),
+    });
+  }
+
+  #lend(selection: ResolvedSelection<KubeObject>): Lent {
+    const {signal} = this.#options;
+    const lent: Lent = {informer: this.#make(selection), stop: new AbortController(), users: 0};
+    const end = () => lent.stop.abort(signal.reason);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, {once: true});
+    lent.stop.signal.addEventListener('abort', () => signal.removeEventListener('abort', end), {once: true});
+    lent.informer.start(lent.stop.signal);
+    this.#lent.set(selection.id, lent);
+    return lent;
   }
 }

@@ -8,6 +8,8 @@ export interface Selection<T extends KubeObject = KubeObject> {
   readonly namespace?: string | ((naming: Naming) => string);
   readonly labelSelector?: string | ((naming: Naming) => string);
   readonly fieldSelector?: string | ((naming: Naming) => string);
+  /** Whether nothing but metadata is asked for and kept. */
+  readonly metadataOnly?: true;
 }
 export type Source<T extends KubeObject = KubeObject> = Kind<T> | Selection<T>;
 
@@ -19,6 +21,7 @@ export interface ResolvedSelection<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  readonly metadataOnly?: true;
   readonly id: string;
 }
 
@@ -32,5 +35,6 @@ export const resolveSelection = <T extends KubeObject>(source: Source<T>, naming
     const text = typeof given === 'function' ? given(naming) : given;
     if (text) parts[name] = text;
   }
-  return {kind: selection.kind, ...parts, id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector])};
+  const shape = selection.metadataOnly ? {metadataOnly: true as const} : {};
+  return {kind: selection.kind, ...parts, ...shape, id: JSON.stringify([group, version, plural, parts.namespace, parts.labelSelector, parts.fieldSelector, selection.metadataOnly])};
 };

@@ -11,7 +11,7 @@ import {follow, type Followed, type FollowOptions} from './follow.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
-import {deepFrozen, trimmed} from './trim.js';
+import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
 export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize'> {
   readonly clock: Clock;
@@ -24,6 +24,8 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly kind: string;
   /** Listeners are reminded of every object once in a time drawn between this and twice this; zero: never. */
   readonly minResyncMs: number;
+  /** Whether nothing but metadata is kept of an object. */
+  readonly metadataOnly?: boolean;
   /** Whether objects are deeply frozen: for tests, where a change to a shared object shall throw. */
   readonly freeze?: boolean;
 }
@@ -141,7 +143,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   }
 
   #kept(object: T): Frozen<T> {
-    const kept = trimmed(object, this.#options);
+    const kept = this.#options.metadataOnly ? metadataOf(object, this.#options) : trimmed(object, this.#options);
     return this.#options.freeze ? deepFrozen(kept) : kept;
   }
 

@@ -13,6 +13,12 @@ export const trimmed = <T extends KubeObject>(object: T, {apiVersion, kind}: {re
   return copy as Frozen<T>;
 };
 
+/** The metadata of an object, told as of its own kind: what says it is metadata alone does not say of what. */
+export const metadataOf = <T extends KubeObject>({metadata}: T, {apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): Frozen<T> => {
+  const {managedFields: _, ...kept} = metadata ?? {};
+  return {apiVersion, kind, metadata: kept} as unknown as Frozen<T>;
+};
+
 /** Freezes a value and everything in it, so that a change to a shared object is an error where it happens. */
 export const deepFrozen = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;

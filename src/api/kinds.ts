@@ -1,4 +1,4 @@
-import type {Kind} from './kind.js';
+import {kind as makeKind, type Kind} from './kind.js';
 import {coreKinds} from './kinds/core.js';
 import {admissionregistrationKinds} from './kinds/admissionregistration.js';
 import {apiextensionsKinds} from './kinds/apiextensions.js';
@@ -22,7 +22,7 @@ import {resourceKinds} from './kinds/resource.js';
 import {schedulingKinds} from './kinds/scheduling.js';
 import {storageKinds} from './kinds/storage.js';
 import {storagemigrationKinds} from './kinds/storagemigration.js';
-import type {Naming} from './naming.js';
+import type {GroupToken, Naming} from './naming.js';
 
 export type {Kind} from './kind.js';
 
@@ -58,6 +58,15 @@ export type ObjectOf<K> = K extends Kind<infer T> ? T : never;
 
 /** `apiVersion` of a kind on the wire. */
 export const apiVersionOf = (naming: Naming, of: Kind): string => naming.apiVersion(of.group, of.version);
+
+/**
+ * The handle of a kind that is known only at run time, by its group on the wire. A built-in one has the very words of its own handle. Groups that are
+ * not built in carry no suffix of a vocabulary: their token is what they are called.
+ */
+export const kindOnWire = (
+  naming: Naming,
+  {group, version, kind, plural, namespaced}: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced: boolean},
+): Kind => makeKind(naming.groupToken(group) ?? (group as GroupToken), version, kind, plural, namespaced);
 
 /** The path of a kind's collection, with the namespace if one is given. */
 export const collectionPath = (naming: Naming, of: Kind, namespace?: string): string => {

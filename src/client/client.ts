@@ -45,6 +45,8 @@ export interface ResourceClient<T extends KubeObject> {
 export interface Client {
   readonly naming: Naming;
   resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T>;
+  /** The same verbs with answers of metadata alone: names, owners, finalizers and the like, of a kind whose content does not matter. Kind and apiVersion in them say so. */
+  metadata(kind: Kind): ResourceClient<KubeObject>;
   /** Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed body. */
   request(method: string, path: string, options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal}): Promise<unknown>;
 }

@@ -20,8 +20,23 @@ const patchTypes: Record<PatchType, string> = {
 export const clientOver = (caller: Caller, naming: Naming): Client => ({
   naming,
   resource: kind => new KindClient(caller, naming, kind),
+  metadata: kind => new KindClient(caller, naming, kind, metadataShapes(naming)),
   request: (method, path, {query, ...rest} = {}) => answered(caller, {method, path: withQuery(path, query ?? {}), ...rest}),
 });
+
+/** What a client accepts, for one object (in a watch too) and for a list; JSON as the server has it where nothing is said. */
+interface Shapes {
+  readonly one?: string;
+  readonly list?: string;
+}
+
+/** Servers that do not make metadata of what they serve, such as some extension servers, send all of it. */
+const metadataShapes = (naming: Naming): Shapes => {
+  const shape = (as: string) => `application/json;as=${as};g=${naming.group('meta')};v=v1,application/json`;
+  return {one: shape('PartialObjectMetadata'), list: shape('PartialObjectMetadataList')};
+};
+
+const accepting = (accept: string | undefined): {readonly accept?: string} => (accept === undefined ? {} : {accept});
 
 /** The body of a successful answer; a refusal rejects. */
 const answered = async (caller: Caller, call: Call): Promise<unknown> => {
@@ -37,11 +52,13 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   readonly #naming: Naming;
   readonly #kind: Kind<T>;
   readonly #group: string;
+  readonly #shapes: Shapes;
 
-  constructor(caller: Caller, naming: Naming, kind: Kind<T>) {
+  constructor(caller: Caller, naming: Naming, kind: Kind<T>, shapes: Shapes = {}) {
     this.#caller = caller;
     this.#naming = naming;
     this.#kind = kind;
+    this.#shapes = shapes;
     this.#group = naming.group(kind.group);
   }
 
@@ -50,13 +67,13 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   list(options: ListOptions = {}): Promise<KubeList<T>> {
-    return this.#collection('list', 'GET', options) as Promise<KubeList<T>>;
+    return this.#collection('list', 'GET', options, accepting(this.#shapes.list)) as Promise<KubeList<T>>;
   }
 
   watch(options: WatchOptions = {}): Observable<WatchEvent<T>> {
     const query = {...listQuery(options), watch: true, allowWatchBookmarks: options.allowWatchBookmarks, sendInitialEvents: options.sendInitialEvents};
     const path = withQuery(this.#path(options.namespace), query);
-    return watched<T>(this.#caller, {method: 'GET', path, signal: options.signal, about: this.#about('watch')});
+    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, about: this.#about('watch')});
   }
 
   async create(object: T, options: WriteOptions & {subresource?: string; name?: string} = {}): Promise<T> {
@@ -67,6 +84,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
       method: 'POST',
       path: withQuery(path, writeQuery(options)),
       body: subresource ? object : this.#stamped(object),
+      ...accepting(this.#shapes.one),
       signal: options.signal,
       about: this.#about('post', name ?? object.metadata?.name),
     };
@@ -92,7 +110,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   deleteCollection(options: ListOptions & Pick<DeleteOptions, 'gracePeriodSeconds' | 'propagationPolicy'> = {}): Promise<unknown> {
-    return this.#collection('delete', 'DELETE', options, deletion(options));
+    return this.#collection('delete', 'DELETE', options, {body: deletion(options)});
   }
 
   async #one(
@@ -105,12 +123,12 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     if (this.#kind.namespaced && !namespace) throw new Error('an empty namespace may not be set when a resource name is provided');
     const {query, subresource, ...content} = rest;
     const path = withQuery(this.#objectPath(namespace, name, subresource), query);
-    return (await answered(this.#caller, {method, path, ...content, signal, about: this.#about(verb, name)})) as T;
+    return (await answered(this.#caller, {method, path, ...content, ...accepting(this.#shapes.one), signal, about: this.#about(verb, name)})) as T;
   }
 
-  #collection(verb: string, method: string, options: ListOptions, body?: unknown): Promise<unknown> {
+  #collection(verb: string, method: string, options: ListOptions, content: {readonly accept?: string; readonly body?: unknown}): Promise<unknown> {
     const path = withQuery(this.#path(options.namespace), listQuery(options));
-    return answered(this.#caller, {method, path, body, signal: options.signal, about: this.#about(verb)});
+    return answered(this.#caller, {method, path, ...content, signal: options.signal, about: this.#about(verb)});
   }
 
   #path(namespace: string | undefined): string {

@@ -1,5 +1,4 @@
 import {Observable} from 'rxjs';
-import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
@@ -15,20 +14,22 @@ export const boundClient = (client: Client, life: AbortSignal): Client => {
     using linked = firstOf(life, options.signal);
     return await call({...options, signal: linked.signal});
   };
-  const resource = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> => {
-    const of = client.resource(kind);
-    return {
-      get: (name, options) => within(options, bound => of.get(name, bound)),
-      list: options => within(options, bound => of.list(bound)),
-      watch: options => endingWith(life, of.watch(options)),
-      create: (object, options) => within(options, bound => of.create(object, bound)),
-      update: (object, options) => within(options, bound => of.update(object, bound)),
-      patch: (name, type, body, options) => within(options, bound => of.patch(name, type, body, bound)),
-      delete: (name, options) => within(options, bound => of.delete(name, bound)),
-      deleteCollection: options => within(options, bound => of.deleteCollection(bound)),
-    };
+  const bound = <T extends KubeObject>(of: ResourceClient<T>): ResourceClient<T> => ({
+    get: (name, options) => within(options, call => of.get(name, call)),
+    list: options => within(options, call => of.list(call)),
+    watch: options => endingWith(life, of.watch(options)),
+    create: (object, options) => within(options, call => of.create(object, call)),
+    update: (object, options) => within(options, call => of.update(object, call)),
+    patch: (name, type, body, options) => within(options, call => of.patch(name, type, body, call)),
+    delete: (name, options) => within(options, call => of.delete(name, call)),
+    deleteCollection: options => within(options, call => of.deleteCollection(call)),
+  });
+  return {
+    naming: client.naming,
+    resource: kind => bound(client.resource(kind)),
+    metadata: kind => bound(client.metadata(kind)),
+    request: (method, path, options) => within(options, call => client.request(method, path, call)),
   };
-  return {naming: client.naming, resource, request: (method, path, options) => within(options, bound => client.request(method, path, bound))};
 };
 
 const endingWith = <T>(life: AbortSignal, stream: Observable<T>): Observable<T> =>

@@ -1,7 +1,7 @@
 import test from 'ava';
 import {firstValueFrom, lastValueFrom, toArray} from 'rxjs';
 import type {ApiRequest, ApiResponse, WatchSink} from '#src/api/exchange.js';
-import {kinds} from '#src/api/kinds.js';
+import {kindOnWire, kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
@@ -48,6 +48,28 @@ test('every verb asks for the path, query and body the API prescribes', async t 
   t.deepEqual(valueOf(seen[5]), {kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions: {uid: 'u'}});
   t.is(valueOf(seen[6]), undefined);
   t.true(seen.every(request => request.inProcess && 'user' in request.caller && request.caller.user === user));
+});
+
+test('metadata is asked for by what is accepted, for built-in kinds and for those known only at run time', async t => {
+  const seen: ApiRequest[] = [];
+  const client = clientOf(() => object({}), seen);
+  const words = naming('plat');
+  const widgets = client.metadata(kindOnWire(words, {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true}));
+  const accepted = (as: string) => `application/json;as=${as};g=meta.plat.io;v=v1,application/json`;
+
+  await widgets.get('a', {namespace: 'x'});
+  await widgets.list();
+  await widgets.patch('a', 'merge', {}, {namespace: 'x'});
+  widgets.watch().subscribe({error() {}});
+  await client.metadata(kindOnWire(words, {group: 'storage.plat.io', version: 'v1', kind: 'CSINode', plural: 'csinodes', namespaced: false})).get('n');
+
+  t.deepEqual(seen.map(({method, url, headers}) => [method, url, headers.accept]), [
+    ['GET', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
+    ['GET', '/apis/example.com/v1/widgets', accepted('PartialObjectMetadataList')],
+    ['PATCH', '/apis/example.com/v1/namespaces/x/widgets/a', accepted('PartialObjectMetadata')],
+    ['GET', '/apis/example.com/v1/widgets?watch=true', accepted('PartialObjectMetadata')],
+    ['GET', '/apis/storage.plat.io/v1/csinodes/n', accepted('PartialObjectMetadata')],
+  ]);
 });
 
 test('what is read is the very object of the server, what is written is a copy', async t => {

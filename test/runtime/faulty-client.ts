@@ -28,7 +28,14 @@ export class FaultyClient implements Client {
   }
 
   resource<T extends KubeObject>(kind: Kind<T>): ResourceClient<T> {
-    const of = this.#client.resource(kind);
+    return this.#faulty(kind, this.#client.resource(kind));
+  }
+
+  metadata(kind: Kind): ResourceClient<KubeObject> {
+    return this.#faulty(kind, this.#client.metadata(kind));
+  }
+
+  #faulty<T extends KubeObject>(kind: Kind<T>, of: ResourceClient<T>): ResourceClient<T> {
     const via = async <R>(verb: string, options: {signal?: AbortSignal} | undefined, call: () => Promise<R>): Promise<R> => {
       await this.#pass(`${verb} ${kind.plural}`, options?.signal);
       return call();
