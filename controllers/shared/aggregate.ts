@@ -1,4 +1,5 @@
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** What an error says, whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Several failures as one; undefined when there is none. The message lists each text once. */
 export const aggregate = (errors: readonly unknown[]): Error | undefined => {

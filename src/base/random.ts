@@ -51,8 +51,9 @@ export const seededRandom = (seed: number): Random => {
 /** `base` spread upwards by up to `factor` of itself: uniform in [base, base × (1 + factor)). */
 export const jittered = (random: Random, base: number, factor: number): number => base * (1 + random.float() * factor);
 
-const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+/** What generated names and hashes are spelled with: no vowels, no look-alikes. */
+export const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** `length` characters of the alphabet of generated names: no vowels, no look-alikes. */
+/** `length` characters of the alphabet of generated names. */
 export const nameSuffix = (random: Random, length: number): string =>
   Array.from({length}, () => suffixAlphabet[Math.floor(random.float() * suffixAlphabet.length)]).join('');

@@ -70,6 +70,10 @@ export const contextOf = (
   return {
     name,
     lister: source => sources.lister(source),
+    listen(source, listener) {
+      const listening = sources.informer(source).listen(listener);
+      life.stopping.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
+    },
     writer: kind => writerOf(client, kind),
     client,
     informers,

@@ -1,3 +1,4 @@
+import type {Change} from '#informers/change.js';
 import type {Lister} from '#informers/lister.js';
 import type {InformerFactory} from '#informers/factory.js';
 import type {Source} from '#informers/selection.js';
@@ -29,6 +30,11 @@ export interface ControllerContext<O = unknown> {
   readonly name: string;
   /** The cache of a source. Sources of the declaration may be asked for at any time, others only inside `create`, which makes the workers wait for them. */
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
+  /**
+   * Hears every change of a source until the controller ends: for what must be noted before a key is looked at. To be called inside `create`, as
+   * listeners that join first hear first.
+   */
+  listen<T extends KubeObject>(source: Source<T>, listener: (change: Change<T>) => void): void;
   writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
   /** The controller's own client: its identity, its rate limits. */
   readonly client: Client;

@@ -24,6 +24,7 @@ export const contextOver = <O>(plane: Plane & {readonly clock: VirtualClock}, ca
   return {
     name: 'tried',
     lister: <T extends KubeObject>() => frozenCache(cached) as unknown as Lister<T>,
+    listen() {},
     writer: kind => writerOf(client, kind),
     client,
     informers: undefined as never,

@@ -1,15 +1,9 @@
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {patternText} from '#src/api/names.js';
+import {percentOf, type IntOrPercent} from '#src/model/int-or-percent.js';
 import {nonNegative} from './numbers.js';
 
-/** A count, or a share of a whole such as `25%`. */
-export type IntOrPercent = number | string;
-
-const percent = /^[0-9]+%$/;
 const percentProblem = patternText('a valid percent string must be a numeric string followed by an ending \'%\'', '[0-9]+%', '1%', '93%');
-
-/** The number before the percent sign; undefined for counts and for other texts. */
-const percentOf = (value: IntOrPercent): number | undefined => (typeof value === 'string' && percent.test(value) ? Number(value.slice(0, -1)) : undefined);
 
 /** The number alone, whether of pieces or of hundredths. Texts that are neither count as nothing. */
 export const amountOf = (value: IntOrPercent | undefined): number => {
@@ -20,7 +14,7 @@ export const amountOf = (value: IntOrPercent | undefined): number => {
 /** Refuses counts below zero and texts that are no share of a whole. */
 export function* positiveIntOrPercent(path: string, value: IntOrPercent | undefined): Iterable<FieldError> {
   if (typeof value === 'string') {
-    if (!percent.test(value)) yield invalid(path, value, percentProblem);
+    if (percentOf(value) === undefined) yield invalid(path, value, percentProblem);
   } else yield* nonNegative(path, value);
 }
 

@@ -4,6 +4,7 @@ import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import {badRequest, conflict, forbidden, isConflict, notFound, success, tooManyRequests, type Status} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {DeleteOptions} from '#src/api/types.js';
+import {isReady, isTerminal} from '#src/model/pod/state.js';
 import type {Action, ActionContext} from '#src/resources/definition.js';
 import {setPodCondition} from './conditions.js';
 
@@ -15,11 +16,8 @@ const mostUnseen = 2000;
 const busy = (budget: string): Error =>
   tooManyRequests(tooSoon, laterSeconds, [{reason: 'DisruptionBudget', message: `The disruption budget ${budget} is still being processed by the server.`}]);
 
-const isOver = ({status}: Readonly<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
-const isReady = ({status}: Readonly<Pod>): boolean => status?.conditions?.some(({type, status: value}) => type === 'Ready' && value === 'True') ?? false;
-
 /** A pod that does no work is no loss. */
-const isNoLoss = (pod: Readonly<Pod>): boolean => isOver(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
+const isNoLoss = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?.phase === 'Pending' || Boolean(pod.metadata?.deletionTimestamp);
 
 const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   try {
@@ -129,7 +127,7 @@ const removeIdle = async (name: string, options: DeleteOptions, context: ActionC
     const pod = await podOf(context, name);
     if (!isNoLoss(pod)) return pod;
     try {
-      const sure = isOver(pod) || Boolean(pod.metadata?.deletionTimestamp);
+      const sure = isTerminal(pod) || Boolean(pod.metadata?.deletionTimestamp);
       await remove(pod, options, sure ? undefined : pod.metadata!.resourceVersion, context);
       return undefined;
     } catch (error) {

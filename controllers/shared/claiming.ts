@@ -1,0 +1,112 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import {isInvalid, isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Client} from '#src/client/client.js';
+import {controllerOf, controllerRefTo} from '#src/model/owners.js';
+import {aggregate, messageOf} from './aggregate.js';
+
+/** Who claims what. */
+export interface ClaimerOptions<T extends KubeObject> {
+  readonly client: Client;
+  readonly parents: Kind;
+  readonly children: Kind<T>;
+}
+
+export interface ClaimHow<T extends KubeObject> {
+  readonly selector: LabelSelector;
+  /** What a child must meet besides the selector. */
+  also?(child: Frozen<T>): boolean;
+  /** Set on a child with its owner, taken from it with its owner. */
+  readonly finalizers?: readonly string[];
+}
+
+/**
+ * Sorts out which of `children` are the parent's: adopts orphans that it selects, lets go what it does not select any more. Answers those that are
+ * the parent's then, as they were given. Rejects, once all have been looked at, if some could not be adopted or let go.
+ */
+export type Claim<T extends KubeObject> = (parent: Frozen<KubeObject>, children: readonly Frozen<T>[], how: ClaimHow<T>) => Promise<Frozen<T>[]>;
+
+const pathOf = ({metadata}: Frozen<KubeObject>): string => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+
+/** Fails unless the server still holds the very parent, not being deleted: the cache may be behind. Asks once, however often it is called. */
+export const mayAdopt = (client: Client, kind: Kind, parent: Frozen<KubeObject>): (() => Promise<void>) => {
+  const ask = async () => {
+    const {namespace, name = '', uid} = parent.metadata ?? {};
+    const live = await client.resource(kind).get(name, namespace ? {namespace} : {});
+    if (live.metadata?.uid !== uid) throw new Error(`original ${kind.kind} ${pathOf(parent)} is gone: got uid ${live.metadata?.uid}, wanted ${uid}`);
+    return live;
+  };
+  const check = async () => {
+    const live = await ask().catch((error: unknown) => {
+      throw new Error(`can't recheck DeletionTimestamp: ${messageOf(error)}`, {cause: error});
+    });
+    if (live.metadata?.deletionTimestamp) throw new Error(`${pathOf(live)} has just been deleted at ${live.metadata.deletionTimestamp}`);
+  };
+  let asked: Promise<void> | undefined;
+  return () => (asked ??= check());
+};
+
+/** Claims children of one kind for parents of another (the controllers' rules of ownership: adopt, keep, release). */
+export const claimer = <T extends KubeObject>({client, parents, children: childKind}: ClaimerOptions<T>): Claim<T> => {
+  const {naming} = client;
+  const resource = client.resource(childKind);
+  const patch = ({metadata}: Frozen<T>, change: object) => {
+    const {namespace, name = '', uid} = metadata ?? {};
+    // The UID in the patch holds it to this very object.
+    return resource.patch(name, 'strategic', {metadata: {uid, ...change}}, namespace ? {namespace} : {});
+  };
+
+  return async (parent, children, {selector, also = () => true, finalizers = []}) => {
+    const {uid, deletionTimestamp, namespace} = parent.metadata ?? {};
+    const adoptable = mayAdopt(client, parents, parent);
+    const isMeant = (child: Frozen<T>) => selector.matches(child.metadata?.labels) && also(child);
+
+    const adopt = async (child: Frozen<T>) => {
+      try {
+        await adoptable();
+      } catch (error) {
+        throw new Error(`can't adopt ${childKind.kind} ${pathOf(child)} (${child.metadata?.uid}): ${messageOf(error)}`, {cause: error});
+      }
+      await patch(child, {ownerReferences: [controllerRefTo(parent, parents, naming)], ...(finalizers.length > 0 ? {finalizers} : {})});
+    };
+
+    const release = async (child: Frozen<T>) => {
+      const own = {ownerReferences: [{$patch: 'delete', uid}], ...(finalizers.length > 0 ? {'$deleteFromPrimitiveList/finalizers': finalizers} : {})};
+      try {
+        await patch(child, own);
+      } catch (error) {
+        // It has no owners any more, or another object has taken its name: either way it is not the parent's.
+        if (!isInvalid(error)) throw error;
+      }
+    };
+
+    /** Whether the child is the parent's now. */
+    const settle = async (child: Frozen<T>): Promise<boolean> => {
+      const owner = controllerOf(child);
+      if (owner) {
+        if (owner.uid !== uid) return false;
+        if (isMeant(child)) return true;
+        if (!deletionTimestamp) await release(child);
+        return false;
+      }
+      if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace || !isMeant(child)) return false;
+      await adopt(child);
+      return true;
+    };
+
+    const claimed: Frozen<T>[] = [];
+    const errors: unknown[] = [];
+    for (const child of children) {
+      try {
+        if (await settle(child)) claimed.push(child);
+      } catch (error) {
+        if (!isNotFound(error)) errors.push(error);
+      }
+    }
+    const failure = aggregate(errors);
+    if (failure) throw failure;
+    return claimed;
+  };
+};

@@ -1,0 +1,98 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {parseTime} from '#src/api/time.js';
+import {isActive, isReady, readySince} from '#src/model/pod/state.js';
+
+export interface DeletionOrder {
+  readonly now: number;
+  /** The annotation that says what a pod's deletion costs; without it all cost the same. */
+  readonly costAnnotation?: string | undefined;
+  /** How many of its like a pod shares its node with; the more, the sooner it goes. */
+  rankOf?(pod: Frozen<Pod>): number;
+}
+
+const phases: Readonly<Record<string, number>> = {Pending: 0, Unknown: 1, Running: 2};
+
+/** What decides about a pod, worked out once. */
+interface Weighed {
+  readonly pod: Frozen<Pod>;
+  readonly assigned: number;
+  readonly phase: number;
+  readonly ready: number;
+  readonly cost: number;
+  readonly rank: number;
+  readonly readyAt: number | undefined;
+  readonly restarts: number;
+  readonly sidecarRestarts: number;
+  readonly createdAt: number | undefined;
+}
+
+const mostRestarts = (statuses: readonly {readonly name: string; readonly restartCount: number}[], counted: (name: string) => boolean): number =>
+  statuses.reduce((most, {name, restartCount}) => (counted(name) ? Math.max(most, restartCount) : most), 0);
+
+/** A whole number of 32 bits as annotations may carry one; anything else costs nothing. */
+const costOf = (pod: Frozen<Pod>, annotation: string | undefined): number => {
+  const text = annotation === undefined ? undefined : pod.metadata?.annotations?.[annotation];
+  if (text === undefined || !/^(0|-\d+|[1-9]\d*)$/.test(text)) return 0;
+  const cost = Number(text);
+  return cost >= -(2 ** 31) && cost < 2 ** 31 ? cost : 0;
+};
+
+const weighed = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Weighed => {
+  const {containerStatuses = [], initContainerStatuses = [], phase = ''} = pod.status ?? {};
+  const sidecars = new Set(pod.spec?.initContainers?.filter(({restartPolicy}) => restartPolicy === 'Always').map(({name}) => name));
+  return {
+    pod,
+    assigned: pod.spec?.nodeName ? 1 : 0,
+    phase: phases[phase] ?? 0,
+    ready: isReady(pod) ? 1 : 0,
+    cost: costOf(pod, costAnnotation),
+    rank: rankOf?.(pod) ?? 0,
+    readyAt: readySince(pod),
+    restarts: mostRestarts(containerStatuses, () => true),
+    sidecarRestarts: mostRestarts(initContainerStatuses, name => sidecars.has(name)),
+    createdAt: parseTime(pod.metadata?.creationTimestamp),
+  };
+};
+
+/** Ages count by their magnitude alone, so that not always the youngest goes. */
+const magnitude = (at: number, now: number): number => (now > at ? Math.floor(Math.log2((now - at) * 1e6)) : -1);
+
+/** The younger first, what has no time before all; of the same magnitude, the lower UID. */
+const byAge = (a: Weighed, b: Weighed, at: number | undefined, other: number | undefined, now: number): number => {
+  if (at === other) return 0;
+  if (at === undefined) return -1;
+  if (other === undefined) return 1;
+  return magnitude(at, now) - magnitude(other, now) || ((a.pod.metadata?.uid ?? '') < (b.pod.metadata?.uid ?? '') ? -1 : 1);
+};
+
+const compared = (a: Weighed, b: Weighed, now: number): number =>
+  a.assigned - b.assigned ||
+  a.phase - b.phase ||
+  a.ready - b.ready ||
+  a.cost - b.cost ||
+  b.rank - a.rank ||
+  (a.ready && b.ready ? byAge(a, b, a.readyAt, b.readyAt, now) : 0) ||
+  b.restarts - a.restarts ||
+  b.sidecarRestarts - a.sidecarRestarts ||
+  byAge(a, b, a.createdAt, b.createdAt, now);
+
+/** `count` of the pods, those whose loss hurts least. All of them in the order they came when so many are asked for. */
+export const podsToDelete = (pods: readonly Frozen<Pod>[], count: number, order: DeletionOrder): readonly Frozen<Pod>[] => {
+  if (count >= pods.length) return pods;
+  return pods
+    .map(pod => weighed(pod, order))
+    .sort((a, b) => compared(a, b, order.now))
+    .slice(0, count)
+    .map(({pod}) => pod);
+};
+
+/** How many active pods of `related` share a pod's node. */
+export const ranksByNode = (related: readonly Frozen<Pod>[]): ((pod: Frozen<Pod>) => number) => {
+  const onNode = new Map<string, number>();
+  for (const pod of related) {
+    const node = pod.spec?.nodeName ?? '';
+    if (isActive(pod)) onNode.set(node, (onNode.get(node) ?? 0) + 1);
+  }
+  return pod => onNode.get(pod.spec?.nodeName ?? '') ?? 0;
+};

@@ -1,0 +1,67 @@
+import type {Index, Lister} from '#informers/lister.js';
+import {keyText, type Frozen} from '#src/api/key.js';
+import {apiVersionOf, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {labelSelectorOf, nothing, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import type {KubeObject} from '#src/api/types.js';
+import {controllerOf} from '#src/model/owners.js';
+
+/** Which labels a kind of parent selects. */
+export interface Selecting<T extends KubeObject> {
+  /** The parent's selector; one that cannot be read selects nothing. */
+  selectorOf(parent: Frozen<T>): LabelSelector;
+  /** The parents of the child's namespace that select its labels. */
+  parentsOf(lister: Lister<T>, child: Frozen<KubeObject>): readonly Frozen<T>[];
+}
+
+const unreadable = (selector: Frozen<LabelSelectorObject> | undefined): LabelSelector => {
+  try {
+    return labelSelectorOf(selector);
+  } catch {
+    return nothing;
+  }
+};
+
+const anyLabels = (namespace: string): string => `${namespace} any`;
+const label = (namespace: string, key: string, value: string): string => `${namespace} ${key}=${value}`;
+
+/**
+ * How to find the parents that select a child: they are filed under one label that their selector demands, so that few are looked at for each
+ * child. To be made once for a kind, at module level.
+ */
+export const selecting = <T extends KubeObject>(selectorIn: (parent: Frozen<T>) => Frozen<LabelSelectorObject> | undefined): Selecting<T> => {
+  const read = new WeakMap<object, LabelSelector>();
+  const selectorOf = (parent: Frozen<T>): LabelSelector => {
+    const written = selectorIn(parent);
+    if (!written) return nothing;
+    let selector = read.get(written);
+    if (!selector) read.set(written, (selector = unreadable(written)));
+    return selector;
+  };
+  const index: Index<T> = {
+    name: 'selected label',
+    values(parent) {
+      const namespace = parent.metadata?.namespace ?? '';
+      const demanded = selectorOf(parent).requirements.find(({operator}) => operator === '=' || operator === 'in');
+      return demanded ? demanded.values.map(value => label(namespace, demanded.key, value)) : [anyLabels(namespace)];
+    },
+  };
+  return {
+    selectorOf,
+    parentsOf(lister, {metadata}) {
+      const {namespace = '', labels = {}} = metadata ?? {};
+      const shelves = [anyLabels(namespace), ...Object.entries(labels).map(([key, value]) => label(namespace, key, value))];
+      return shelves.flatMap(shelf => lister.by(index, shelf)).filter(parent => selectorOf(parent).matches(labels));
+    },
+  };
+};
+
+/** The parent that `child` names as its controller, if the cache has that very object. */
+export const controllingParent = <T extends KubeObject>(child: Frozen<KubeObject>, kind: Kind<T>, lister: Lister<T>, naming: Naming): Frozen<T> | undefined => {
+  const reference = controllerOf(child);
+  if (!reference || reference.kind !== kind.kind || groupOf(reference.apiVersion) !== groupOf(apiVersionOf(naming, kind))) return undefined;
+  const parent = lister.get(keyText({namespace: kind.namespaced ? (child.metadata?.namespace ?? '') : '', name: reference.name}));
+  return parent?.metadata?.uid === reference.uid ? parent : undefined;
+};
+
+const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));

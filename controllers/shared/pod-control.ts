@@ -1,0 +1,75 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
+import {hasCause, isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {controllerRefTo} from '#src/model/owners.js';
+import type {EventRecorder} from '#src/runtime/events.js';
+import type {Writer} from '#src/runtime/writer.js';
+import {messageOf} from './aggregate.js';
+
+/** The beginning of the names of a parent's pods. */
+export const podNamePrefix = (parent: string): string => (dnsSubdomainProblems(asPrefix(`${parent}-`)).length === 0 ? `${parent}-` : parent);
+
+/** A pod as the template says, controlled by `parent`, its name left to the server. Shares its parts with the template. */
+export const podFromTemplate = (parent: Frozen<KubeObject>, kind: Kind, template: Frozen<PodTemplateSpec>, naming: Naming): Pod => {
+  const {labels = {}, annotations = {}, finalizers = []} = template.metadata ?? {};
+  return {
+    metadata: {
+      namespace: parent.metadata?.namespace ?? '',
+      generateName: podNamePrefix(parent.metadata?.name ?? ''),
+      labels: {...labels},
+      annotations: {...annotations},
+      finalizers: [...finalizers],
+      ownerReferences: [controllerRefTo(parent, kind, naming)],
+    },
+    // Whoever changes the spec has to copy it first; the client copies what it sends.
+    spec: template.spec as Pod['spec'] & object,
+  };
+};
+
+/** Creates and deletes the pods of parents of one kind, and tells of it in events on the parent. */
+export interface PodControl {
+  /** `generateName` replaces the usual beginning of the name. Rejects as the server does; a template without labels is refused. */
+  create(parent: Frozen<KubeObject>, template: Frozen<PodTemplateSpec>, how?: {readonly generateName?: string}): Promise<Pod>;
+  /** Deletes that very pod. Rejects with `NotFound`, and without an event, when it is gone already. */
+  delete(parent: Frozen<KubeObject>, pod: Frozen<Pod>): Promise<void>;
+}
+
+export interface PodControlContext {
+  writer<T extends KubeObject>(kind: Kind<T>): Writer<T>;
+  readonly events: EventRecorder;
+  readonly naming: Naming;
+}
+
+export const podControl = (kind: Kind, {writer, events, naming}: PodControlContext): PodControl => {
+  const pods = writer(kinds.pods);
+  return {
+    async create(parent, template, {generateName} = {}) {
+      const pod = podFromTemplate(parent, kind, template, naming);
+      if (Object.keys(pod.metadata!.labels!).length === 0) throw new Error('unable to create pods, no labels');
+      if (generateName !== undefined) pod.metadata!.generateName = generateName;
+      try {
+        const created = await pods.create(pod);
+        events.normal(parent, 'SuccessfulCreate', `Created pod: ${created.metadata?.name}`);
+        return created;
+      } catch (error) {
+        // In a namespace that ends every creation fails, and an event would too.
+        if (!hasCause(error, 'NamespaceTerminating')) events.warning(parent, 'FailedCreate', `Error creating: ${messageOf(error)}`);
+        throw error;
+      }
+    },
+    async delete(parent, pod) {
+      try {
+        await pods.delete(pod);
+      } catch (error) {
+        if (isNotFound(error)) throw error;
+        events.warning(parent, 'FailedDelete', `Error deleting: ${messageOf(error)}`);
+        throw new Error(`unable to delete pods: ${messageOf(error)}`, {cause: error});
+      }
+      events.normal(parent, 'SuccessfulDelete', `Deleted pod: ${pod.metadata?.name}`);
+    },
+  };
+};

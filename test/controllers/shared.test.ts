@@ -1,0 +1,465 @@
+import test from 'ava';
+import {claimer, mayAdopt} from '#controllers/shared/claiming.js';
+import {possibleChildren, controlledBy} from '#controllers/shared/children.js';
+import {podsToDelete, ranksByNode} from '#controllers/shared/deletion-order.js';
+import {expectations, trackingExpectations} from '#controllers/shared/expectations.js';
+import {controllingParent, selecting} from '#controllers/shared/parents.js';
+import {podControl, podNamePrefix} from '#controllers/shared/pod-control.js';
+import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {slowStart} from '#controllers/shared/slow-start.js';
+import {Cache} from '#informers/cache.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {labelSelectorOf, selectorForLabels} from '#src/api/selectors/label-selector.js';
+import {isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {controllerRefTo} from '#src/model/owners.js';
+import {naming} from '#src/api/naming.js';
+import type {Plane} from '#src/plane/plane.js';
+import {writerOf} from '#src/runtime/writer.js';
+import {aPlane} from './plane.js';
+
+type ReplicaSet = ObjectOf<typeof kinds.replicaSets>;
+
+const namespace = 'default';
+const plat = naming('plat');
+const container = {name: 'c', image: 'example.com/app:1'};
+
+const aSet = (name: string, labels: Record<string, string> = {app: 'a'}): ReplicaSet => ({
+  metadata: {namespace, name},
+  spec: {replicas: 0, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [container]}}},
+});
+
+const aPod = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {namespace, name, labels}, spec: {containers: [container]}});
+
+/** A plane without the controllers that would act on what a test sets up. */
+const quiet = () => aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
+
+const worldOf = async (plane: Plane) => {
+  const client = plane.client();
+  const sets = client.resource(kinds.replicaSets);
+  const pods = client.resource(kinds.pods);
+  const parent = await sets.create(aSet('parent'));
+  const claim = claimer({client, parents: kinds.replicaSets, children: kinds.pods});
+  const selector = labelSelectorOf(parent.spec!.selector);
+  return {client, sets, pods, parent, claim, selector};
+};
+
+const ownersOf = ({metadata}: KubeObject) => (metadata?.ownerReferences ?? []).map(({name, controller}) => `${name}${controller ? '*' : ''}`);
+
+test('a parent adopts the orphans it selects, keeps what is its own, lets go what it does not select any more, and leaves the rest', async t => {
+  await using plane = await quiet();
+  const {client, sets, pods, parent, claim, selector} = await worldOf(plane);
+  const other = await sets.create(aSet('other'));
+  const owned = (by: ReplicaSet, pod: Pod): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [controllerRefTo(by, kinds.replicaSets, client.naming)]}});
+  const children = [
+    await pods.create(aPod('orphan')),
+    await pods.create(aPod('stranger', {app: 'b'})),
+    await pods.create(owned(parent, aPod('own'))),
+    await pods.create(owned(parent, aPod('strayed', {app: 'b'}))),
+    await pods.create(owned(other, aPod('foreign'))),
+  ];
+
+  const claimed = await claim(parent, children, {selector});
+
+  t.deepEqual(claimed.map(({metadata}) => metadata?.name), ['orphan', 'own']);
+  const after = await Promise.all(children.map(async ({metadata}) => ownersOf(await pods.get(metadata!.name!, {namespace}))));
+  t.deepEqual(after, [['parent*'], [], ['parent*'], [], ['other*']]);
+});
+
+test('a parent that is being deleted neither adopts nor lets go', async t => {
+  await using plane = await quiet();
+  const {client, pods, parent, claim, selector} = await worldOf(plane);
+  const going = {...parent, metadata: {...parent.metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}};
+  const children = [
+    await pods.create(aPod('orphan')),
+    await pods.create({...aPod('strayed', {app: 'b'}), metadata: {...aPod('strayed', {app: 'b'}).metadata, ownerReferences: [controllerRefTo(parent, kinds.replicaSets, client.naming)]}}),
+  ];
+
+  t.deepEqual(await claim(going, children, {selector}), []);
+  t.deepEqual(await Promise.all(['orphan', 'strayed'].map(async name => ownersOf(await pods.get(name, {namespace})))), [[], ['parent*']]);
+});
+
+test('an orphan that is being deleted, fails the further condition, or is gone, is not adopted', async t => {
+  await using plane = await quiet();
+  const {pods, parent, claim, selector} = await worldOf(plane);
+  const orphan = await pods.create(aPod('orphan'));
+  const going = {...orphan, metadata: {...orphan.metadata, deletionTimestamp: '2026-01-01T00:00:00Z'}};
+
+  t.deepEqual(await claim(parent, [going], {selector}), []);
+  t.deepEqual(await claim(parent, [orphan], {selector, also: () => false}), []);
+  t.deepEqual(await claim(parent, [{...orphan, metadata: {...orphan.metadata, name: 'gone'}}], {selector}), []);
+});
+
+test('an orphan that was made again is not adopted for its predecessor, and others are all the same', async t => {
+  await using plane = await quiet();
+  const {pods, parent, claim, selector} = await worldOf(plane);
+  const orphan = await pods.create(aPod('orphan'));
+  const second = await pods.create(aPod('second'));
+  const former = {...orphan, metadata: {...orphan.metadata, uid: 'another'}};
+
+  await t.throwsAsync(claim(parent, [former, second], {selector}));
+  t.deepEqual(ownersOf(await pods.get('orphan', {namespace})), []);
+  t.deepEqual(ownersOf(await pods.get('second', {namespace})), ['parent*']);
+});
+
+test('finalizers come with the owner and go with it', async t => {
+  await using plane = await quiet();
+  const {pods, parent, claim, selector} = await worldOf(plane);
+  const finalizers = ['example.com/tracking'];
+  await claim(parent, [await pods.create(aPod('orphan'))], {selector, finalizers});
+  const adopted = await pods.get('orphan', {namespace});
+  t.deepEqual(adopted.metadata?.finalizers, finalizers);
+
+  await claim(parent, [{...adopted, metadata: {...adopted.metadata, labels: {}}}], {selector, finalizers});
+
+  const released = await pods.get('orphan', {namespace});
+  t.deepEqual([ownersOf(released), released.metadata?.finalizers ?? []], [[], []]);
+});
+
+test('before the first adoption the server is asked whether the parent is still the same and stays', async t => {
+  await using plane = await quiet();
+  const {client, pods, sets, parent, claim, selector} = await worldOf(plane);
+  const {uid} = await pods.create(aPod('orphan')).then(({metadata}) => metadata!);
+  const orphan = await pods.get('orphan', {namespace});
+  const stale = {...parent, metadata: {...parent.metadata, uid: 'stale'}};
+
+  await t.throwsAsync(claim(stale, [orphan], {selector}), {
+    message: `can't adopt Pod default/orphan (${uid}): can't recheck DeletionTimestamp: original ReplicaSet default/parent is gone: got uid ${parent.metadata?.uid}, wanted stale`,
+  });
+  await sets.update({...parent, metadata: {...parent.metadata, finalizers: ['example.com/hold']}});
+  await sets.delete('parent', {namespace});
+  await t.throwsAsync(mayAdopt(client, kinds.replicaSets, parent)(), {message: /^default\/parent has just been deleted at 2026-01-01T00:00:00Z$/});
+  t.deepEqual(ownersOf(await pods.get('orphan', {namespace})), []);
+});
+
+test('expectations are met once everything was seen, and count for five minutes at most', async t => {
+  const clock = new VirtualClock();
+  const expected = expectations(clock);
+  t.true(expected.satisfied('a'));
+  expected.expect('a', {creations: 2, deletions: 1});
+  expected.created('a');
+  expected.deleted('a');
+  t.false(expected.satisfied('a'));
+  t.true(expected.satisfied('b'));
+  expected.created('a');
+  t.true(expected.satisfied('a'));
+
+  expected.expect('a', {creations: 1});
+  await clock.advance(300_000);
+  t.false(expected.satisfied('a'));
+  await clock.advance(1);
+  t.true(expected.satisfied('a'));
+
+  expected.expect('a', {deletions: 1});
+  expected.forget('a');
+  t.true(expected.satisfied('a'));
+});
+
+test('a deletion that is seen twice counts once, and others do not count', t => {
+  const expected = trackingExpectations(new VirtualClock());
+  expected.expectDeletions('a', ['x/1', 'x/2']);
+  expected.deleted('a', 'x/1');
+  expected.deleted('a', 'x/1');
+  expected.deleted('a', 'x/3');
+  t.false(expected.satisfied('a'));
+  expected.deleted('a', 'x/2');
+  t.true(expected.satisfied('a'));
+
+  expected.expectCreations('a', 1);
+  t.false(expected.satisfied('a'));
+  expected.forget('a');
+  t.true(expected.satisfied('a'));
+});
+
+for (const [title, count, failing, mostAtOnce, batches, successes] of [
+  ['grows twofold', 10, [], undefined, [1, 2, 4, 3], 10],
+  ['stays under its limit', 10, [], 3, [1, 2, 3, 3, 1], 10],
+  ['ends after the batch of a failure', 10, [3], undefined, [1, 2, 4], 6],
+  ['ends at once where the first fails', 10, [0], undefined, [1], 0],
+  ['does nothing for nothing', 0, [], undefined, [], 0],
+] as const) {
+  test(`a slow start ${title}`, async t => {
+    const sizes: number[] = [];
+    let together = 0;
+    const call = async (index: number) => {
+      together++;
+      await Promise.resolve();
+      if (together > 0) sizes.push(together);
+      together = 0;
+      if ((failing as readonly number[]).includes(index)) throw new Error(`no ${index}`);
+    };
+    const started = await slowStart(count, call, mostAtOnce === undefined ? {} : {mostAtOnce});
+
+    t.deepEqual(sizes, [...batches]);
+    t.is(started.successes, successes);
+    t.is((started.error as Error | undefined)?.message, failing.length > 0 ? `no ${failing[0]}` : undefined);
+  });
+}
+
+const told = () => {
+  const events: string[] = [];
+  const say = (type: string) => (_: unknown, reason: string, message: string) => void events.push(`${type} ${reason} ${message}`);
+  return {events, recorder: {normal: say('Normal'), warning: say('Warning')}};
+};
+
+const controlOf = (plane: Plane) => {
+  const {events, recorder} = told();
+  const client = plane.client();
+  return {events, control: podControl(kinds.replicaSets, {writer: kind => writerOf(client, kind), events: recorder, naming: client.naming})};
+};
+
+test('a pod is made as the template says, belongs to the parent, and is told of', async t => {
+  await using plane = await quiet();
+  const {parent} = await worldOf(plane);
+  const {control, events} = controlOf(plane);
+  const template = {metadata: {labels: {app: 'a'}, annotations: {note: 'x'}, finalizers: ['example.com/hold']}, spec: {containers: [container]}};
+
+  const pod = await control.create(parent, template);
+
+  t.regex(pod.metadata!.name!, /^parent-[a-z0-9]{5}$/);
+  t.deepEqual([pod.metadata?.labels, pod.metadata?.annotations, pod.metadata?.finalizers, ownersOf(pod)], [{app: 'a'}, {note: 'x'}, ['example.com/hold'], ['parent*']]);
+  t.deepEqual(events, [`Normal SuccessfulCreate Created pod: ${pod.metadata?.name}`]);
+});
+
+test('a pod that cannot be made is told of, but not in a namespace that ends; a template without labels is refused', async t => {
+  await using plane = await quiet();
+  const {client, parent} = await worldOf(plane);
+  const {control, events} = controlOf(plane);
+  await client.resource(kinds.namespaces).create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
+  await client.resource(kinds.namespaces).delete('ending');
+  const labelled = {metadata: {labels: {app: 'a'}}, spec: {containers: [] as (typeof container)[]}};
+
+  await t.throwsAsync(control.create(parent, {spec: {containers: [container]}}), {message: 'unable to create pods, no labels'});
+  const refused = await t.throwsAsync(control.create(parent, labelled));
+  await t.throwsAsync(control.create({metadata: {...parent.metadata, namespace: 'ending'}}, {...labelled, spec: {containers: [container]}}));
+
+  t.deepEqual(events, [`Warning FailedCreate Error creating: ${refused.message}`]);
+});
+
+test('a pod is deleted by name and UID and told of; one that is gone is only reported', async t => {
+  await using plane = await quiet();
+  const {parent, pods} = await worldOf(plane);
+  const {control, events} = controlOf(plane);
+  const pod = await pods.create(aPod('a'));
+
+  const mistaken = await t.throwsAsync(control.delete(parent, {metadata: {...pod.metadata, uid: 'another'}}));
+  await control.delete(parent, pod);
+  const gone = await t.throwsAsync(control.delete(parent, pod));
+
+  t.true(isNotFound(gone));
+  t.regex(mistaken.message, /^unable to delete pods: /);
+  t.deepEqual(events, [`Warning FailedDelete ${mistaken.message.replace('unable to delete pods', 'Error deleting')}`, 'Normal SuccessfulDelete Deleted pod: a']);
+});
+
+test('the name of a pod begins with its parent and a dash, or without the dash where that would be no name', t => {
+  t.is(podNamePrefix('web'), 'web-');
+  t.is(podNamePrefix('a'.repeat(253)), 'a'.repeat(253));
+});
+
+const noon = Date.parse('2026-01-01T12:00:00Z');
+const ago = (seconds: number): string => new Date(noon - seconds * 1000).toISOString().replace('.000', '');
+
+interface Shape {
+  node?: string;
+  phase?: string;
+  ready?: number | 'untimed';
+  cost?: string;
+  restarts?: number;
+  sidecarRestarts?: number;
+  age?: number;
+  uid?: string;
+}
+const shaped = ({node = 'n', phase = 'Running', ready, cost, restarts = 0, sidecarRestarts = 0, age = 1000, uid = 'u'}: Shape): Pod => ({
+  metadata: {name: 'p', uid, creationTimestamp: ago(age), ...(cost === undefined ? {} : {annotations: {[plat.subKey('controller', 'pod-deletion-cost')]: cost}})},
+  spec: {containers: [container], initContainers: [{...container, name: 'side', restartPolicy: 'Always'}, {...container, name: 'init'}], ...(node ? {nodeName: node} : {})},
+  status: {
+    phase,
+    conditions: ready === undefined ? [] : [{type: 'Ready', status: 'True', ...(ready === 'untimed' ? {} : {lastTransitionTime: ago(ready)})}],
+    containerStatuses: [{name: 'c', restartCount: restarts, image: '', imageID: '', ready: true}],
+    initContainerStatuses: [
+      {name: 'side', restartCount: sidecarRestarts, image: '', imageID: '', ready: true},
+      {name: 'init', restartCount: 99, image: '', imageID: '', ready: true},
+    ],
+  },
+});
+
+for (const [title, first, second] of [
+  ['without a node before one with', {node: '', phase: 'Pending'}, {phase: 'Pending'}],
+  ['pending before one unknown', {phase: 'Pending'}, {phase: 'Unknown'}],
+  ['unknown before a running one', {phase: 'Unknown'}, {phase: 'Running'}],
+  ['not ready before a ready one', {}, {ready: 10}],
+  ['not ready before a cheaper ready one', {cost: '5'}, {ready: 10, cost: '-5'}],
+  ['that costs less', {ready: 10, cost: '-5'}, {ready: 10}],
+  ['whose cost is no number counts as free', {ready: 10, cost: '-1'}, {ready: 10, cost: '+5x'}],
+  ['that shares its node with more', {ready: 10, node: 'crowded', age: 5000}, {ready: 1, node: 'n'}],
+  ['ready for a shorter time', {ready: 10}, {ready: 1000}],
+  ['ready since it does not say when', {ready: 'untimed'}, {ready: 1}],
+  ['ready for about as long, by its UID', {ready: 1000, uid: 'a', restarts: 0}, {ready: 900, uid: 'b', restarts: 5}],
+  ['restarted more often', {restarts: 3, age: 5000}, {restarts: 2, age: 1}],
+  ['whose sidecars restarted more often', {sidecarRestarts: 3, age: 5000}, {sidecarRestarts: 2, age: 1}],
+  ['that is younger', {age: 10}, {age: 1000}],
+  ['of about the same age, by its UID', {age: 1000, uid: 'a'}, {age: 900, uid: 'b'}],
+] as const satisfies readonly (readonly [string, Shape, Shape])[]) {
+  test(`of two pods goes the one ${title}`, t => {
+    const rankOf = (pod: Frozen<Pod>) => (pod.spec?.nodeName === 'crowded' ? 3 : 1);
+    const [goes, stays] = [shaped(first), shaped(second)];
+    const order = {now: noon, costAnnotation: plat.subKey('controller', 'pod-deletion-cost'), rankOf};
+
+    t.deepEqual(podsToDelete([goes, stays], 1, order), [goes]);
+    t.deepEqual(podsToDelete([stays, goes], 1, order), [goes]);
+  });
+}
+
+test('costs count only where they are asked for', t => {
+  const cheap = shaped({cost: '-5', age: 1000});
+  const young = shaped({age: 1});
+
+  t.deepEqual(podsToDelete([cheap, young], 1, {now: noon}), [young]);
+});
+
+test('the rank of a pod is how many active pods share its node', t => {
+  const rankOf = ranksByNode([shaped({node: 'a'}), shaped({node: 'a'}), shaped({node: 'a', phase: 'Failed'}), shaped({node: 'b'})]);
+
+  t.deepEqual(['a', 'b', 'c'].map(node => rankOf(shaped({node}))), [2, 1, 0]);
+});
+
+const cacheOf = <T extends KubeObject>(objects: readonly T[]): Cache<T> => {
+  const cache = new Cache<T>();
+  cache.replace(objects as readonly Frozen<T>[]);
+  return cache;
+};
+
+test('the possible children of a parent are its own and the orphans of its namespace', t => {
+  const parent = {metadata: {namespace, name: 'parent', uid: '1'}};
+  const owned = (pod: Pod, uid: string): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [{...controllerRefTo(parent, kinds.replicaSets, plat), uid}]}});
+  const elsewhere = aPod('elsewhere');
+  elsewhere.metadata!.namespace = 'other';
+  const cache = cacheOf([owned(aPod('own', {}), '1'), owned(aPod('foreign'), '2'), aPod('orphan'), elsewhere]);
+
+  t.deepEqual(possibleChildren(cache, parent).map(({metadata}) => metadata?.name), ['own', 'orphan']);
+  t.deepEqual(controlledBy(cache, parent).map(({metadata}) => metadata?.name), ['own']);
+});
+
+test('an orphan is shown to every parent of its namespace that selects it', t => {
+  const sets = selecting<ReplicaSet>(({spec}) => spec?.selector);
+  const withSelector = (name: string, selector: NonNullable<ReplicaSet['spec']>['selector'], home = namespace): ReplicaSet => {
+    const set = aSet(name);
+    return {...set, metadata: {...set.metadata, namespace: home}, spec: {...set.spec!, selector}};
+  };
+  const cache = cacheOf([
+    withSelector('same', {matchLabels: {app: 'a'}}),
+    withSelector('two', {matchLabels: {app: 'a', tier: 'x'}}),
+    withSelector('one of', {matchExpressions: [{key: 'app', operator: 'In', values: ['a', 'b']}]}),
+    withSelector('not', {matchExpressions: [{key: 'app', operator: 'NotIn', values: ['b']}]}),
+    withSelector('other', {matchLabels: {app: 'b'}}),
+    withSelector('malformed', {matchExpressions: [{key: 'app', operator: 'Is', values: ['a']}]}),
+    withSelector('elsewhere', {matchLabels: {app: 'a'}}, 'other'),
+  ]);
+  const parentsOf = (labels: Record<string, string>) => sets.parentsOf(cache, aPod('p', labels)).map(({metadata}) => metadata?.name).sort();
+
+  t.deepEqual(parentsOf({app: 'a'}), ['not', 'one of', 'same']);
+  t.deepEqual(parentsOf({app: 'a', tier: 'x'}), ['not', 'one of', 'same', 'two']);
+  t.deepEqual(parentsOf({app: 'b'}), ['one of', 'other']);
+  t.deepEqual(parentsOf({}), ['not']);
+});
+
+test('the controlling parent is found by kind, group, name and UID', t => {
+  const parent = {...aSet('parent'), metadata: {namespace, name: 'parent', uid: '1'}};
+  const cache = cacheOf([parent]);
+  const reference = controllerRefTo(parent, kinds.replicaSets, plat);
+  const found = (changed: Partial<typeof reference>) =>
+    controllingParent({metadata: {namespace, ownerReferences: [{...reference, ...changed}]}}, kinds.replicaSets, cache, plat)?.metadata?.name;
+
+  t.is(found({}), 'parent');
+  t.is(found({apiVersion: 'apps/v1beta1'}), 'parent');
+  for (const changed of [{uid: '2'}, {name: 'other'}, {kind: 'StatefulSet'}, {apiVersion: 'example.com/v1'}, {controller: false}]) t.is(found(changed), undefined);
+});
+
+const aParent = {metadata: {namespace, name: 'parent', uid: '1', annotations: {note: 'x'}}};
+const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [container]}};
+const history = {parent: aParent, kind: kinds.statefulSets, labels: {app: 'a'}, data: templatePatch(template), naming: plat};
+
+test('a revision is named after parent and content, and carries labels, hash, annotations and owner', t => {
+  const revision = newRevision({...history, revision: 3});
+  const hash = revision.metadata!.labels![plat.subKey('controller', 'hash')]!;
+
+  t.is(revision.metadata?.name, `parent-${hash}`);
+  t.deepEqual([revision.metadata?.labels?.['app'], revision.metadata?.annotations, ownersOf(revision), revision.revision], ['a', {note: 'x'}, ['parent*'], 3]);
+  t.not(newRevision({...history, revision: 3, collisionCount: 1}).metadata?.name, revision.metadata?.name);
+  t.is(newRevision({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
+});
+
+test('revisions are in order of number, age and name, and the next one follows the highest', t => {
+  const revision = (number: number, name: string, age: number): ControllerRevision => ({metadata: {name, creationTimestamp: ago(age)}, revision: number});
+  const revisions = [revision(2, 'c', 5), revision(1, 'b', 5), revision(1, 'a', 5), revision(1, 'z', 9)];
+
+  t.deepEqual(revisions.sort(byRevision).map(({metadata}) => metadata?.name), ['z', 'a', 'b', 'c']);
+  t.is(nextRevision(revisions), 3);
+  t.is(nextRevision([]), 1);
+});
+
+test('beyond the limit the oldest idle revisions go, never one in use', t => {
+  const revisions = [1, 2, 3, 4, 5].map(revision => ({revision}));
+  const surplus = (limit: number) => surplusRevisions(revisions, limit, ({revision}) => revision === 2 || revision === 5).map(({revision}) => revision);
+
+  t.deepEqual([surplus(3), surplus(2), surplus(1), surplus(0)], [[], [1], [1, 3], [1, 3, 4]]);
+});
+
+test('a revision brings back the template it was made of', async t => {
+  await using plane = await quiet();
+  const {revision} = await createRevision(plane.client(), {...history, revision: 1});
+  const other = {metadata: {name: 'parent'}, spec: {replicas: 4, template: {metadata: {labels: {app: 'b'}}, spec: {containers: []}}}};
+
+  t.deepEqual(withRevision(other, revision), {metadata: {name: 'parent'}, spec: {replicas: 4, template}});
+});
+
+test('a revision that is there already is taken, and where another has its name the collision count makes a new one', async t => {
+  await using plane = await quiet();
+  const client = plane.client();
+  const resource = client.resource(kinds.controllerRevisions);
+  const {revision: first, collisionCount} = await createRevision(client, {...history, revision: 1});
+  t.is((await createRevision(client, {...history, revision: 2})).revision.metadata?.uid, first.metadata?.uid);
+  t.is(collisionCount, 0);
+
+  await resource.delete(first.metadata!.name!, {namespace});
+  await resource.create({metadata: {namespace, name: first.metadata!.name!}, data: {other: true}, revision: 1});
+  const again = await createRevision(client, {...history, revision: 2});
+
+  t.is(again.collisionCount, 1);
+  t.not(again.revision.metadata?.name, first.metadata?.name);
+});
+
+test('a revision gets its new number in spite of changes meanwhile', async t => {
+  await using plane = await quiet();
+  const client = plane.client();
+  const {revision} = await createRevision(client, {...history, revision: 1});
+  await client.resource(kinds.controllerRevisions).patch(revision.metadata!.name!, 'merge', {metadata: {labels: {more: 'x'}}}, {namespace});
+
+  const after = await renumbered(client, revision, 4);
+
+  t.deepEqual([after.revision, after.metadata?.labels?.['more']], [4, 'x']);
+});
+
+test('the history of a parent is what it owns or could adopt, the oldest first', t => {
+  const revision = (name: string, number: number, changes: object): ControllerRevision => ({
+    metadata: {namespace, name, labels: {app: 'a'}, ownerReferences: [controllerRefTo(aParent, kinds.statefulSets, plat)], ...changes},
+    revision: number,
+  });
+  const foreign = [{...controllerRefTo(aParent, kinds.statefulSets, plat), uid: '2'}];
+  const cache = cacheOf([revision('c', 3, {}), revision('a', 1, {ownerReferences: []}), revision('b', 2, {labels: {app: 'b'}}), revision('d', 4, {ownerReferences: foreign})]);
+
+  t.deepEqual(revisionsOf(cache, aParent, selectorForLabels({app: 'a'})).map(({metadata}) => metadata?.name), ['a', 'c']);
+});
+
+test('the failures of several children are told as one', async t => {
+  await using plane = await quiet();
+  const {claim, pods, parent, selector} = await worldOf(plane);
+  const orphans = [await pods.create(aPod('a')), await pods.create(aPod('b'))];
+  const stale = {...parent, metadata: {...parent.metadata, name: 'gone'}};
+
+  const error = await t.throwsAsync(claim(stale, orphans, {selector}));
+  t.regex(error.message, /^\[can't adopt Pod default\/a .*, can't adopt Pod default\/b .*\]$/);
+});
