@@ -143,6 +143,9 @@ export const internalError = (cause: unknown): StatusError => {
   const message = cause instanceof Error ? cause.message : String(cause);
   return statusError('InternalError', `Internal error occurred: ${message}`, {details: {causes: [{message}]}, cause});
 };
+/** A failure for which the API has no reason: something behind the server, or a part of it, could not do its work. */
+export const plainFailure = (message: string, cause?: unknown): StatusError =>
+  new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500}, {cause});
 export const serviceUnavailable = (message: string): StatusError => statusError('ServiceUnavailable', message);
 
 /** A success without an object of its own. */

@@ -11,6 +11,7 @@ import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js
 import {denial} from '#src/serving/authorizers/denial.js';
 import {errorForm, type ErrorForm} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
+import {attributesOf} from './request/attributes.js';
 import {Context, header, type Handler} from './request/context.js';
 import {deadlineOf, within} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
@@ -88,21 +89,6 @@ const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestI
       ? caller.user
       : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
   return (await impersonated(request, user, settings.authorizer, settings.naming)) ?? user;
-};
-
-/** What an authorizer is asked about a request. */
-export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
-  if (!resource) return {user, verb, path};
-  const {item: _, ...target} = resource;
-  const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
-  const labelSelector = selects ? query.get('labelSelector') : null;
-  const fieldSelector = selects ? query.get('fieldSelector') : null;
-  return {
-    user,
-    verb,
-    path,
-    resource: {...target, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
-  };
 };
 
 const authorize = async (authorizer: Authorizer, attributes: Attributes): Promise<void> => {

@@ -2,7 +2,7 @@ import type {ApiResponse} from '#src/api/exchange.js';
 import {own} from '#src/base/own.js';
 import {methodNotAllowed} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {View} from '#src/resources/definition.js';
+import type {Passage, View} from '#src/resources/definition.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
@@ -58,7 +58,7 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served || !isAddress(served, target)) return undefined;
   const passage = own(served.resource.definition.passages, target.subresource);
-  if (passage?.verbs.some(offered => offered === verb)) return context => pass(passage, services, context as ResourceContext);
+  if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   if (run) {
     const view = viewOf(served, target);
@@ -94,6 +94,9 @@ const offers = ({kind, resource: {definition}}: ServedResource, {subresource, it
   if (item) return verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete' || verb === 'watch';
   return verb === 'list' || verb === 'watch' || ((verb === 'create' || verb === 'deletecollection') && (!kind.namespaced || Boolean(namespace)));
 };
+
+/** Calls are passed on whatever they are; discovery does not list them all. */
+const leadsOn = ({way, verbs}: Passage, verb: string): boolean => (way === 'calls' && verb === 'options') || verbs.some(offered => offered === verb);
 
 const endpointVerbs = ['get', 'update', 'patch'];
 

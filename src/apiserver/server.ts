@@ -11,6 +11,7 @@ import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
+import type {Network} from '#src/transport/network.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
@@ -56,6 +57,9 @@ export interface ApiServerSettings {
   readonly maxMutatingInFlight: number;
   /** How the other components of the control plane are. */
   components: VirtualContext['components'];
+  readonly network: Network;
+  /** Types of addresses by which agents of nodes are reached, best first. */
+  readonly agentAddresses: readonly string[];
   /** Where services get their addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
   /** `host:port` as discovery tells it. */
@@ -139,7 +143,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     },
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
-      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource)));
+      return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.passages, subresource)));
     },
   });
   const services = {
@@ -151,6 +155,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     components: settings.components,
     reader: registryReader(registry),
     tokens: settings.tokens,
+    network: settings.network,
+    agentAddresses: settings.agentAddresses,
   };
   const exchange = requestCore({
     naming,

@@ -34,6 +34,7 @@ import type {Route} from '#src/apiserver/routes.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
+import {systemNetwork} from '#src/transport/network.js';
 import {anonymousOf, authenticationConfig, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
 import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
@@ -132,6 +133,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
     components: componentsOf(store, naming),
+    network: systemNetwork(clock),
+    agentAddresses: options.platletPreferredAddressTypes,
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: parts.serverAddress,
     routes: ({registry, discovery}) => [

@@ -125,19 +125,50 @@ export interface Action<In extends KubeObject = KubeObject> {
 export interface Connection {
   readonly namespace: string;
   readonly name: string;
-  readonly query: URLSearchParams;
-  /** Whether the caller wants to speak another protocol. */
-  readonly upgrades: boolean;
+  /** The options of the query, read as the passage declares them. What was not said is absent. */
+  readonly options: PassageOptions;
+  /** Which addresses of a node lead to its agent, best first. */
+  readonly agentAddresses: readonly string[];
   readonly reader: Reader;
+  readonly random: Random;
+  /** The addresses of a host by name. Rejects with why it has none. */
+  resolve(host: string): Promise<readonly string[]>;
+  gate(name: string): boolean;
+}
+
+export type PassageOptions = Readonly<Record<string, string | number | boolean | readonly string[] | readonly number[]>>;
+
+/** One option of a passage's query. Lists take the parameter several times; that of ports also takes commas. */
+export interface PassageOption {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'boolean' | 'time' | 'strings' | 'ports';
+  readonly description: string;
+}
+
+/** Where a passage leads. */
+export interface Destination {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: string;
+  /** Path and query there; of calls that are relayed what stands before the caller's own. */
+  readonly path: string;
+  /** Whether the agent of a node listens there, to which the server has to prove itself. */
+  readonly agent: boolean;
 }
 
 /** An address behind which something other than this server answers. */
 export interface Passage {
-  /** What discovery tells of it: the kind of its options. */
+  /** What discovery tells of it. */
   readonly kind: Kind;
   readonly verbs: readonly ('get' | 'create' | 'update' | 'patch' | 'delete')[];
-  /** Resolves when there is nothing to pass on (204), and rejects with the Status of what cannot be reached. */
-  connect(connection: Connection): Promise<void>;
+  /** How the caller and the other end talk: he is given a text to read, the connection speaks another protocol, or calls go through one by one, with the paths below. */
+  readonly way: 'text' | 'stream' | 'calls';
+  /** The kind of the options, and which there are. */
+  readonly options: {readonly kind: string; readonly fields: readonly PassageOption[]};
+  /** Says what is wrong with the options. */
+  validate?(options: PassageOptions, context: Pick<Connection, 'gate'>): Iterable<FieldError>;
+  /** Finds the other end; nothing when there is nobody to ask yet (204). Throws the Status of a refusal. */
+  locate(connection: Connection): Promise<Destination | undefined>;
 }
 
 /** How another part of the control plane is. */

@@ -151,35 +151,3 @@ test('a trial eviction changes nothing', async t => {
   t.is((await ofBudgets.get('b', here)).status?.disruptionsAllowed, 1);
   t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
 });
-
-const two = template({containers: [{name: 'c', image: 'x'}, {name: 'd', image: 'y'}]});
-const placed = template({nodeName: 'n'});
-
-for (const [what, pod, path, code, message, upgrades] of [
-  ['logs of a pod without a node', template(), 'log', 204, undefined, false],
-  ['logs of one of two containers', two, 'log', 400, 'a container name must be specified for pod p, choose one of: [c d]', false],
-  ['logs of no container', template(), 'log?container=x', 400, 'container x is not valid for pod p', false],
-  ['logs from a node', placed, 'log', 500, 'Get "https://n.example:10250/containerLogs/default/p/c": dial tcp n.example:10250: connect: connection refused', false],
-  ['a command without a node', template(), 'exec?command=ls', 400, 'pod p does not have a host assigned', true],
-  ['a command on a node', placed, 'exec?command=ls', 500, 'error dialing backend: dial tcp n.example:10250: connect: connection refused', true],
-  ['a command without upgrade', placed, 'exec?command=ls', 400, 'Upgrade request required', false],
-  ['a port without a node', template(), 'portforward', 400, 'pod p does not have a host assigned', true],
-  ['a way into a pod without address', placed, 'proxy/some/path', 400, 'address not allowed', false],
-] as const) {
-  test(`asking for ${what} is answered as the original does`, async t => {
-    const world = await start(pod);
-    await world.of(kinds.nodes).create({metadata: {name: 'n'}, status: {addresses: [{type: 'Hostname', address: 'n.example'}]}});
-    const response = await world.server.exchange({
-      method: 'GET',
-      url: `/api/v1/namespaces/default/pods/p/${path}`,
-      headers: upgrades ? {upgrade: 'websocket', connection: 'Upgrade'} : {},
-      caller: {user: {name: 'jane', groups: ['system:authenticated']}},
-      remoteAddress: '127.0.0.1',
-      signal: new AbortController().signal,
-      inProcess: true,
-    });
-
-    t.is(response.status, code);
-    if (message) t.is(response.body.kind === 'object' ? (response.body.object() as Status).message : '', message);
-  });
-}

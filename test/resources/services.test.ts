@@ -1,7 +1,5 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {registryReader} from '#src/apiserver/registry/reader.js';
-import {servicePassages} from '#src/resources/core/service/passages.js';
 import {problems, refusal, startWorld} from './world.js';
 
 type Service = ObjectOf<typeof kinds.services>;
@@ -265,26 +263,4 @@ test('the table of services shows addresses and ports', async t => {
   t.deepEqual(await row(kinds.services, aService(spec)), {
     Name: 's', Type: 'NodePort', 'Cluster-IP': '10.0.0.1', 'External-IP': '<none>', 'Port(s)': '80:30080/TCP,53/UDP', Age: '<unknown>', Selector: 'a=1,b=2',
   });
-});
-
-test('a call to a service is checked as far as an endpoint, and is not made', async t => {
-  const {of, server} = await startWorld();
-  const call = async (id: string): Promise<string> => {
-    try {
-      await servicePassages['proxy']!.connect({namespace, name: id, query: new URLSearchParams(), upgrades: false, reader: registryReader(server.registry)});
-      return 'an answer';
-    } catch (error) {
-      return (error as Error).message;
-    }
-  };
-
-  t.is(await call('a:b:c:d'), 'invalid service request "a:b:c:d"');
-  t.is(await call('s:80'), 'services "s" not found');
-  await of(kinds.services).create(aService({ports: [{port: 80, name: 'web'}]}));
-  t.is(await call('s:81'), 'no service port 81 found for service "s"');
-  t.is(await call('s:80'), 'endpoints "s" not found');
-  await of(kinds.endpoints).create({metadata: {name: 's', namespace}, subsets: [{addresses: [{ip: '10.1.0.1'}], ports: [{name: 'web', port: 8080}]}]});
-  t.is(await call('s:80'), 'error trying to reach service: calls are not passed on to 10.1.0.1:8080');
-  t.is(await call('http:s:web'), 'error trying to reach service: calls are not passed on to 10.1.0.1:8080');
-  t.is(await call('s:other'), 'no endpoints available for service "s:other"');
 });

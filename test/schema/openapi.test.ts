@@ -115,7 +115,7 @@ interface ResourceLine {
 const original = naming('kubernetes');
 const tokenOf = (wire: string): GroupToken => original.groupToken(wire) ?? '';
 
-/** Streams and tunnels are described by the kinds that have them. */
+/** Streams and tunnels are described by the kinds that have them, which the server's own documents are compared by. */
 const isConnect = (name: string): boolean => /^(attach|exec|log|portforward|proxy)$/.test(name);
 
 const describedGroups = (): DescribedGroup[] => {

@@ -2,7 +2,6 @@ import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
 import {kinds} from '#src/api/kinds.js';
-import {StatusError} from '#src/api/status.js';
 import type {AdmissionAttributes} from './admission.js';
 
 /** Whether a request is about objects of that kind, in any version, at their main address or the named subresource. */
@@ -18,10 +17,6 @@ export const podWritten = (attributes: AdmissionAttributes, naming: Naming, oper
 
 /** The containers of a pod: those that come first, those that stay, those that were added. */
 export const containersOf = ({initContainers = [], containers, ephemeralContainers = []}: Readonly<PodSpec>): AnyContainer[] => [...initContainers, ...(containers ?? []), ...ephemeralContainers];
-
-/** A refusal for which the API has no reason: the plugin could not do its work. */
-export const failed = (message: string): StatusError =>
-  new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500});
 
 /** The texts of several errors as one, each once. */
 export const together = (texts: readonly string[]): string => {

@@ -1,7 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
-import {notFound} from '#src/api/status.js';
+import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {failed, podWritten} from './about.js';
+import {podWritten} from './about.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 
@@ -11,7 +11,7 @@ const labelsIn = (text: string): Record<string, string> => {
   return Object.fromEntries(
     text.split(',').map((part): [string, string] => {
       const [key = '', value, ...rest] = part.split('=');
-      if (value === undefined || rest.length > 0) throw failed(`invalid selector: [${part}]`);
+      if (value === undefined || rest.length > 0) throw plainFailure(`invalid selector: [${part}]`);
       return [key.trim(), value.trim()];
     }),
   );

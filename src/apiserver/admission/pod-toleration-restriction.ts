@@ -1,9 +1,9 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Toleration} from '#src/api/pod.js';
 import {qualityOf} from '#src/model/pod/quality.js';
-import {notFound} from '#src/api/status.js';
+import {notFound, plainFailure} from '#src/api/status.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {failed, podWritten} from './about.js';
+import {podWritten} from './about.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
 
@@ -24,12 +24,12 @@ export const podTolerationRestriction = ({naming, findNamespace}: {readonly nami
     } catch {
       // Told below, as everything that is no list is.
     }
-    throw failed(`the annotation ${annotation} of namespace ${namespace} is not a list of tolerations in JSON`);
+    throw plainFailure(`the annotation ${annotation} of namespace ${namespace} is not a list of tolerations in JSON`);
   };
 
   const check = async (attributes: AdmissionAttributes, tolerations: readonly Toleration[] = []): Promise<void> => {
     if (tolerations.length === 0 || areAllowed(tolerations, await tolerationsIn(attributes, allowed))) return;
-    throw failed('pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist');
+    throw plainFailure('pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist');
   };
 
   return {

@@ -2,12 +2,15 @@ import {createHash} from 'node:crypto';
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Passage} from '#src/resources/definition.js';
+import type {DescribedPassage} from '#src/schema/openapi/description.js';
 
 /** One address of a resource as discovery tells of it. */
 export interface DiscoveredAddress {
   readonly name: string;
   readonly kind: Kind;
   readonly verbs: readonly string[];
+  readonly passage?: DescribedPassage;
 }
 
 /** A resource with its subresources, as every document that describes the API reads it. */
@@ -38,13 +41,21 @@ const endpointVerbs = ['get', 'patch', 'update'];
 const storageHash = (naming: Naming, {group, version, kind}: Kind): string =>
   createHash('sha256').update(`${naming.group(group)}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 
+const wireTypes = {string: 'string', strings: 'string', integer: 'integer', ports: 'integer', boolean: 'boolean'} as const;
+
+/** What documents tell of a passage: times have no place in them. */
+const describedPassage = ({way, options}: Passage): DescribedPassage => ({
+  way,
+  options: options.fields.flatMap(({name, type, description}) => (type === 'time' ? [] : [{name, type: wireTypes[type], description}])),
+});
+
 const byName = (a: {readonly name: string}, b: {readonly name: string}): number => (a.name < b.name ? -1 : 1);
 
 const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const {definition, settings} = resource;
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
-  const passages = Object.entries(definition.passages ?? {}).map(([name, passage]) => ({name, kind: passage.kind, verbs: [...passage.verbs].sort()}));
+  const passages = Object.entries(definition.passages ?? {}).map(([name, passage]) => ({name, kind: passage.kind, verbs: [...passage.verbs].sort(), passage: describedPassage(passage)}));
   return {
     name: kind.plural,
     kind,

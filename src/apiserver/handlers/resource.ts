@@ -12,6 +12,7 @@ import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
+import type {Network} from '#src/transport/network.js';
 import {encoded} from './encode.js';
 
 /** What the handlers of resources share. */
@@ -24,6 +25,9 @@ export interface ResourceServices {
   components: VirtualContext['components'];
   readonly reader: Reader;
   readonly tokens: ActionContext['tokens'];
+  readonly network: Network;
+  /** Which addresses of a node lead to its agent, best first. */
+  readonly agentAddresses: readonly string[];
 }
 
 const itemShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);

@@ -1,5 +1,5 @@
 import type {ApiResponse} from '#src/api/exchange.js';
-import {StatusError} from '#src/api/status.js';
+import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {filterOf, listOptions} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -18,7 +18,7 @@ export const getVirtual = async (services: ResourceServices, served: ServedResou
   const shown = representationFor(context, served, 'item');
   const {name} = context.target;
   const object = (await made(services, served)).find(({metadata}) => metadata?.name === name);
-  if (!object) throw new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `Component not found: ${name}`, code: 500});
+  if (!object) throw plainFailure(`Component not found: ${name}`);
   return objectResponse(context, shown, object);
 };
 

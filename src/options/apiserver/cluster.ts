@@ -55,7 +55,6 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     help: 'Which of a node\'s addresses to try, and in which order, to reach its agent.',
     default: 'Hostname,InternalDNS,InternalIP,ExternalDNS,ExternalIP',
     oneOf: addressTypes,
-    subject: 'pending',
   },
   'platlet-timeout': {
     type: 'duration',

@@ -5,6 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNode, validateNodeUpdate} from './node-validation.js';
+import {nodePassages} from './passages/node.js';
 
 /** One range and the list of ranges say the same: where they differ the one counts, for the sake of those who know no list. */
 const agreeOnRanges = ({spec}: Node): void => {
@@ -68,6 +69,7 @@ export const nodes = defineResource<Node>({
   subresources: {
     status: {writes: {update: ['metadata', 'status']}, validate: (node, old) => validateNodeUpdate(node, old!)},
   },
+  passages: nodePassages,
   selectableFields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)},
   columns,
 });

@@ -4,7 +4,8 @@ import type {Schemas} from '#src/schema/schemas.js';
 import {Definitions, openApiV2, openApiV3, type Json} from './definitions.js';
 import type {DescribedGroup} from './description.js';
 import {capitalised} from './names.js';
-import {groupVersionPaths, groupVersionRoot, rootPaths, type Path} from './operations.js';
+import type {Path} from './operation.js';
+import {groupVersionPaths, groupVersionRoot, rootPaths} from './operations.js';
 import {swaggerMessage} from './swagger-message.js';
 import {defaultMediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 

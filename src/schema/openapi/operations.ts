@@ -2,6 +2,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedAddress, DescribedGroup, DescribedResource} from './description.js';
+import type {Operation, Path, Place} from './operation.js';
 import {capitalised, groupVersionWords, groupWords, tagOf} from './names.js';
 import {
   deleteCollectionParameters,
@@ -12,50 +13,12 @@ import {
   patchParameters,
   pretty,
   writeParameters,
-  type Parameter,
 } from './parameters.js';
-
-/** What a document says of one method of one path, in no dialect yet. */
-export interface Operation {
-  readonly method: 'get' | 'put' | 'post' | 'delete' | 'patch';
-  readonly id: string;
-  readonly description: string;
-  readonly tag: string;
-  /** Of this operation alone. */
-  readonly parameters: readonly Parameter[];
-  readonly action?: string;
-  readonly kind?: Kind;
-  readonly body?: {readonly type: TypeRef; readonly required: boolean; readonly isPatch?: boolean};
-  /** The type answered with, by status code. */
-  readonly responses: Readonly<Record<string, TypeRef>>;
-  /** Whether it can also be answered as a stream of events. */
-  readonly streams?: boolean;
-  /** Whether it answers discovery, which knows fewer media types. */
-  readonly plain?: boolean;
-}
-
-export interface Path {
-  readonly path: string;
-  /** Of every operation. */
-  readonly parameters: readonly Parameter[];
-  readonly operations: readonly Operation[];
-}
+import {passagePaths} from './passages.js';
 
 const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
 const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
 const listOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: `${kind}List`});
-
-interface Place {
-  readonly group: GroupToken;
-  readonly version: string;
-  readonly resource: DescribedResource;
-  /** `V1Namespaced`-like middle of operation names. */
-  readonly words: string;
-  readonly scope: string;
-  readonly root: string;
-  readonly collection: string;
-  readonly tag: string;
-}
 
 const verbs = (...names: readonly string[]) => names;
 
@@ -178,11 +141,11 @@ const resourcePaths = (place: Place): Path[] => {
   return [
     {path: collection, parameters: [...within, pretty], operations: collectionOperations(place)},
     {path: `${collection}/{name}`, parameters: [nameParameter, ...within, pretty], operations: [...endpointOperations(place, resource, '', kind), ...deletion(place)].filter(({method}) => method !== 'post')},
-    ...resource.subresources.map(sub => ({
-      path: `${collection}/{name}/${sub.name}`,
-      parameters: [nameParameter, ...within, pretty],
-      operations: endpointOperations(place, sub, capitalised(sub.name), kind),
-    })),
+    ...resource.subresources.flatMap(sub =>
+      sub.passage
+        ? passagePaths(place, sub, sub.passage)
+        : [{path: `${collection}/{name}/${sub.name}`, parameters: [nameParameter, ...within, pretty], operations: endpointOperations(place, sub, capitalised(sub.name), kind)}],
+    ),
     ...(kind.namespaced ? [everywhere] : []),
     ...(watches
       ? [

@@ -3,7 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import {patchMediaTypes} from '#src/schema/patch/patch.js';
 import type {Definitions, Json} from './definitions.js';
 import {extension} from './names.js';
-import type {Operation, Path} from './operations.js';
+import type {Answer, Operation, Path} from './operation.js';
 import {sortedParameters, type Parameter} from './parameters.js';
 
 /** What operations read and write. */
@@ -27,10 +27,13 @@ const streamOf = (type: string): string[] => {
   return [type.endsWith('/cbor') ? `${type}-seq` : `${type};stream=watch`];
 };
 
-const typesOf = ({objects}: MediaTypes, {streams, plain}: Operation): string[] => {
+const typesOf = ({objects}: MediaTypes, {streams, plain, form}: Operation): string[] => {
+  if (form) return form === 'any' ? ['*/*'] : ['text/plain', ...objects];
   const known = plain ? objects.filter(type => !type.endsWith('/cbor')) : objects;
   return streams ? [...known, ...known.flatMap(streamOf)] : [...known];
 };
+
+const schemaOf = (definitions: Definitions, answer: Answer): Json => (answer === 'text' ? {type: 'string'} : definitions.ref(answer));
 
 const marks = (naming: Naming, {action, kind}: Operation): Json => ({
   ...(action ? extension(naming, 'action', action) : {}),
@@ -58,7 +61,7 @@ const contentV3 = (types: readonly string[], schema: Json): Json => Object.fromE
 
 const operationV3 = (naming: Naming, definitions: Definitions, media: MediaTypes, operation: Operation, parameters: readonly Parameter[]): Json => {
   const types = typesOf(media, operation);
-  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], content: contentV3(types, definitions.ref(type))}]);
+  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], content: contentV3(types, schemaOf(definitions, type))}]);
   const {body} = operation;
   const bodyTypes = body?.isPatch ? media.patches : ['*/*'];
   return {
@@ -94,7 +97,7 @@ const operationV2 = (naming: Naming, definitions: Definitions, media: MediaTypes
   const {body} = operation;
   const bodyParameter = body ? [{in: 'body', name: 'body', ...(body.required ? {required: true} : {}), schema: definitions.ref(body.type)}] : [];
   const all = [...bodyParameter, ...parameters.map(parameterV2)];
-  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], schema: definitions.ref(type)}]);
+  const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], schema: schemaOf(definitions, type)}]);
   return {
     consumes: body?.isPatch ? media.patches : ['*/*'],
     description: operation.description,

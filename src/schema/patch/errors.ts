@@ -1,5 +1,5 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {badRequest, StatusError, statusError} from '#src/api/status.js';
+import {badRequest, plainFailure, type StatusError, statusError} from '#src/api/status.js';
 
 /** The patch could be read but not applied: 422 with the one text there is for it. The cause stays in the log. */
 export const unprocessable = (cause: string): StatusError =>
@@ -9,8 +9,7 @@ export const unprocessable = (cause: string): StatusError =>
 export const malformed = (message: string): StatusError => badRequest(message);
 
 /** The original answers these with 500 and no reason; so do we, since clients test for the text alone. */
-export const inapplicable = (message: string): StatusError =>
-  new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500});
+export const inapplicable = (message: string): StatusError => plainFailure(message);
 
 /** What came out of the patch is no object of the kind. `text` shows it. */
 export const undecodable = (text: string, detail: string): StatusError => invalidObject({group: '', kind: ''}, '', [invalid('patch', text, detail)]);

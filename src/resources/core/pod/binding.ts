@@ -2,7 +2,7 @@ import type {FieldError} from '#src/api/field-error.js';
 import {notSupported, required} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Binding, Pod} from '#src/api/pod.js';
-import {badRequest, conflict, StatusError, success} from '#src/api/status.js';
+import {badRequest, conflict, plainFailure, success} from '#src/api/status.js';
 import type {Action, ActionContext} from '#src/resources/definition.js';
 import {setPodCondition} from './conditions.js';
 
@@ -15,7 +15,7 @@ function* problems({target}: Readonly<Binding>): Iterable<FieldError> {
 const check = (binding: Readonly<Binding>): void => {
   const texts = [...problems(binding)].map(({path, detail}) => `${path}: ${detail}`);
   if (texts.length === 0) return;
-  throw new StatusError({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`, code: 500});
+  throw plainFailure(texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`);
 };
 
 const refusal = (name: string, {metadata, spec}: Readonly<Pod>): string | undefined => {

@@ -1,44 +1,47 @@
-import {kind} from '#src/api/kind.js';
-import {kinds} from '#src/api/kinds.js';
-import {badRequest, notFound, serviceUnavailable} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
-import type {Passage} from '#src/resources/definition.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {notFound, serviceUnavailable} from '#src/api/status.js';
+import type {Connection, Passage} from '#src/resources/definition.js';
+import {callPassage, proxied} from '#src/resources/core/passages/proxy.js';
 
-/** `[scheme:]name[:port]` as its parts. */
-const proxied = (id: string): {readonly name: string; readonly port: string} => {
-  const parts = id.split(':');
-  const [scheme, name, port] = parts.length === 3 ? parts : ['', parts[0]!, parts[1] ?? ''];
-  if (parts.length > 3 || !name || (scheme && scheme !== 'http' && scheme !== 'https')) throw badRequest(`invalid service request ${JSON.stringify(id)}`);
-  return {name, port: port!};
+type Address = NonNullable<NonNullable<ObjectOf<typeof kinds.endpoints>['subsets']>[number]['addresses']>[number];
+
+/** The name of a service's port of that number. */
+const nameOfPort = async ({reader, namespace}: Connection, service: string, port: number): Promise<string> => {
+  const found = await reader.get(kinds.services, namespace, service);
+  if (!found) throw notFound({group: '', resource: 'services'}, service);
+  const named = found.spec?.ports?.find(one => one.port === port);
+  if (!named) throw serviceUnavailable(`no service port ${port} found for service ${JSON.stringify(service)}`);
+  return named.name ?? '';
 };
 
-const proxy: Passage = {
-  kind: kind<KubeObject>('', 'v1', 'ServiceProxyOptions', 'serviceproxyoptions', true),
-  verbs: ['create', 'delete', 'get', 'patch', 'update'],
-  async connect({namespace, name: id, reader}) {
-    const {name, port} = proxied(id);
-    let portName = port;
-    if (/^\d+$/.test(port)) {
-      const service = await reader.get(kinds.services, namespace, name);
-      if (!service) throw notFound({group: '', resource: 'services'}, name);
-      const found = service.spec?.ports?.find(one => one.port === Number(port));
-      if (!found) throw serviceUnavailable(`no service port ${port} found for service ${JSON.stringify(name)}`);
-      portName = found.name ?? '';
-    }
-    const endpoints = await reader.get(kinds.endpoints, namespace, name);
-    if (!endpoints) throw notFound({group: '', resource: 'endpoints'}, name);
-    if ((endpoints.subsets ?? []).length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
-    for (const {addresses = [], ports = []} of endpoints.subsets ?? []) {
-      const found = ports.find(one => (one.name ?? '') === portName);
-      const ip = addresses[0]?.ip;
-      if (!found || !ip) continue;
-      const address = `${ip.includes(':') ? `[${ip}]` : ip}:${found.port}`;
-      // Nothing is dialled, so nothing is said of what a dial would meet.
-      throw serviceUnavailable(`error trying to reach service: calls are not passed on to ${address}`);
-    }
-    throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(id)}`);
-  },
+/** Whoever writes endpoints must not lead the server anywhere: only addresses of pods of the namespace count. */
+const isOfPod = async ({reader, namespace}: Connection, {ip, targetRef}: Address): Promise<boolean> => {
+  if (!targetRef?.name || targetRef.namespace !== namespace) return false;
+  const pod = await reader.get(kinds.pods, namespace, targetRef.name);
+  return pod?.status?.podIPs?.some(own => own.ip === ip) ?? false;
+};
+
+/** The list beginning at a random place. */
+const turned = <T>(list: readonly T[], {random}: Connection): T[] => {
+  const start = Math.floor(random.float() * list.length);
+  return [...list.slice(start), ...list.slice(0, start)];
 };
 
 /** What of a service is its endpoints' to answer. */
-export const servicePassages: Readonly<Record<string, Passage>> = {proxy};
+export const servicePassages: Readonly<Record<string, Passage>> = {
+  proxy: callPassage('ServiceProxyOptions', true, async connection => {
+    const {scheme, name, port} = proxied('service', connection.name);
+    const portName = /^\d+$/.test(port) ? await nameOfPort(connection, name, Number(port)) : port;
+    const endpoints = await connection.reader.get(kinds.endpoints, connection.namespace, name);
+    if (!endpoints) throw notFound({group: '', resource: 'endpoints'}, name);
+    const {subsets = []} = endpoints;
+    if (subsets.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+    for (const {addresses = [], ports = []} of turned(subsets, connection)) {
+      const found = ports.find(one => (one.name ?? '') === portName);
+      for (const address of found ? turned(addresses, connection) : []) {
+        if (await isOfPod(connection, address)) return {scheme: scheme || 'http', host: address.ip, port: String(found!.port), path: '', agent: false};
+      }
+    }
+    throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(connection.name)}`);
+  }),
+};

@@ -1,0 +1,18 @@
+import type {Attributes} from '#src/api/authorization.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {RequestInfo} from './request-info.js';
+
+/** What an authorizer is asked about a request. */
+export const attributesOf = (user: UserInfo, {verb, path, query, resource}: RequestInfo): Attributes => {
+  if (!resource) return {user, verb, path};
+  const {item: _, ...target} = resource;
+  const selects = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  const labelSelector = selects ? query.get('labelSelector') : null;
+  const fieldSelector = selects ? query.get('fieldSelector') : null;
+  return {
+    user,
+    verb,
+    path,
+    resource: {...target, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
+  };
+};

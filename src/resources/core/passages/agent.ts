@@ -1,0 +1,22 @@
+import {kinds} from '#src/api/kinds.js';
+import {plainFailure, notFound} from '#src/api/status.js';
+import type {Node} from '#src/api/types.js';
+import type {Connection} from '#src/resources/definition.js';
+
+const agentPort = 10250;
+
+const hostOf = ({status}: Readonly<Node>, preferred: readonly string[]): string => {
+  const known = status?.addresses ?? [];
+  for (const wanted of preferred) {
+    const found = known.find(({type}) => type === wanted);
+    if (found) return found.address;
+  }
+  throw plainFailure(`no preferred addresses found; known addresses: [${known.map(({type, address}) => `{${type} ${address}}`).join(' ')}]`);
+};
+
+/** Where the agent of a node listens. Throws for a node that is not there, or tells no address that this server may use. */
+export const agentOf = async ({reader, agentAddresses}: Connection, name: string): Promise<{readonly host: string; readonly port: string}> => {
+  const node = await reader.get(kinds.nodes, '', name);
+  if (!node) throw notFound({group: '', resource: 'nodes'}, name);
+  return {host: hostOf(node, agentAddresses), port: String(node.status?.daemonEndpoints?.kubeletEndpoint?.Port || agentPort)};
+};

@@ -1,0 +1,39 @@
+import {kind} from '#src/api/kind.js';
+import {badRequest} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {parseIp, parseRange, rangeHolds, unmapped} from '#src/base/ip-address.js';
+import type {Connection, Destination, Passage} from '#src/resources/definition.js';
+
+/** What a call that is passed on names: `[scheme:]name[:port]`. */
+export interface Proxied {
+  readonly scheme: '' | 'http' | 'https';
+  readonly name: string;
+  readonly port: string;
+}
+
+const isScheme = (text: string): text is Proxied['scheme'] => text === '' || text === 'http' || text === 'https';
+
+/** Reads what is named. Throws 400 for what is not of that form; `what` is the resource in words. */
+export const proxied = (what: string, id: string): Proxied => {
+  const parts = id.split(':');
+  const [scheme, name, port] = parts.length === 3 ? parts : ['', parts[0]!, parts[1] ?? ''];
+  if (parts.length > 3 || !name || !isScheme(scheme!)) throw badRequest(`invalid ${what} request ${JSON.stringify(id)}`);
+  return {scheme, name, port: port!};
+};
+
+const special = ['0.0.0.0/32', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32', '::/127', 'fe80::/10', 'ff00::/8'].map(text => parseRange(text)!);
+
+/** Whether calls may go to an address: not to those that lead back to this machine, its link or to nobody in particular. */
+export const mayBeCalled = (text: string): boolean => {
+  const address = parseIp(text, true);
+  return address !== undefined && !special.some(range => rangeHolds(range, unmapped(address)));
+};
+
+/** A passage through which calls of every method go. */
+export const callPassage = (options: string, namespaced: boolean, locate: (connection: Connection) => Promise<Destination>): Passage => ({
+  kind: kind<KubeObject>('', 'v1', options, options.toLowerCase(), namespaced),
+  verbs: ['create', 'delete', 'get', 'patch', 'update'],
+  way: 'calls',
+  options: {kind: options, fields: [{name: 'path', type: 'string', description: 'The path that is called, as the rest of this path says it.'}]},
+  locate,
+});

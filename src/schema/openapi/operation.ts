@@ -1,0 +1,49 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {GroupToken} from '#src/api/naming.js';
+import type {TypeRef} from '#src/schema/node.js';
+import type {DescribedResource} from './description.js';
+import type {Parameter} from './parameters.js';
+
+/** A type, or any text. */
+export type Answer = TypeRef | 'text';
+
+/** What a document says of one method of one path, in no dialect yet. */
+export interface Operation {
+  readonly method: 'get' | 'put' | 'post' | 'delete' | 'options' | 'head' | 'patch';
+  readonly id: string;
+  readonly description: string;
+  readonly tag: string;
+  /** Of this operation alone. */
+  readonly parameters: readonly Parameter[];
+  readonly action?: string;
+  readonly kind?: Kind;
+  readonly body?: {readonly type: TypeRef; readonly required: boolean; readonly isPatch?: boolean};
+  /** The type answered with, by status code. */
+  readonly responses: Readonly<Record<string, Answer>>;
+  /** Where it is not answered in the forms of objects: with plain text beside them, or with anything. */
+  readonly form?: 'text' | 'any';
+  /** Whether it can also be answered as a stream of events. */
+  readonly streams?: boolean;
+  /** Whether it answers discovery, which knows fewer media types. */
+  readonly plain?: boolean;
+}
+
+export interface Path {
+  readonly path: string;
+  /** Of every operation. */
+  readonly parameters: readonly Parameter[];
+  readonly operations: readonly Operation[];
+}
+
+/** Where a resource lies, and the words its operations are named by. */
+export interface Place {
+  readonly group: GroupToken;
+  readonly version: string;
+  readonly resource: DescribedResource;
+  /** `V1Namespaced`-like middle of operation names. */
+  readonly words: string;
+  readonly scope: string;
+  readonly root: string;
+  readonly collection: string;
+  readonly tag: string;
+}

@@ -1,0 +1,45 @@
+import {capitalised} from './names.js';
+import type {DescribedAddress, DescribedPassage} from './description.js';
+import type {Operation, Path, Place} from './operation.js';
+import {nameParameter, namespaceParameter, passageParameters, pathParameter, pretty} from './parameters.js';
+
+const streamMethods = ['get', 'post'] as const;
+const callMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+
+const connects = ({words, scope, resource, tag}: Place, {name, kind}: DescribedAddress, methods: readonly Operation['method'][], suffix = ''): Operation[] =>
+  methods.map(method => ({
+    method,
+    id: `connect${words}${capitalised(method)}${scope}${resource.kind.kind}${capitalised(name)}${suffix}`,
+    description: `connect ${method.toUpperCase()} requests to ${name} of ${resource.kind.kind}`,
+    tag,
+    parameters: [],
+    action: 'connect',
+    kind,
+    responses: {200: 'text'},
+    form: 'any',
+  }));
+
+const reads = ({words, scope, resource, tag}: Place, {name, kind}: DescribedAddress): Operation => ({
+  method: 'get',
+  id: `read${words}${scope}${resource.kind.kind}${capitalised(name)}`,
+  description: `read ${name} of the specified ${resource.kind.kind}`,
+  tag,
+  parameters: [],
+  action: 'get',
+  kind,
+  responses: {200: 'text'},
+  form: 'text',
+});
+
+/** The paths behind which something other than the server answers. */
+export const passagePaths = (place: Place, address: DescribedAddress, {way, options}: DescribedPassage): Path[] => {
+  const {kind} = place.resource;
+  const path = `${place.collection}/{name}/${address.name}`;
+  const parameters = [nameParameter, ...(kind.namespaced ? [namespaceParameter] : []), ...passageParameters(options)];
+  if (way === 'text') return [{path, parameters: [...parameters, pretty], operations: [reads(place, address)]}];
+  if (way === 'stream') return [{path, parameters, operations: connects(place, address, streamMethods)}];
+  return [
+    {path, parameters, operations: connects(place, address, callMethods)},
+    {path: `${path}/{path}`, parameters: [...parameters, pathParameter], operations: connects(place, address, callMethods, 'WithPath')},
+  ];
+};

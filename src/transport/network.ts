@@ -1,0 +1,76 @@
+import {lookup} from 'node:dns/promises';
+import {connect, isIP} from 'node:net';
+import type {Clock} from '#src/base/clock.js';
+
+/** How the machines around this one are reached. What fails is told in the words that clients of the original know. */
+export interface Network {
+  /** Connects to a port and hangs up again. Rejects with why nobody answers. */
+  dial(host: string, port: string): Promise<void>;
+  /** The addresses of a host by name; an address is its own. Rejects with why there are none. */
+  resolve(host: string): Promise<readonly string[]>;
+}
+
+const dialTimeoutMs = 30_000;
+
+const refusals: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset by peer',
+  EHOSTUNREACH: 'no route to host',
+  ENETUNREACH: 'network is unreachable',
+  ETIMEDOUT: 'connection timed out',
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'cannot assign requested address',
+  EINVAL: 'invalid argument',
+};
+
+const unresolved = (host: string, {code}: NodeJS.ErrnoException): string =>
+  `lookup ${host}: ${code === 'EAI_AGAIN' ? 'Temporary failure in name resolution' : 'no such host'}`;
+
+const endpoint = (host: string, port: string): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+type DialError = NodeJS.ErrnoException & {readonly address?: string; readonly errors?: readonly DialError[]};
+
+const dialError = (host: string, port: string, error: DialError): Error => {
+  // Of several addresses that were tried the first tells.
+  const first = error.errors?.[0] ?? error;
+  const {code = '', syscall, address, message} = first;
+  if (syscall === 'getaddrinfo') return new Error(`dial tcp: ${unresolved(host, first)}`, {cause: error});
+  return new Error(`dial tcp ${endpoint(address ?? host, port)}: connect: ${refusals[code] ?? message}`, {cause: error});
+};
+
+/** The network of this machine. */
+export const systemNetwork = (clock: Clock): Network => ({
+  async dial(host, port) {
+    if (!/^\d+$/.test(port)) throw new Error(`dial tcp: lookup ${host}:${port}: no such host`);
+    if (Number(port) > 65_535) throw new Error(`dial tcp: address ${port}: invalid port`);
+    using _ = clock.hold();
+    await connected(host, port, clock);
+  },
+  async resolve(host) {
+    if (isIP(host)) return [host];
+    using _ = clock.hold();
+    try {
+      return (await lookup(host, {all: true})).map(({address}) => address);
+    } catch (error) {
+      throw new Error(unresolved(host, error as NodeJS.ErrnoException), {cause: error});
+    }
+  },
+});
+
+const connected = (host: string, port: string, clock: Clock): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let failure: Error | undefined;
+    const socket = connect({host, port: Number(port)}, () => socket.destroy());
+    const timer = clock.schedule(dialTimeoutMs, () => {
+      failure = new Error(`dial tcp ${endpoint(host, port)}: i/o timeout`);
+      socket.destroy();
+    });
+    socket.once('error', error => {
+      failure = dialError(host, port, error);
+    });
+    socket.once('close', () => {
+      timer[Symbol.dispose]();
+      if (failure) reject(failure);
+      else resolve();
+    });
+  });

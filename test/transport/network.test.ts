@@ -1,0 +1,42 @@
+import {createServer, type AddressInfo} from 'node:net';
+import test from 'ava';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {systemNetwork} from '#src/transport/network.js';
+
+/** A port of this machine, which listens or did so a moment ago. */
+const aPort = async (listens: boolean): Promise<{readonly port: string; close(): void}> => {
+  const server = createServer();
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const {port} = server.address() as AddressInfo;
+  if (!listens) await new Promise(resolve => server.close(resolve));
+  return {port: String(port), close: () => server.close()};
+};
+
+test('a port that listens is reached, one that does not is told of', async t => {
+  const clock = new VirtualClock();
+  const {dial} = systemNetwork(clock);
+  const [open, shut] = [await aPort(true), await aPort(false)];
+
+  await dial('127.0.0.1', open.port);
+  open.close();
+  await t.throwsAsync(dial('127.0.0.1', shut.port), {message: `dial tcp 127.0.0.1:${shut.port}: connect: connection refused`});
+  t.is(clock.pending, 0);
+});
+
+for (const [port, message] of [
+  ['web', 'dial tcp: lookup 127.0.0.1:web: no such host'],
+  ['65536', 'dial tcp: address 65536: invalid port'],
+] as const) {
+  test(`nobody can listen at the port ${port}`, async t => {
+    await t.throwsAsync(systemNetwork(new VirtualClock()).dial('127.0.0.1', port), {message});
+  });
+}
+
+test('an address is its own, a name has those it is known by', async t => {
+  const {resolve} = systemNetwork(new VirtualClock());
+
+  t.deepEqual(await resolve('fd00::1'), ['fd00::1']);
+  t.true((await resolve('localhost')).some(address => address === '127.0.0.1' || address === '::1'));
+});
