@@ -20,6 +20,7 @@ import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
+import {inProcessScheduler} from './scheduler.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -120,17 +121,18 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   const closeManagerPort = await openManagerPort();
   if (closeManagerPort) undo.defer(closeManagerPort);
-  const run = manager.run(stopping.signal);
+  const scheduler = inProcessScheduler({naming, clock, random, log, gate: gateOf(controllers), exchange: api.exchange, freeze: options.freeze ?? false});
+  const runs = [manager, scheduler].map(each => each.run(stopping.signal));
   undo.defer(async () => {
     stopping.abort();
-    await run.catch(() => {}); // Why it failed is told by `failed`.
+    await Promise.allSettled(runs); // Why one failed is told by `failed`.
   });
-  const failed = run.then(ending => {
+  const failed = Promise.race(runs).then(ending => {
     if (stopping.signal.aborted) return new Promise<never>(() => {});
     throw new Error(`the controllers ended by themselves: ${ending}`);
   });
   failed.catch(() => {});
-  await Promise.race([manager.ready.catch(() => failed), failed]);
+  await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch(() => failed), failed]);
 
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);

@@ -1,0 +1,115 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+import {NodeInfo} from './node-info.js';
+import {inTurn, zoneOf} from './node-order.js';
+import type {PodInfo} from './pod-info.js';
+
+interface Placed {
+  readonly pod: PodInfo;
+  readonly node: string;
+  /** Whether we gave it to the node and the server has not told so yet. */
+  readonly assumed: boolean;
+}
+
+/** What the scheduler knows of nodes and of the pods on them, those it has just given to a node among them. */
+export class Cache {
+  readonly #naming: Naming;
+  readonly #nodes = new Map<string, NodeInfo>();
+  readonly #pods = new Map<string, Placed>();
+  readonly #imageNodes = new Map<string, number>();
+  #ordered: readonly NodeInfo[] | undefined;
+
+  constructor(naming: Naming) {
+    this.#naming = naming;
+  }
+
+  /** Nodes that exist, zone by zone in turn. */
+  get nodes(): readonly NodeInfo[] {
+    return (this.#ordered ??= inTurn([...this.#nodes.values()].filter(({node}) => node), this.#naming));
+  }
+
+  node(name: string): NodeInfo | undefined {
+    const info = this.#nodes.get(name);
+    return info?.node ? info : undefined;
+  }
+
+  /** How many nodes have an image. */
+  nodesWithImage(name: string): number {
+    return this.#imageNodes.get(name) ?? 0;
+  }
+
+  setNode(node: Frozen<Node>): NodeInfo {
+    const info = this.#info(node.metadata?.name ?? '');
+    const [isNew, zone] = [!info.node, zoneOf(info, this.#naming)];
+    this.#countImages(info, -1);
+    info.setNode(node);
+    this.#countImages(info, 1);
+    if (isNew || zoneOf(info, this.#naming) !== zone) this.#ordered = undefined;
+    return info;
+  }
+
+  /** Forgets a node. What is known of its pods stays until they are gone too. */
+  removeNode(name: string): void {
+    const info = this.#nodes.get(name);
+    if (!info) return;
+    this.#countImages(info, -1);
+    info.setNode(undefined);
+    this.#ordered = undefined;
+    this.#tidy(info);
+  }
+
+  /** The pod as it is known here, on a node. */
+  pod(uid: string): Placed | undefined {
+    return this.#pods.get(uid);
+  }
+
+  isAssumed(uid: string): boolean {
+    return this.#pods.get(uid)?.assumed ?? false;
+  }
+
+  /** Takes a pod to be on a node from now on. */
+  assume(pod: PodInfo, node: string): void {
+    this.#place({pod, node, assumed: true});
+  }
+
+  /** Takes in what the server says of a pod on a node: wins over what was assumed. */
+  setPod(pod: PodInfo, node: string): void {
+    this.#place({pod, node, assumed: false});
+  }
+
+  removePod(uid: string): void {
+    const placed = this.#pods.get(uid);
+    if (!placed) return;
+    this.#pods.delete(uid);
+    const info = this.#nodes.get(placed.node);
+    info?.remove(uid);
+    if (info) this.#tidy(info);
+  }
+
+  #place(placed: Placed): void {
+    this.removePod(placed.pod.uid);
+    this.#pods.set(placed.pod.uid, placed);
+    this.#info(placed.node).add(placed.pod);
+  }
+
+  #info(name: string): NodeInfo {
+    const known = this.#nodes.get(name);
+    if (known) return known;
+    const info = new NodeInfo(name);
+    this.#nodes.set(name, info);
+    return info;
+  }
+
+  #tidy(info: NodeInfo): void {
+    if (!info.node && info.pods.size === 0) this.#nodes.delete(info.name);
+  }
+
+  #countImages({images}: NodeInfo, sign: 1 | -1): void {
+    for (const name of images.keys()) {
+      const now = (this.#imageNodes.get(name) ?? 0) + sign;
+      if (now > 0) this.#imageNodes.set(name, now);
+      else this.#imageNodes.delete(name);
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type {Naming} from '#src/api/naming.js';
+import type {NodeInfo} from './node-info.js';
+
+/** The part of the world a node is in: its region and zone by the labels of today, or those of old. */
+export const zoneOf = ({labels}: NodeInfo, naming: Naming): string => {
+  const label = (name: string) => labels[naming.subKey('topology', name)] ?? labels[naming.subKey('failure-domain.beta', name)] ?? '';
+  const [region, zone] = [label('region'), label('zone')];
+  return region || zone ? `${region}\0${zone}` : '';
+};
+
+/** Nodes in the order they are looked at: one of each zone in turn, so that those looked at first are spread over all zones. */
+export const inTurn = (nodes: Iterable<NodeInfo>, naming: Naming): NodeInfo[] => {
+  const zones = new Map<string, NodeInfo[]>();
+  for (const node of nodes) {
+    const zone = zoneOf(node, naming);
+    const of = zones.get(zone);
+    if (of) of.push(node);
+    else zones.set(zone, [node]);
+  }
+  const ordered: NodeInfo[] = [];
+  for (let round = 0; ; round++) {
+    const before = ordered.length;
+    for (const of of zones.values()) if (round < of.length) ordered.push(of[round]!);
+    if (ordered.length === before) return ordered;
+  }
+};

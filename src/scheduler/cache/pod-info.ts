@@ -1,0 +1,76 @@
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {parseQuantity, type Quantity} from '#src/api/quantity.js';
+import {podRequests} from '#src/model/pod/requests.js';
+import {isPodLevelResource} from '#src/model/resource-names.js';
+import {affinityTermsOf, type AffinityTerms} from './affinity-term.js';
+import {resourcesOf, type Resources} from './resources.js';
+
+/** A port of the host that a pod takes. */
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** A pod with what the scheduler reckons of it. */
+export interface PodInfo {
+  readonly pod: Frozen<Pod>;
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly priority: number;
+  readonly requests: Readonly<Resources>;
+  /** What counts where nodes are compared: containers that ask for no cpu or memory are taken to need a little of it. */
+  readonly scored: {readonly cpu: number; readonly memory: number};
+  readonly ports: readonly HostPort[];
+  readonly terms: AffinityTerms;
+  /** Names of the claims it mounts, in its namespace. */
+  readonly claims: readonly string[];
+}
+
+/** What a container is taken to need where it does not say. */
+const least: ReadonlyMap<string, Quantity> = new Map([
+  ['cpu', parseQuantity('100m')],
+  ['memory', parseQuantity('200Mi')],
+]);
+
+/** A pod that speaks for itself as a whole lacks only what it does not name. */
+const lacking = (pod: Frozen<Pod>, podLevel: boolean): ReadonlyMap<string, Quantity> => {
+  const own = Object.keys(pod.spec?.resources?.requests ?? {}).filter(isPodLevelResource);
+  if (!podLevel || own.length === 0) return least;
+  return new Map([...least].filter(([name]) => !own.includes(name)));
+};
+
+/** The ports of the host that a pod takes. Sidecars take theirs for as long as the pod lives, other init containers take none. */
+export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
+  [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
+    ports.flatMap(({hostPort = 0, hostIP, protocol}) => (hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [])),
+  );
+
+/** The name of the claim that a volume of a pod stands for; the claim of an ephemeral volume is named after both. */
+export const claimOfVolume = (pod: Frozen<Pod>, volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number]): string | undefined =>
+  volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
+
+/** Reads what matters of a pod. Throws a 400 for a malformed selector in its affinity. */
+export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: boolean}): PodInfo => {
+  const how = {asGiven: true, podLevel};
+  const atLeast = lacking(pod, podLevel);
+  const requests = resourcesOf(podRequests(pod, how));
+  const {cpu, memory} = atLeast.size > 0 ? resourcesOf(podRequests(pod, {...how, atLeast})) : requests;
+  return {
+    pod,
+    key: keyText(keyOf(pod)),
+    uid: pod.metadata?.uid ?? '',
+    namespace: pod.metadata?.namespace ?? '',
+    labels: pod.metadata?.labels ?? {},
+    priority: pod.spec?.priority ?? 0,
+    requests,
+    scored: {cpu, memory},
+    ports: hostPortsOf(pod),
+    terms: affinityTermsOf(pod),
+    claims: (pod.spec?.volumes ?? []).map(volume => claimOfVolume(pod, volume)).filter(name => name !== undefined),
+  };
+};

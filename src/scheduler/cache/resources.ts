@@ -1,0 +1,36 @@
+import {quantityMilliValue, quantityValue, type Quantity} from '#src/api/quantity.js';
+
+/** Amounts as the scheduler reckons with them: cpu in thousandths, everything else in units. */
+export interface Resources {
+  cpu: number;
+  memory: number;
+  ephemeralStorage: number;
+  /** Huge pages, extended resources and the like, by name. */
+  readonly others: Map<string, number>;
+}
+
+export const noResources = (): Resources => ({cpu: 0, memory: 0, ephemeralStorage: 0, others: new Map()});
+
+const isCounted = (name: string): boolean => name.includes('/') || name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
+
+/** Exact amounts as numbers. Resources that no node is filled with are left out. */
+export const resourcesOf = (amounts: ReadonlyMap<string, Quantity>): Resources => {
+  const of = noResources();
+  for (const [name, amount] of amounts) {
+    if (name === 'cpu') of.cpu = Number(quantityMilliValue(amount));
+    else if (name === 'memory') of.memory = Number(quantityValue(amount));
+    else if (name === 'ephemeral-storage') of.ephemeralStorage = Number(quantityValue(amount));
+    else if (isCounted(name)) of.others.set(name, Number(quantityValue(amount)));
+  }
+  return of;
+};
+
+/** Adds to the first, or with a `sign` of -1 takes away. */
+export const addResources = (into: Resources, {cpu, memory, ephemeralStorage, others}: Readonly<Resources>, sign: 1 | -1 = 1): void => {
+  into.cpu += sign * cpu;
+  into.memory += sign * memory;
+  into.ephemeralStorage += sign * ephemeralStorage;
+  for (const [name, amount] of others) into.others.set(name, (into.others.get(name) ?? 0) + sign * amount);
+};
+
+export const copyResources = ({others, ...rest}: Readonly<Resources>): Resources => ({...rest, others: new Map(others)});

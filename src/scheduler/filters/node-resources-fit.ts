@@ -1,0 +1,74 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {KubeObject, Node} from '#src/api/types.js';
+import {podRequests} from '#src/model/pod/requests.js';
+import {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {resourcesOf, type Resources} from '#src/scheduler/cache/resources.js';
+import type {Cluster, Filter, Rejection} from '#src/scheduler/plugin.js';
+
+type Named = readonly (readonly [name: string, amount: number, of: (resources: Readonly<Resources>) => number])[];
+
+/** What a pod asks for, each with the way to the same of a node. */
+const asked = ({requests}: PodInfo): Named => [
+  ...([
+    ['cpu', requests.cpu, of => of.cpu],
+    ['memory', requests.memory, of => of.memory],
+    ['ephemeral-storage', requests.ephemeralStorage, of => of.ephemeralStorage],
+  ] as Named),
+  ...[...requests.others].map(([name, amount]) => [name, amount, of => of.others.get(name) ?? 0] as Named[number]),
+].filter(([, amount]) => amount > 0);
+
+const judge = (wanted: Named, {pods, mostPods, allocatable, requested}: NodeInfo): Rejection | undefined => {
+  let reasons: string[] | undefined;
+  let unresolvable = false;
+  if (pods.size + 1 > mostPods) reasons = ['Too many pods'];
+  for (const [name, amount, of] of wanted) {
+    if (amount <= of(allocatable) - of(requested)) continue;
+    (reasons ??= []).push(`Insufficient ${name}`);
+    unresolvable ||= amount > of(allocatable);
+  }
+  return reasons && {reasons, unresolvable};
+};
+
+const alone = (node: Frozen<Node> | undefined): NodeInfo => {
+  const info = new NodeInfo(node?.metadata?.name ?? '');
+  info.setNode(node);
+  return info;
+};
+
+/** Whether the node, all pods gone, has room for the pod, and more of it than before. */
+const gives = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
+  const wanted = asked(pod);
+  const [before, after] = [alone(old), alone(now)];
+  if (judge(wanted, after)) return false;
+  return !old || after.mostPods > before.mostPods || wanted.some(([, , of]) => of(after.allocatable) > of(before.allocatable));
+};
+
+/** Whether a pod came to need less of what this one asks for. */
+const shrank = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluster): boolean => {
+  if (now.metadata?.uid === pod.uid) return true;
+  if (!now.spec?.nodeName) return false;
+  const how = {asGiven: true, podLevel: gate('PodLevelResources')};
+  const [before, after] = [old, now].map(each => resourcesOf(podRequests(each, how))) as [Resources, Resources];
+  return asked(pod).some(([, , of]) => of(before) > of(after));
+};
+
+const holdsRoom = ({spec, status}: Frozen<Pod>): boolean => Boolean(spec?.nodeName || status?.nominatedNodeName);
+
+/** Keeps a pod off nodes without room for what it and its overhead ask for. */
+export const nodeResourcesFit: Filter = {
+  plugin: 'NodeResourcesFit',
+  prepare(pod) {
+    const wanted = asked(pod);
+    return {judge: node => judge(wanted, node)};
+  },
+  hints: [
+    {on: ['NodeAdd', 'NodeUpdateNodeAllocatable'], helps: (pod, old, now) => gives(pod, old, now)},
+    {on: ['AssignedPodDelete'], helps: (_, old) => old !== undefined && holdsRoom(old)},
+    {
+      on: ['AssignedPodUpdatePodScaleDown', 'UnschedulablePodUpdatePodScaleDown'],
+      helps: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) => shrank(pod, old!, now!, cluster),
+    },
+  ],
+};

@@ -1,0 +1,22 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Node} from '#src/api/types.js';
+import {isTolerated} from '#src/model/taints.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {ruledOut, type Filter} from '#src/scheduler/plugin.js';
+
+const tolerates = ({pod}: PodInfo, naming: Naming): boolean =>
+  isTolerated({key: naming.subKey('node', 'unschedulable'), effect: 'NoSchedule'}, pod.spec?.tolerations);
+
+/** Keeps pods off nodes that are cordoned, unless they tolerate the taint that says the same. */
+export const nodeUnschedulable: Filter = {
+  plugin: 'NodeUnschedulable',
+  prepare: (pod, {naming}) => (tolerates(pod, naming) ? undefined : {judge: ({node}) => (node?.spec?.unschedulable ? ruledOut('node(s) were unschedulable') : undefined)}),
+  hints: [
+    {
+      on: ['NodeAdd', 'NodeUpdateNodeTaint'],
+      helps: (_, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => !now?.spec?.unschedulable && (!old || old.spec?.unschedulable === true),
+    },
+    {on: ['UnschedulablePodUpdatePodToleration'], helps: (pod, _, now) => now?.metadata?.uid === pod.uid},
+  ],
+};

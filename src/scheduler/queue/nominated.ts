@@ -1,0 +1,35 @@
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+
+/** The pods that are promised a node which others are leaving for them. They count as if they were there already. */
+export class Nominated {
+  readonly #byNode = new Map<string, Map<string, PodInfo>>();
+  readonly #nodes = new Map<string, string>();
+
+  /** Promises the pod a node instead of the one before. An empty name takes the promise back. */
+  set(pod: PodInfo, node: string): void {
+    this.delete(pod.uid);
+    if (!node) return;
+    this.#nodes.set(pod.uid, node);
+    const pods = this.#byNode.get(node);
+    if (pods) pods.set(pod.uid, pod);
+    else this.#byNode.set(node, new Map([[pod.uid, pod]]));
+  }
+
+  delete(uid: string): void {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return;
+    this.#nodes.delete(uid);
+    const pods = this.#byNode.get(node);
+    pods?.delete(uid);
+    if (pods?.size === 0) this.#byNode.delete(node);
+  }
+
+  /** The node that a pod is promised. */
+  nodeOf(uid: string): string | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  on(node: string): Iterable<PodInfo> {
+    return this.#byNode.get(node)?.values() ?? [];
+  }
+}

@@ -1,0 +1,278 @@
+import type {Frozen} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import {Heap} from '#src/base/heap.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {EventKind, QueueEvent} from '#src/scheduler/events.js';
+import type {PluginName} from '#src/scheduler/plugin.js';
+import {backoffEnd, type BackoffTimes} from './backoff.js';
+import {queuedPod, type Place, type QueuedPod} from './queued-pod.js';
+
+/** Something that happened, with the objects it happened to. */
+export interface ClusterEvent {
+  readonly kind: EventKind;
+  readonly old?: Frozen<KubeObject> | undefined;
+  readonly now?: Frozen<KubeObject> | undefined;
+}
+
+export interface QueueOptions extends BackoffTimes {
+  readonly clock: Clock;
+  /** How long a pod that fits nowhere waits for something to happen before it is tried again all the same. */
+  readonly patienceMs: number;
+  /** Whether pods that wait out their backoff are tried early when there is nothing else to do. */
+  readonly popsFromBackoff: boolean;
+  /** Who keeps a pod from being tried at all. */
+  gateOf(pod: PodInfo): PluginName | undefined;
+  /** The plugins that an event may help, each with its own judgement. */
+  hintsOn(event: EventKind): readonly {readonly plugin: PluginName; helps(pod: PodInfo, event: ClusterEvent): boolean}[];
+  /** Told whenever a pod may be due. */
+  ready(): void;
+  /** Told when a pod comes into a part of the queue, and why. */
+  came(place: Exclude<Place, 'none'>, event: QueueEvent): void;
+}
+
+interface Entry {
+  readonly pod: QueuedPod;
+  readonly ticket: number;
+  /** The place in line among entries that are otherwise equal. */
+  readonly order: number;
+  readonly until: number;
+}
+
+const isCurrent = ({pod, ticket}: Entry): boolean => pod.ticket === ticket;
+/** Higher priority first, then who has waited longer. */
+const bySort = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
+/** Backoffs that end within a second of each other end together: then priority decides. */
+const windowMs = 1000;
+const byEnd = (a: Entry, b: Entry): number => Math.floor(a.until / windowMs) - Math.floor(b.until / windowMs) || bySort(a, b);
+
+/**
+ * The pods that wait for a node. Those due are popped by priority; those that were found not to fit wait until something happens that may help
+ * them, then out their backoff. Each pod is in one place at most.
+ */
+export class SchedulingQueue {
+  readonly #options: QueueOptions;
+  readonly #endOf: (pod: QueuedPod) => number;
+  readonly #pods = new Map<string, QueuedPod>();
+  readonly #active = new Heap<Entry>(bySort);
+  readonly #backoff = new Heap<Entry>(byEnd);
+  /** Those whose last attempt met a fault: they wait their time in any case. */
+  readonly #faulty = new Heap<Entry>((a, b) => a.until - b.until || a.order - b.order);
+  /** Pods that fit nowhere, by each plugin that rejected or gates them. */
+  readonly #waiting = new Map<PluginName, Set<QueuedPod>>();
+  readonly #sizes = {active: 0, backoff: 0, unschedulable: 0, gated: 0};
+  #order = 0;
+  #timer: {readonly at: number; readonly timer: Disposable} | undefined;
+  #closed = false;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    this.#endOf = backoffEnd(options);
+  }
+
+  /** How many pods there are in each part. */
+  get sizes(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>> {
+    return this.#sizes;
+  }
+
+  get(uid: string): QueuedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** Takes in a pod that nobody has tried yet. */
+  add(info: PodInfo, event: QueueEvent = 'UnschedulablePodAdd'): void {
+    const pod = queuedPod(info, this.#now);
+    this.#pods.set(info.uid, pod);
+    this.#toActive(pod, event);
+  }
+
+  /** Takes in a new state of a pod, in whatever place it is; `events` is what changed of it. A pod that is nowhere is added. */
+  update(info: PodInfo, old: Frozen<KubeObject>, events: readonly EventKind[]): void {
+    const pod = this.#pods.get(info.uid);
+    if (!pod) return this.add(info, 'UnschedulablePodUpdate');
+    pod.info = info;
+    if (pod.place !== 'unschedulable') return;
+    for (const kind of events) {
+      if (this.#move(pod, {kind, old, now: info.pod})) return;
+    }
+  }
+
+  delete(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (!pod) return;
+    this.#leave(pod);
+    this.#pods.delete(uid);
+  }
+
+  /** The pod to try next, which is then in no place until it is put back or deleted. */
+  pop(): QueuedPod | undefined {
+    const entry = this.#next(this.#active) ?? (this.#options.popsFromBackoff ? this.#early() : undefined);
+    if (!entry) return undefined;
+    const {pod} = entry;
+    this.#leave(pod);
+    pod.attempts++;
+    pod.rejectedBy = new Set();
+    pod.firstDue ??= this.#now;
+    return pod;
+  }
+
+  /** Puts back a pod that does not fit, with who said so. Nobody: there was a fault, and only time helps. */
+  putBack(pod: QueuedPod, rejectedBy: ReadonlySet<PluginName>): void {
+    if (this.#pods.get(pod.info.uid) !== pod || pod.place !== 'none') return; // It was deleted, or came back meanwhile.
+    pod.since = this.#now;
+    pod.rejectedBy = rejectedBy;
+    if (rejectedBy.size === 0) {
+      pod.faults++;
+      this.#toBackoff(pod, 'ScheduleAttemptFailure');
+    } else {
+      pod.faults = 0;
+      pod.unfit++;
+      this.#toWaiting(pod, 'ScheduleAttemptFailure');
+    }
+  }
+
+  /** Lets pods be tried again that the event may help. `only` narrows which. */
+  moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
+    const hints = this.#options.hintsOn(event.kind);
+    const concerned = new Set<QueuedPod>();
+    for (const {plugin} of hints) for (const pod of this.#waiting.get(plugin) ?? []) concerned.add(pod);
+    for (const pod of concerned) if (only(pod.info)) this.#move(pod, event);
+  }
+
+  /** Lets a pod be tried at once, if it waits. */
+  activate(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod && (pod.place === 'unschedulable' || pod.place === 'backoff')) this.#toActive(pod, 'ForceActivate');
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.timer[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #move(pod: QueuedPod, event: ClusterEvent): boolean {
+    const rejectors = pod.gatedBy ? new Set([pod.gatedBy]) : pod.rejectedBy;
+    const helps = this.#options.hintsOn(event.kind).some(({plugin, helps}) => rejectors.has(plugin) && helps(pod.info, event));
+    if (helps) this.#retry(pod, event.kind);
+    return helps;
+  }
+
+  #retry(pod: QueuedPod, event: QueueEvent): void {
+    if (this.#endOf(pod) > this.#now) this.#toBackoff(pod, event);
+    else this.#toActive(pod, event);
+  }
+
+  #toActive(pod: QueuedPod, event: QueueEvent): void {
+    if (this.#isGated(pod, event)) return;
+    this.#enter(pod, 'active', event);
+    this.#active.push(this.#entry(pod));
+    this.#options.ready();
+  }
+
+  #toBackoff(pod: QueuedPod, event: QueueEvent): void {
+    if (this.#isGated(pod, event)) return;
+    this.#enter(pod, 'backoff', event);
+    const until = this.#endOf(pod);
+    (pod.rejectedBy.size === 0 ? this.#faulty : this.#backoff).push(this.#entry(pod, until));
+    this.#wakeAt(until);
+    if (this.#options.popsFromBackoff) this.#options.ready();
+  }
+
+  #toWaiting(pod: QueuedPod, event: QueueEvent): void {
+    this.#enter(pod, 'unschedulable', event);
+    for (const plugin of pod.gatedBy ? [pod.gatedBy] : pod.rejectedBy) {
+      const pods = this.#waiting.get(plugin);
+      if (pods) pods.add(pod);
+      else this.#waiting.set(plugin, new Set([pod]));
+    }
+    this.#wakeAt(pod.since + this.#options.patienceMs);
+  }
+
+  /** Keeps a pod where it waits while it must not be tried. */
+  #isGated(pod: QueuedPod, event: QueueEvent): boolean {
+    const gate = this.#options.gateOf(pod.info);
+    if (gate === undefined) {
+      if (pod.gatedBy) this.#leave(pod);
+      pod.gatedBy = undefined;
+      return false;
+    }
+    if (pod.gatedBy !== gate || pod.place !== 'unschedulable') {
+      this.#leave(pod);
+      pod.gatedBy = gate;
+      this.#toWaiting(pod, event);
+    }
+    return true;
+  }
+
+  #enter(pod: QueuedPod, place: Exclude<Place, 'none'>, event: QueueEvent): void {
+    this.#leave(pod);
+    pod.place = place;
+    this.#count(pod, 1);
+    this.#options.came(place, event);
+  }
+
+  #leave(pod: QueuedPod): void {
+    if (pod.place === 'none') return;
+    this.#count(pod, -1);
+    if (pod.place === 'unschedulable') {
+      for (const plugin of pod.gatedBy ? [pod.gatedBy] : pod.rejectedBy) this.#waiting.get(plugin)?.delete(pod);
+    }
+    pod.place = 'none';
+    pod.ticket++;
+  }
+
+  #count(pod: QueuedPod, by: 1 | -1): void {
+    if (pod.place !== 'none') this.#sizes[pod.gatedBy ? 'gated' : pod.place] += by;
+  }
+
+  #entry(pod: QueuedPod, until = 0): Entry {
+    return {pod, ticket: pod.ticket, order: this.#order++, until};
+  }
+
+  #next(heap: Heap<Entry>): Entry | undefined {
+    for (let entry = heap.pop(); entry; entry = heap.pop()) if (isCurrent(entry)) return entry;
+    return undefined;
+  }
+
+  #early(): Entry | undefined {
+    const entry = this.#next(this.#backoff);
+    if (entry) this.#options.came('active', 'PopFromBackoffQ');
+    return entry;
+  }
+
+  /** One timer for whatever ends next, a backoff or the patience of a pod that fits nowhere. */
+  #wakeAt(at: number): void {
+    if (this.#closed || (this.#timer && this.#timer.at <= at)) return;
+    this.#timer?.timer[Symbol.dispose]();
+    this.#timer = {at, timer: this.#options.clock.schedule(at - this.#now, () => this.#wake())};
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    let next = Infinity;
+    for (const heap of [this.#backoff, this.#faulty]) next = Math.min(next, this.#flush(heap));
+    // Gates let go of a pod by an event, never by time.
+    for (const pod of [...this.#waiting.values()].flatMap(pods => [...pods])) {
+      if (pod.place !== 'unschedulable' || pod.gatedBy) continue;
+      const end = pod.since + this.#options.patienceMs;
+      if (end <= this.#now) this.#retry(pod, 'UnschedulableTimeout');
+      else next = Math.min(next, end);
+    }
+    if (next < Infinity) this.#wakeAt(next);
+  }
+
+  /** Lets those go whose backoff has ended, and tells when the next one does. */
+  #flush(heap: Heap<Entry>): number {
+    for (let entry = heap.peek(); entry; entry = heap.peek()) {
+      if (isCurrent(entry) && entry.until > this.#now) return entry.until;
+      heap.pop();
+      if (isCurrent(entry)) this.#toActive(entry.pod, 'BackoffComplete');
+    }
+    return Infinity;
+  }
+}

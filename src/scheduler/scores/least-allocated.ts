@@ -1,0 +1,20 @@
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {Score} from '#src/scheduler/plugin.js';
+import {topScore} from './normalize.js';
+
+/** What of a resource stays free with the pod on the node, from 0 to 100. */
+const free = (requested: number, capacity: number): number => (requested > capacity ? 0 : Math.floor(((capacity - requested) * topScore) / capacity));
+
+/** The mean over cpu and memory, each as far as the node has any. */
+export const leastAllocatedScore = ({scored: pod}: Pick<PodInfo, 'scored'>, {scored, allocatable}: Pick<NodeInfo, 'scored' | 'allocatable'>): number => {
+  const shares = (['cpu', 'memory'] as const).filter(name => allocatable[name] > 0).map(name => free(scored[name] + pod[name], allocatable[name]));
+  return shares.length === 0 ? 0 : Math.floor(shares.reduce((sum, share) => sum + share, 0) / shares.length);
+};
+
+/** Prefers nodes with much room left. */
+export const leastAllocated: Score = {
+  plugin: 'NodeResourcesFit',
+  weight: 1,
+  prepare: pod => ({score: node => leastAllocatedScore(pod, node)}),
+};
