@@ -3,6 +3,8 @@ import certificateSigningRequestApproving from './certificatesigningrequest-appr
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import namespace from './namespace/controller.js';
+import replicaSet from './replicaset/controller.js';
+import replicationController from './replicationcontroller/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 
@@ -12,6 +14,8 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
   namespace,
+  replicaSet,
+  replicationController,
   rootCaCertificatePublisher,
   serviceAccount,
 ];

@@ -1,0 +1,22 @@
+import {selecting} from '#controllers/shared/parents.js';
+import {replicaKeeper} from '#controllers/shared/replicas.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController} from '#src/runtime/controller.js';
+
+type Options = Pick<ControllerManagerOptions, 'concurrentReplicasetSyncs'>;
+
+const replicaSets = selecting<ObjectOf<typeof kinds.replicaSets>>(({spec}) => spec?.selector);
+
+/** Creates and deletes pods until each replica set has as many as it asks for, adopts pods that it selects, and lets go those it does not. */
+export default defineController<Options>({
+  doc: 'Keeps the number of pods that each replica set asks for.',
+  name: 'replicaset-controller',
+  serviceAccount: 'replicaset-controller',
+  flags: ['concurrent-replicaset-syncs'],
+  queue: {name: 'replicaset'},
+  workers: options => options.concurrentReplicasetSyncs,
+  primary: kinds.replicaSets,
+  create: context =>
+    replicaKeeper({kind: kinds.replicaSets, selecting: replicaSets, tellsTerminating: context.gates.enabled('DeploymentReplicaSetTerminatingReplicas')}, context),
+});

@@ -1,0 +1,23 @@
+import {selecting} from '#controllers/shared/parents.js';
+import {replicaKeeper} from '#controllers/shared/replicas.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {selectorForLabels} from '#src/api/selectors/label-selector.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController} from '#src/runtime/controller.js';
+
+type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'>;
+
+const replicationControllers = selecting<ObjectOf<typeof kinds.replicationControllers>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
+
+/** Does for replication controllers what is done for replica sets; their selector is a plain map of labels. */
+export default defineController<Options>({
+  doc: 'Keeps the number of pods that each replication controller asks for.',
+  name: 'replicationcontroller-controller',
+  serviceAccount: 'replication-controller',
+  eventSource: 'replication-controller',
+  flags: ['concurrent-rc-syncs'],
+  queue: {name: 'replicationmanager'},
+  workers: options => options.concurrentRcSyncs,
+  primary: kinds.replicationControllers,
+  create: context => replicaKeeper({kind: kinds.replicationControllers, selecting: replicationControllers, tellsTerminating: false}, context),
+});

@@ -1,0 +1,81 @@
+import {isResync, type Change} from '#informers/change.js';
+import {sameJson} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {Kind} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import {controllerOf, sameController} from '#src/model/owners.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import {controllingParent, type Selecting} from './parents.js';
+
+export interface ChildEventsOptions<P extends KubeObject, C extends KubeObject> {
+  readonly parents: Kind<P>;
+  readonly children: Kind<C>;
+  readonly selecting: Selecting<P>;
+  /** Notes that a child of the parent is there, before the parent's key is asked for. */
+  created?(key: string, child: Frozen<C>): void;
+  /** Notes that a child of the parent is gone, or marked to go; both are told. */
+  deleted?(key: string, child: Frozen<C>): void;
+  /** In how many ms the parent is to be looked at once more after this change. */
+  againAfterMs?(parent: Frozen<P>, child: Frozen<C>, old: Frozen<C>): number | undefined;
+}
+
+const sameLabels = (a: Frozen<KubeObject>, b: Frozen<KubeObject>): boolean => sameJson(a.metadata?.labels ?? {}, b.metadata?.labels ?? {});
+
+/**
+ * Asks for the keys of the parents that changes of children concern: the controlling parent; for an orphan that is new or has other labels than
+ * before, every parent that selects it. A child with a mark of deletion counts as deleted.
+ */
+export const followChildren = <P extends KubeObject, C extends KubeObject>(
+  context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
+  options: ChildEventsOptions<P, C>,
+): void => {
+  const {parents: kind, children, selecting, created, deleted, againAfterMs} = options;
+  const lister = context.lister(kind);
+  const parentOf = (child: Frozen<C>) => controllingParent(child, kind, lister, context.naming);
+  const ask = (parent: Frozen<P>, afterMs?: number) => context.enqueue(keyOf(parent), afterMs === undefined ? {} : {afterMs});
+  const askSelecting = (child: Frozen<C>) => {
+    for (const parent of selecting.parentsOf(lister, child)) ask(parent);
+  };
+  const noted = (note: ChildEventsOptions<P, C>['created'], child: Frozen<C>) => {
+    const parent = parentOf(child);
+    if (!parent) return;
+    note?.(keyText(keyOf(parent)), child);
+    ask(parent);
+  };
+
+  const added = (child: Frozen<C>) => {
+    // At the start a child may turn up that is on its way out already.
+    if (child.metadata?.deletionTimestamp) noted(deleted, child);
+    else if (controllerOf(child)) noted(created, child);
+    else askSelecting(child);
+  };
+
+  const updated = (child: Frozen<C>, old: Frozen<C>) => {
+    if (child.metadata?.deletionTimestamp) {
+      noted(deleted, child);
+      if (!sameLabels(child, old)) noted(deleted, old);
+      return;
+    }
+    const isMoved = !sameController(child, old);
+    if (isMoved) {
+      const former = parentOf(old);
+      if (former) ask(former);
+    }
+    if (!controllerOf(child)) {
+      if (isMoved || !sameLabels(child, old)) askSelecting(child);
+      return;
+    }
+    const parent = parentOf(child);
+    if (!parent) return;
+    ask(parent);
+    const afterMs = againAfterMs?.(parent, child, old);
+    if (afterMs !== undefined) ask(parent, afterMs);
+  };
+
+  context.listen(children, (change: Change<C>) => {
+    if (isResync(change)) return;
+    if (change.type === 'added') added(change.object);
+    else if (change.type === 'updated') updated(change.object, change.old);
+    else noted(deleted, change.object);
+  });
+};

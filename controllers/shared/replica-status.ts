@@ -1,0 +1,61 @@
+import type {Frozen} from '#src/api/key.js';
+import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
+import {isAvailable, isReady} from '#src/model/pod/state.js';
+import {messageOf} from './aggregate.js';
+
+/** The status that both kinds of replicated sets have. */
+export type ReplicaStatus = NonNullable<ObjectOf<typeof kinds.replicaSets>['status']>;
+type ReplicaCondition = NonNullable<ReplicaStatus['conditions']>[number];
+
+/** A parent that keeps a number of pods of one template. */
+export interface Replicated extends KubeObject {
+  metadata?: ObjectMeta;
+  spec?: {replicas?: number; minReadySeconds?: number; template?: PodTemplateSpec};
+  status?: Partial<ReplicaStatus>;
+}
+
+export interface ReplicaCount {
+  /** The active pods, as they were before they were made more or fewer. */
+  readonly active: readonly Frozen<Pod>[];
+  /** Undefined where they are not to be told. */
+  readonly terminating: number | undefined;
+  /** Why the number of pods could not be changed. */
+  readonly failure: unknown;
+  readonly now: number;
+}
+
+const failureType = 'ReplicaFailure';
+
+const nextConditions = (parent: Frozen<Replicated>, {active, failure, now}: ReplicaCount): readonly Frozen<ReplicaCondition>[] => {
+  const conditions = parent.status?.conditions ?? [];
+  const isTold = conditions.some(({type}) => type === failureType);
+  if (failure === undefined) return isTold ? conditions.filter(({type}) => type !== failureType) : conditions;
+  // What was told first stands until it is over.
+  if (isTold) return conditions;
+  const surplus = active.length - (parent.spec?.replicas ?? 0);
+  const reason = surplus < 0 ? {reason: 'FailedCreate'} : surplus > 0 ? {reason: 'FailedDelete'} : {};
+  return [...conditions, {type: failureType, status: 'True', lastTransitionTime: wireTime(now), ...reason, message: messageOf(failure)}];
+};
+
+/** The status as it is to be. Counters of zero are left out, as the original leaves them out. */
+export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCount): Frozen<ReplicaStatus> => {
+  const {active, terminating, now} = count;
+  const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
+  const minReadySeconds = parent.spec?.minReadySeconds ?? 0;
+  const fullyLabeledReplicas = active.filter(({metadata}) => wanted.every(([key, value]) => metadata?.labels?.[key] === value)).length;
+  const ready = active.filter(isReady);
+  const availableReplicas = ready.filter(pod => isAvailable(pod, minReadySeconds, now)).length;
+  const conditions = nextConditions(parent, count);
+  return {
+    replicas: active.length,
+    ...(fullyLabeledReplicas > 0 ? {fullyLabeledReplicas} : {}),
+    ...(ready.length > 0 ? {readyReplicas: ready.length} : {}),
+    ...(availableReplicas > 0 ? {availableReplicas} : {}),
+    ...(terminating === undefined ? {} : {terminatingReplicas: terminating}),
+    observedGeneration: parent.metadata?.generation ?? 0,
+    ...(conditions.length > 0 ? {conditions} : {}),
+  };
+};

@@ -1,0 +1,142 @@
+import {sameJson} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {hasCause, isNotFound} from '#src/api/status.js';
+import {controllerOf, isControlledBy} from '#src/model/owners.js';
+import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
+import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {controlledBy, possibleChildren} from './children.js';
+import {claimer} from './claiming.js';
+import {podsToDelete, ranksByNode} from './deletion-order.js';
+import {trackingExpectations} from './expectations.js';
+import type {Selecting} from './parents.js';
+import {podControl} from './pod-control.js';
+import {followPods} from './pod-events.js';
+import {nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
+import {slowStart} from './slow-start.js';
+
+/** A kind whose objects keep a number of pods. */
+export interface ReplicatedKind<T extends Replicated> {
+  readonly kind: Kind<T>;
+  readonly selecting: Selecting<T>;
+  /** Whether the status tells how many pods are on their way out. */
+  readonly tellsTerminating: boolean;
+}
+
+/** So many pods are created or deleted in one go; the rest waits until they are seen. */
+const burst = 500;
+
+/** Keeps as many active pods as each parent asks for, and tells in the parent's status how many there are. */
+export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTerminating}: ReplicatedKind<T>, context: KeyedContext): Reconcile => {
+  const {lister, client, writer, clock, naming, gates} = context;
+  const parents = lister(kind);
+  const pods = lister(kinds.pods);
+  const resource = client.resource(kind);
+  const claim = claimer({client, parents: kind, children: kinds.pods});
+  const control = podControl(kind, context);
+  const expected = trackingExpectations(clock);
+  const costAnnotation = gates.enabled('PodDeletionCost') ? naming.subKey('controller', 'pod-deletion-cost') : undefined;
+
+  context.listen(kind, ({type, object}) => {
+    // Another object may take its name: it starts clean.
+    if (type === 'deleted') expected.forget(keyText(keyOf(object)));
+  });
+  followPods(context, {
+    parents: kind,
+    selecting,
+    created: key => expected.created(key),
+    deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
+    minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
+  });
+
+  const grow = async (parent: Frozen<T>, missing: number): Promise<unknown> => {
+    const key = keyText(keyOf(parent));
+    const count = Math.min(missing, burst);
+    expected.expectCreations(key, count);
+    const {successes, error} = await slowStart(count, async () => {
+      try {
+        await control.create(parent, parent.spec!.template!);
+      } catch (failure) {
+        // Nothing can be made there any more, and nothing has to be.
+        if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
+      }
+    });
+    expected.created(key, count - successes);
+    return error;
+  };
+
+  /** The pods of all sets that belong to the same controller as this one. */
+  const relatedPods = (parent: Frozen<T>): readonly Frozen<Pod>[] => {
+    const uid = controllerOf(parent)?.uid;
+    return uid === undefined ? [] : controlledBy(parents, {metadata: {uid}}).flatMap(set => controlledBy(pods, set));
+  };
+
+  const shrink = async (parent: Frozen<T>, active: readonly Frozen<Pod>[], surplus: number): Promise<unknown> => {
+    const key = keyText(keyOf(parent));
+    const rankOf = ranksByNode(relatedPods(parent));
+    const chosen = podsToDelete(active, Math.min(surplus, burst), {now: clock.now(), costAnnotation, rankOf});
+    expected.expectDeletions(key, chosen.map(pod => keyText(keyOf(pod))));
+    let first: unknown;
+    await Promise.all(
+      chosen.map(async pod => {
+        try {
+          await control.delete(parent, pod);
+        } catch (error) {
+          expected.deleted(key, keyText(keyOf(pod)));
+          if (!isNotFound(error)) first ??= error;
+        }
+      }),
+    );
+    return first;
+  };
+
+  /** Makes the pods as many as there are to be; the answer is why that failed. */
+  const manage = async (parent: Frozen<T>, active: readonly Frozen<Pod>[]): Promise<unknown> => {
+    const surplus = active.length - (parent.spec?.replicas ?? 0);
+    if (surplus < 0) return grow(parent, -surplus);
+    return surplus > 0 ? shrink(parent, active, surplus) : undefined;
+  };
+
+  /** Tries once more on the latest version: what was counted holds for that too. */
+  const writeStatus = async (parent: Frozen<T>, status: Frozen<ReplicaStatus>): Promise<void> => {
+    if (sameJson(parent.status, status)) return;
+    const write = (latest: Frozen<T>) => writer(kind).updateStatus({...latest, status} as unknown as T);
+    try {
+      await write(parent);
+    } catch {
+      const {namespace, name} = keyOf(parent);
+      await write((await resource.get(name, {namespace})) as Frozen<T>);
+    }
+  };
+
+  return async (key, {log}) => {
+    const parent = parents.get(key);
+    if (!parent) {
+      expected.forget(keyText(key));
+      return settled;
+    }
+    const mayManage = expected.satisfied(keyText(key));
+    const selector = selecting.selectorOf(parent);
+    if (!selector) {
+      log.error({kind: kind.kind}, 'the selector cannot be read');
+      return settled;
+    }
+    const candidates = possibleChildren(pods, parent);
+    const terminating = tellsTerminating
+      ? candidates.filter(pod => isTerminating(pod) && isControlledBy(pod, parent) && selector.matches(pod.metadata?.labels)).length
+      : undefined;
+    const active = await claim(parent, candidates.filter(isActive), {selector});
+
+    const failure = mayManage && !parent.metadata?.deletionTimestamp ? await manage(parent, active) : undefined;
+    const now = clock.now();
+    const status = nextReplicaStatus(parent, {active, terminating, failure, now});
+    await writeStatus(parent, status);
+    if (failure !== undefined) throw failure;
+    const {minReadySeconds = 0} = parent.spec ?? {};
+    if (minReadySeconds > 0 && (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)) {
+      return againAfter(nextAvailability(active, minReadySeconds, now) ?? minReadySeconds * 1000);
+    }
+    return settled;
+  };
+};
