@@ -19,7 +19,7 @@ const world = async (args: readonly string[] = []) => {
 
 const set = (at: Pick<Hands, 'get'>, name = 'web') => at.get(kinds.replicaSets, name);
 const names = (pods: readonly Pod[]) => pods.map(({metadata}) => metadata?.name).sort();
-const orphan = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {name, labels}, spec: {containers: [{name: 'c', image: 'example.com/app:1'}]}});
+const orphan = (name: string, labels: Record<string, string> = {app: 'a'}): Pod => ({metadata: {name, labels}, spec: aTemplate().spec!});
 
 test('a new set gets its pods, each told of in an event, and says how many there are', async t => {
   const at = await world();

@@ -12,10 +12,10 @@ import {aPlane} from './plane.js';
 export const aPlaneWith = (controllers: readonly string[], args: readonly string[] = []): Promise<Plane & {readonly clock: VirtualClock}> =>
   aPlane({controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
 
-/** The template of pods that pass every admission. */
+/** The template of pods that pass every admission and that no scheduler touches. */
 export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = 'example.com/app:1'): PodTemplateSpec => ({
   metadata: {labels},
-  spec: {containers: [{name: 'c', image}]},
+  spec: {schedulerName: 'by-hand', containers: [{name: 'c', image}]},
 });
 
 export const namespace = 'default';
