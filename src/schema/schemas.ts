@@ -9,6 +9,7 @@ interface NamedType {
   readonly ref: TypeRef;
   readonly properties: ReadonlyMap<string, SchemaNode>;
   readonly required: ReadonlySet<string>;
+  readonly filled: readonly (readonly [name: string, field: SchemaNode])[];
   readonly own: Partial<SchemaNode>;
 }
 
@@ -59,6 +60,10 @@ class NamedNode implements SchemaNode {
 
   get required(): ReadonlySet<string> {
     return this.#named.required;
+  }
+
+  get filled(): readonly (readonly [name: string, field: SchemaNode])[] {
+    return this.#named.filled;
   }
 }
 
@@ -120,6 +125,7 @@ export class Schemas {
     });
     const keepsEmpty = new Set([...(ofType.pointers ?? []), ...(ofType.kept ?? [])]);
     let properties: ReadonlyMap<string, SchemaNode> | undefined;
+    let filled: readonly (readonly [string, SchemaNode])[] | undefined;
     const resolve = (): ReadonlyMap<string, SchemaNode> =>
       new Map(
         understood.map(([field, type, fact]) => [field, this.#fieldNode(field, parseType(type), {...fact, required: required.has(field)}, keepsEmpty.has(field))]),
@@ -130,6 +136,9 @@ export class Schemas {
       own: {...(ofType.mapType ? {mapType: ofType.mapType} : {}), ...(ofType.union ? {union: ofType.union} : {})},
       get properties() {
         return (properties ??= resolve());
+      },
+      get filled() {
+        return (filled ??= [...this.properties].filter(([field, node]) => required.has(field) && node.default !== undefined));
       },
     };
   }

@@ -97,7 +97,7 @@ test('a migration names a resource and stays with it', async t => {
   ]);
   const made = await migrations.create({...aMigration(), status: {resourceVersion: '5'}});
   t.deepEqual(made.status, {});
-  t.deepEqual(await problems(migrations.update({...made, spec: {resource: {resource: 'pods'}}})), ['spec: Invalid value: {"resource":{"resource":"pods"}}: field is immutable']);
+  t.deepEqual(await problems(migrations.update({...made, spec: {resource: {resource: 'pods'}}})), ['spec: Invalid value: {"resource":{"resource":"pods","group":""}}: field is immutable']);
   t.deepEqual(await row(kinds.storageVersionMigrations, made), {Name: 'migration', Resource: 'deployments.apps'});
   t.deepEqual(await row(kinds.storageVersionMigrations, aMigration({resource: 'pods'})), {Name: 'migration', Resource: 'pods'});
 });

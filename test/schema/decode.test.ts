@@ -235,3 +235,14 @@ test('keys of the language itself are data', t => {
 test('a value that is already an object is held against the schema too', t => {
   t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {object: {data: {a: 'b'}}, problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}]});
 });
+
+test('a required field that nobody speaks of holds what is nothing in its type, as deep as it goes', t => {
+  t.deepEqual(decoded(pod, {spec: {containers: [{}], volumes: [{name: 'v', nfs: {}}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}}}), {
+    spec: {
+      containers: [{name: ''}],
+      volumes: [{name: 'v', nfs: {server: '', path: ''}}],
+      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}},
+    },
+  });
+  t.deepEqual(decoded(node('apps', 'Deployment'), {spec: {}}), {spec: {template: {}}});
+});

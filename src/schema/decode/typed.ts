@@ -77,7 +77,13 @@ export class TypedDecoder {
       if (decoded !== undefined && !(field.omitsEmpty && isEmpty(decoded))) put(result, key, decoded);
     }
     this.#struct = struct;
+    for (const [name, field] of node.filled ?? []) if (result[name] === undefined) put(result, name, this.#zero(field));
     return result;
+  }
+
+  /** What a required field holds that nobody spoke of. */
+  #zero(node: SchemaNode): unknown {
+    return node.type === 'object' ? this.#object({}, node) : node.default;
   }
 
   #map(value: unknown, node: SchemaNode): unknown {
