@@ -20,7 +20,13 @@ export type HTTPGetAction = Wire<upstream.V1HTTPGetAction>;
 export type ObjectFieldSelector = Wire<upstream.V1ObjectFieldSelector>;
 export type ResourceFieldSelector = Wire<upstream.V1ResourceFieldSelector>;
 export type Volume = Wire<upstream.V1Volume>;
-export type VolumeProjection = Wire<upstream.V1VolumeProjection>;
+/** One source of a projected volume, of release 1.35. */
+export type VolumeProjection = Omit<Wire<upstream.V1VolumeProjection>, 'podCertificate'> & {
+  podCertificate?: Wire<upstream.V1PodCertificateProjection> & {
+    /** What the signer is told, unchecked. */
+    userAnnotations?: Record<string, string>;
+  };
+};
 export type KeyToPath = Wire<upstream.V1KeyToPath>;
 export type DownwardAPIVolumeFile = Wire<upstream.V1DownwardAPIVolumeFile>;
 export type SecurityContext = Wire<upstream.V1SecurityContext>;

@@ -20,6 +20,8 @@ export interface HookContext {
   readonly user: UserInfo;
   /** Whether a feature gate is on. */
   gate(name: string): boolean;
+  /** Tells the caller something, whatever becomes of the request. */
+  warn(text: string): void;
   /** Whether containers may be as powerful as their node. */
   readonly allowPrivileged: boolean;
 }
@@ -51,7 +53,6 @@ export interface ActionContext extends HookContext {
   /** The name in the URL; empty where the action has no object. */
   readonly name: string;
   readonly dryRun: boolean;
-  warn(text: string): void;
 }
 
 /** What allocation acts in: the server's own pools, which a dry run leaves as they are. */

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Scale} from '#src/resources/autoscaling/scale.js';
+import {warningsOf} from './warnings.js';
 import {problems, refusal, startWorld} from './world.js';
 import {aSpec, aTemplate, namespace, type Deployment} from './workloads.js';
 
@@ -93,32 +94,10 @@ test('what is said of a deployment adds up, and leaves its labels alone', async 
 });
 
 test('a deployment of a name that hosts cannot have is warned of', async t => {
-  const {exchange, clientOf} = await startWarned();
-  await clientOf().resource(kinds.deployments).create({...aDeployment(), metadata: {name: 'a.b', namespace}});
-
-  t.deepEqual(exchange.warnings, ['metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]']);
-});
-
-/** A world that keeps the warnings of its answers. */
-const startWarned = async () => {
   const world = await startWorld();
-  const exchange = {warnings: [] as string[]};
-  const {server} = world;
-  const inner = server.exchange;
-  const {inProcessClient} = await import('#src/client/in-process.js');
-  const {words} = await import('./world.js');
-  const clientOf = () =>
-    inProcessClient(
-      async request => {
-        const response = await inner(request);
-        const header = Object.entries(response.headers).find(([name]) => name.toLowerCase() === 'warning')?.[1];
-        for (const text of header === undefined ? [] : [header].flat()) exchange.warnings.push(JSON.parse(text.slice('299 - '.length)) as string);
-        return response;
-      },
-      {naming: words, user: {name: 'x', groups: ['system:masters']}, userAgent: 'test'},
-    );
-  return {exchange, clientOf};
-};
+
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.deployments).create({...aDeployment(), metadata: {name: 'a.b', namespace}})), ['metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]']);
+});
 
 for (const [kind, object] of [
   [kinds.deployments, aDeployment()],

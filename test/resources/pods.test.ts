@@ -247,7 +247,7 @@ const refused: readonly (readonly [string, Pod, readonly string[]])[] = [
   [
     'an own network of users with the node\'s network',
     aPod({hostUsers: false, hostNetwork: true}),
-    ['spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false'],
+    ['spec.hostNetwork: Forbidden: when `hostUsers` is false'],
   ],
   ['a system that is none', aPod({os: {name: 'plan9'}}), ['spec.os: Unsupported value: "plan9": supported values: "linux", "windows"']],
   [

@@ -23,6 +23,17 @@ export const refusal = async (act: Promise<unknown>): Promise<Status> => {
 export const problems = async (act: Promise<unknown>): Promise<string[]> =>
   (await refusal(act)).details?.causes?.map(({field, message}) => `${field}: ${message}`) ?? [];
 
+/** The same, and nothing for an act that is not refused. */
+export const findings = async (act: Promise<unknown>): Promise<string[]> => {
+  try {
+    await act;
+    return [];
+  } catch (error) {
+    if (error instanceof StatusError) return problems(Promise.reject(error));
+    throw error;
+  }
+};
+
 /** A server with the namespace `default`, and a way to each kind as `jane`. */
 export const startWorld = async (options: ServerOptions = {}) => {
   const world = startServer(options);

@@ -93,9 +93,10 @@ export class Resource {
     return this.definition.otherVersions?.find(({kind}) => kind === served)?.validate?.(object, old, hooks) ?? [];
   }
 
-  hooks(user: UserInfo): HookContext {
+  /** `warn` is heard by who sent the request, if anybody. */
+  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined): HookContext {
     const {naming, clock, random, gate, allowPrivileged} = this.settings;
-    return {naming, clock, random, user, gate, allowPrivileged};
+    return {naming, clock, random, user, gate, warn, allowPrivileged};
   }
 }
 

@@ -5,9 +5,9 @@ import {pemBlocks, type PemBlock} from '#src/pki/pem.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {subdomainName} from '#src/resources/validation/names.js';
 import {each} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
+import {bundleNameProblems} from './bundle-name.js';
 import {validateSignerName} from './signer-name.js';
 
 type ClusterTrustBundle = ObjectOf<typeof kinds.clusterTrustBundles>;
@@ -17,18 +17,11 @@ const bundlePath = 'spec.trustBundle';
 
 const signerOf = ({spec}: Readonly<ClusterTrustBundle>): string => spec?.signerName ?? '';
 
-/** A bundle of a signer is called after it, so that who may name whom can be told from the name. */
-const nameProblems = (name: string, prefix: boolean, signer: string): readonly string[] => {
-  if (!signer) return name.includes(':') ? ['ClusterTrustBundle without signer name must not have ":" in its name'] : subdomainName(name, prefix);
-  const start = `${signer.replaceAll('/', ':')}:`;
-  if (!name.startsWith(start)) return [`ClusterTrustBundle for signerName ${signer} must be named with prefix ${start}`];
-  return subdomainName(name.slice(start.length), prefix);
-};
-
 function* validateName(bundle: Readonly<ClusterTrustBundle>): Iterable<FieldError> {
   const {name, generateName} = bundle.metadata ?? {};
-  if (generateName) yield* each('metadata.generateName', generateName, nameProblems(generateName, true, signerOf(bundle)));
-  if (name) yield* each('metadata.name', name, nameProblems(name, false, signerOf(bundle)));
+  const problems = bundleNameProblems(signerOf(bundle));
+  if (generateName) yield* each('metadata.generateName', generateName, problems(generateName, true));
+  if (name) yield* each('metadata.name', name, problems(name, false));
 }
 
 const anchorProblem = ({label, headers, bytes}: PemBlock): string | undefined => {

@@ -49,10 +49,10 @@ function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | un
   for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
 }
 
-function* warnings({subsets = []}: Readonly<Endpoints>): Iterable<string> {
+function* warnings({subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {
   for (const [i, {addresses = [], notReadyAddresses = []}] of subsets.entries()) {
-    for (const [j, {ip}] of addresses.entries()) yield* ipWarnings(`subsets[${i}].addresses[${j}].ip`, ip);
-    for (const [j, {ip}] of notReadyAddresses.entries()) yield* ipWarnings(`subsets[${i}].notReadyAddresses[${j}].ip`, ip);
+    for (const [j, {ip}] of addresses.entries()) yield* ipWarnings(`subsets[${i}].addresses[${j}].ip`, ip, naming);
+    for (const [j, {ip}] of notReadyAddresses.entries()) yield* ipWarnings(`subsets[${i}].notReadyAddresses[${j}].ip`, ip, naming);
   }
 }
 

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
+import {claimSpecWarnings, validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
@@ -130,9 +130,10 @@ export const persistentVolumeClaims = defineResource<Claim>({
       yield* validateClaimSpec(claim.spec!, 'spec', naming);
       if (old) yield* validateChange(claim, old, naming);
     },
-    *warn({metadata}, _old, {naming}) {
+    *warn({metadata, spec}, _old, {naming}) {
       const key = classAnnotation(naming);
       if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
+      yield* claimSpecWarnings(spec!, 'spec');
     },
   },
   subresources: {

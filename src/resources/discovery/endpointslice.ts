@@ -118,9 +118,9 @@ export const endpointSlices = defineResource<EndpointSlice>({
       if (!old || !sameContent(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
     },
     validate,
-    *warn({addressType, endpoints}) {
+    *warn({addressType, endpoints}, _old, {naming}) {
       if (addressType === 'FQDN') yield 'spec.addressType: FQDN endpoints are deprecated';
-      else for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address);
+      else for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
     },
   },
   columns: [

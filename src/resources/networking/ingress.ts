@@ -147,8 +147,8 @@ export const ingresses = defineResource<Ingress>({
     status: {
       writes: {update: ['metadata', 'status']},
       validate: validateStatus,
-      *warn({status}) {
-        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}].ip`, ip);
+      *warn({status}, _old, {naming}) {
+        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}].ip`, ip, naming);
       },
     },
   },

@@ -77,10 +77,10 @@ function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<N
   for (const [i, type] of types.entries()) if (!policyTypes.includes(type)) yield notSupported(`spec.policyTypes[${i}]`, type, policyTypes);
 }
 
-function* warnings(policy: Readonly<NetworkPolicy>): Iterable<string> {
+function* warnings(policy: Readonly<NetworkPolicy>, _old: unknown, {naming}: HookContext): Iterable<string> {
   for (const [path, {cidr, except = []}] of blocks(policy)) {
-    yield* rangeWarnings(`${path}.cidr`, cidr);
-    for (const [i, text] of except.entries()) yield* rangeWarnings(`${path}.except[${i}]`, text);
+    yield* rangeWarnings(`${path}.cidr`, cidr, naming);
+    for (const [i, text] of except.entries()) yield* rangeWarnings(`${path}.except[${i}]`, text, naming);
   }
 }
 

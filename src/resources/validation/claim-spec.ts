@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import type * as kinds from '#src/api/kinds.js';
 import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
 import {validateLabelSelector} from './label-selector.js';
-import {quantityIn} from './resource-names.js';
+import {isWholeQuantity, quantityIn} from './resource-names.js';
 import {resourceQuantity} from './resource-lists.js';
 import {each, notPositiveText, oneOf} from './values.js';
 
@@ -52,6 +52,14 @@ function* size(text: string | undefined, path: string, naming: Naming): Iterable
   const quantity = quantityIn(text);
   if (compareQuantities(quantity, zeroQuantity) <= 0) yield invalid(path, formatQuantity(quantity), notPositiveText);
   else yield* resourceQuantity(path, 'storage', text, naming);
+}
+
+/** What to tell of amounts that are no whole bytes. */
+export function* claimSpecWarnings({resources}: Pick<ClaimSpec, 'resources'>, path: string): Iterable<string> {
+  for (const list of ['requests', 'limits'] as const) {
+    const text = resources?.[list]?.['storage'];
+    if (text !== undefined && !isWholeQuantity(quantityIn(text))) yield `${path}.resources.${list}[storage]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
+  }
 }
 
 /** What a claim asks of a volume, in a claim of its own or in a pod's template for one. */

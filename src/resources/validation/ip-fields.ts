@@ -1,5 +1,6 @@
 import {formatIp, formatRange, parseIp, parseRange, rangeHolds, rangeStart, unmapped, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
+import type {Naming} from '#src/api/naming.js';
 
 const notAddress = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const notRange = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
@@ -52,19 +53,21 @@ export function* canonicalRange(path: string, text: string): Iterable<FieldError
   if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
 }
 
+const refusedLater = (naming: Naming): string => `will be considered invalid in a future ${naming.inWords('Kubernetes')} release`;
+
 /** What to tell of an address in a form that is on its way out. */
-export function* ipWarnings(path: string, text: string): Iterable<string> {
+export function* ipWarnings(path: string, text: string, naming: Naming): Iterable<string> {
   const loose = looseIp(text);
   if (!loose) return;
   const address = parseIp(text);
-  if (!address || address.mapped) yield `${path}: non-standard IP address ${JSON.stringify(text)} is invalid: use ${JSON.stringify(formatIp(loose))}`;
+  if (!address || address.mapped) yield `${path}: non-standard IP address ${JSON.stringify(text)} ${refusedLater(naming)}: use ${JSON.stringify(formatIp(loose))}`;
   else if (address.family === 6 && formatIp(address) !== text) {
     yield `${path}: IPv6 address ${JSON.stringify(text)} should be in RFC 5952 canonical format (${JSON.stringify(formatIp(address))})`;
   }
 }
 
 /** What to tell of a range in a form that is on its way out. */
-export function* rangeWarnings(path: string, text: string): Iterable<string> {
+export function* rangeWarnings(path: string, text: string, naming: Naming): Iterable<string> {
   const loose = parseRange(text, true);
   if (!loose) return;
   const shown = JSON.stringify(text);
@@ -73,7 +76,7 @@ export function* rangeWarnings(path: string, text: string): Iterable<string> {
   const alone = `${formatIp(loose.address)}/${loose.address.family === 4 ? 32 : 128}`;
   if (beyond) yield `${path}: CIDR value ${shown} is ambiguous in this context (should be ${canonical} or ${JSON.stringify(alone)}?)`;
   const range = parseRange(text);
-  if (!range || range.address.mapped) yield `${path}: non-standard CIDR value ${shown} is invalid: use ${canonical}`;
+  if (!range || range.address.mapped) yield `${path}: non-standard CIDR value ${shown} ${refusedLater(naming)}: use ${canonical}`;
   else if (!beyond && range.address.family === 6 && JSON.stringify(text) !== canonical) {
     yield `${path}: IPv6 CIDR value ${shown} should be in RFC 5952 canonical format (${canonical})`;
   }

@@ -148,7 +148,7 @@ export function* storageOs({volumeName, volumeNamespace, secretRef}: StorageOs, 
 
 /** The name of a CSI driver, which is a domain's in any case. */
 export function* csiDriverName(path: string, name: string): Iterable<FieldError> {
-  if (!name) yield required(path);
+  if (!name) return yield required(path);
   if (Buffer.byteLength(name) > 63) yield tooLong(path, 63);
   yield* each(path, name, dnsSubdomainProblems(name.toLowerCase()));
 }

@@ -5,7 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {PodCertificateRequest} from '#src/api/types.js';
 import {provesPossession, publicKeyOf} from '#src/pki/possession.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
-import {validateAnnotations} from '#src/resources/validation/object-meta.js';
+import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {each} from '#src/resources/validation/values.js';
 
 type Spec = Partial<PodCertificateRequest['spec']>;
@@ -14,17 +14,6 @@ const keyPath = 'spec.pkixPublicKey';
 const proofPath = 'spec.proofOfPossession';
 const longestUid = 128;
 const largestKey = 10 * 1024;
-const hour = 3600;
-const day = 24 * hour;
-
-/** Keys of what users say carry a domain, besides the form of annotations. */
-function* validateUserAnnotations(annotations: Readonly<Record<string, string>>): Iterable<FieldError> {
-  const path = 'spec.unverifiedUserAnnotations';
-  for (const key of Object.keys(annotations)) {
-    if (!key.includes('/')) yield invalid(path, key, 'must be a domain-prefixed key (such as "acme.io/foo")');
-  }
-  yield* validateAnnotations(annotations, path);
-}
 
 function* validateIdentity(path: string, name: string, uid: string): Iterable<FieldError> {
   yield* each(`${path}Name`, name, dnsSubdomainProblems(name));
@@ -32,12 +21,9 @@ function* validateIdentity(path: string, name: string, uid: string): Iterable<Fi
   if (Buffer.byteLength(uid) > longestUid) yield tooLong(`${path}UID`, longestUid);
 }
 
-/** The platform's own signers issue for a day at most, others for 91. */
 function* validateLife(seconds: number, signer: string, naming: Naming): Iterable<FieldError> {
-  const own = naming.key('').slice(0, -1);
-  const host = signer.split('/')[0] ?? '';
-  const most = host === own || host.endsWith(`.${own}`) ? day : 91 * day;
-  if (seconds < hour || seconds > most) yield invalid('spec.maxExpirationSeconds', seconds, `must be in the range [${hour}, ${most}]`);
+  const {least, most} = certificateLife(signer, naming);
+  if (seconds < least || seconds > most) yield invalid('spec.maxExpirationSeconds', seconds, `must be in the range [${least}, ${most}]`);
 }
 
 /** Why a key is not accepted, with what is shown of it. */
@@ -72,7 +58,7 @@ function* validateKey({pkixPublicKey = '', proofOfPossession = '', podUID = ''}:
 export function* validateRequest(spec: Readonly<Spec>, naming: Naming): Iterable<FieldError> {
   const {signerName = '', maxExpirationSeconds} = spec;
   yield* validateSignerName('spec.signerName', signerName);
-  yield* validateUserAnnotations(spec.unverifiedUserAnnotations ?? {});
+  yield* validateUserAnnotations(spec.unverifiedUserAnnotations ?? {}, 'spec.unverifiedUserAnnotations');
   yield* validateIdentity('spec.pod', spec.podName ?? '', spec.podUID ?? '');
   yield* validateIdentity('spec.serviceAccount', spec.serviceAccountName ?? '', spec.serviceAccountUID ?? '');
   yield* validateIdentity('spec.node', spec.nodeName ?? '', spec.nodeUID ?? '');

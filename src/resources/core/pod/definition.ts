@@ -11,7 +11,7 @@ import {evictionAction} from './eviction.js';
 import {podPassages} from './passages.js';
 import {countSpecChange, prepareNewPod, prepareResize, prepareStatus} from './prepare.js';
 import {validateNewPod, validatePodUpdate} from './validation/pod.js';
-import {validatePodStatus} from './validation/status.js';
+import {podStatusWarnings, validatePodStatus} from './validation/status.js';
 import {validateEphemeralUpdate, validateResize} from './validation/subresources.js';
 import {podWarnings} from './warnings.js';
 
@@ -48,10 +48,14 @@ export const pods = defineResource<Pod>({
       writes: {update: ['metadata', 'status']},
       prepare: (pod, old, context) => prepareStatus(pod, old!, context),
       validate: (pod, old, context) => validatePodStatus(pod, old!, context),
+      warn: podStatusWarnings,
     },
     ephemeralcontainers: {
       writes: {update: ['spec.ephemeralContainers']},
-      prepare: (pod, old) => countSpecChange(pod, old!),
+      prepare(pod, old, {gate}) {
+        dropDisabledFields(pod.spec, old!.spec, gate);
+        countSpecChange(pod, old!);
+      },
       validate: (pod, old, context) => validateEphemeralUpdate(pod, old!, context),
     },
     resize: {

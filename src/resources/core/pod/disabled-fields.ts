@@ -1,5 +1,6 @@
 import type {PodSpec, PodStatus, PodTemplateSpec} from '#src/api/pod.js';
-import {everyContainer} from './containers.js';
+import {everyContainer, isSidecar} from './containers.js';
+import {hasRestartRules} from './validation/allowances.js';
 
 /** What a gate governs in a spec: found in use, or taken out. */
 interface GatedFields {
@@ -16,16 +17,20 @@ const ofSpec = (gate: string, field: keyof PodSpec): GatedFields => ({gate, inUs
 
 const gated: readonly GatedFields[] = [
   ofSpec('HostnameOverride', 'hostnameOverride'),
-  ofSpec('PodLevelResources', 'resources'),
+  {
+    gate: 'PodLevelResources',
+    inUse: ({resources}) => Object.keys({...resources?.requests, ...resources?.limits}).length > 0,
+    drop: spec => void delete spec.resources,
+  },
   ofSpec('UserNamespacesSupport', 'hostUsers'),
   ofSpec('GenericWorkload', 'workloadRef'),
   {
     gate: 'ContainerRestartRules',
-    inUse: spec => containersOf(spec).some(({container, sort}) => container.restartPolicyRules?.length || (sort === 'regular' && container.restartPolicy !== undefined)),
+    inUse: spec => containersOf(spec).some(hasRestartRules),
     drop(spec) {
       for (const {container, sort} of everyContainer(spec)) {
         delete container.restartPolicyRules;
-        if (sort === 'regular') delete container.restartPolicy;
+        if (sort !== 'init' || !isSidecar(container)) delete container.restartPolicy;
       }
     },
   },
@@ -40,7 +45,10 @@ const gated: readonly GatedFields[] = [
     gate: 'ImageVolume',
     inUse: spec => (spec.volumes ?? []).some(({image}) => image),
     drop(spec) {
-      for (const volume of spec.volumes ?? []) delete volume.image;
+      const names = new Set((spec.volumes ?? []).flatMap(({name, image}) => (image ? [name] : [])));
+      if (names.size === 0) return;
+      spec.volumes = spec.volumes!.filter(({image}) => !image);
+      for (const {container} of everyContainer(spec)) if (container.volumeMounts) container.volumeMounts = container.volumeMounts.filter(({name}) => !names.has(name));
     },
   },
   {
@@ -105,13 +113,14 @@ type GatedStatus = PodStatus & {resources?: unknown; allocatedResources?: unknow
 export const dropDisabledStatusFields = (status: PodStatus | undefined, old: Readonly<PodStatus> | undefined, gate: (name: string) => boolean): void => {
   if (!status) return;
   const fields = status as GatedStatus;
-  if (!gate('InPlacePodLevelResourcesVerticalScaling') && (old as GatedStatus | undefined)?.resources === undefined) {
+  const before = old as GatedStatus | undefined;
+  if (!gate('InPlacePodLevelResourcesVerticalScaling') && before?.resources === undefined && before?.allocatedResources === undefined) {
     delete fields.resources;
     delete fields.allocatedResources;
   }
   if (!gate('DRAExtendedResource') && !old?.extendedResourceClaimStatus) delete status.extendedResourceClaimStatus;
   if (gate('ResourceHealthStatus')) return;
   for (const list of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
-    if (!old?.[list]?.some(({allocatedResourcesStatus}) => allocatedResourcesStatus)) for (const container of status[list] ?? []) delete container.allocatedResourcesStatus;
+    for (const container of status[list] ?? []) delete container.allocatedResourcesStatus;
   }
 };

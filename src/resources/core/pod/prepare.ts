@@ -6,8 +6,10 @@ import type {HookContext} from '#src/resources/definition.js';
 import {everyContainer} from './containers.js';
 import {dropDisabledFields, dropDisabledStatusFields} from './disabled-fields.js';
 import {podTerms} from './validation/affinity.js';
-import {podAnnotations} from './validation/annotations.js';
+import {appArmorOf, podAnnotations} from './validation/annotations.js';
 import {validateAppArmor} from './validation/security.js';
+import {mergesSpreadKeys} from './validation/spreading.js';
+import {appArmorText} from './warnings.js';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -27,25 +29,22 @@ const settleSelectors = ({metadata, spec}: Pod, {gate}: HookContext): void => {
     askForOwn(term.labelSelector, term.matchLabelKeys, 'In', labels);
     askForOwn(term.labelSelector, term.mismatchLabelKeys, 'NotIn', labels);
   }
-  if (!gate('MatchLabelKeysInPodTopologySpread') || !gate('MatchLabelKeysInPodTopologySpreadSelectorMerge')) return;
+  if (!mergesSpreadKeys(gate)) return;
   for (const {labelSelector, matchLabelKeys} of spec?.topologySpreadConstraints ?? []) if (labelSelector) askForOwn(labelSelector, matchLabelKeys, 'In', labels);
 };
 
-const profileOf = (annotation: string): {type: string; localhostProfile?: string} | undefined => {
-  if (annotation === 'unconfined') return {type: 'Unconfined'};
-  if (annotation === 'runtime/default') return {type: 'RuntimeDefault'};
-  return annotation.startsWith('localhost/') ? {type: 'Localhost', localhostProfile: annotation.slice('localhost/'.length)} : undefined;
-};
-
 /** Old annotations of profiles become fields (KEP-24). Tells of those that should not be written any more. */
-const adoptAppArmor = ({metadata, spec}: Pod, {naming}: HookContext): void => {
+const adoptAppArmor = ({metadata, spec}: Pod, {naming, warn}: HookContext): void => {
   if (!spec || spec.os?.name === 'windows') return;
   for (const {container} of everyContainer(spec)) {
-    const annotation = metadata?.annotations?.[`${podAnnotations(naming).appArmor}${container.name}`];
+    const key = `${podAnnotations(naming).appArmor}${container.name}`;
+    const annotation = metadata?.annotations?.[key];
     if (annotation === undefined || container.securityContext?.appArmorProfile) continue;
-    const profile = profileOf(annotation);
-    if (!profile || [...validateAppArmor(profile, '')].length > 0 || sameJson(profile, spec.securityContext?.appArmorProfile)) continue;
-    (container.securityContext ??= {}).appArmorProfile = profile;
+    const profile = appArmorOf(annotation);
+    const isGood = profile && [...validateAppArmor(profile, '')].length === 0;
+    if (isGood && sameJson(profile, spec.securityContext?.appArmorProfile)) continue;
+    if (isGood) (container.securityContext ??= {}).appArmorProfile = profile;
+    warn(appArmorText(`metadata.annotations[${key}]`));
   }
 };
 
@@ -102,6 +101,7 @@ const sameNames = (containers: readonly Container[], old: readonly Container[]):
 /** Only amounts are heard at this address, as long as the containers are the same ones. */
 export const prepareResize = (pod: Pod, old: Readonly<Pod>, {gate}: HookContext): void => {
   const [spec, before] = [pod.spec!, old.spec! as PodSpec];
+  dropDisabledFields(spec, before, gate);
   if (!gate('InPlacePodLevelResourcesVerticalScaling')) {
     if (before.resources) spec.resources = structuredClone(before.resources);
     else delete spec.resources;

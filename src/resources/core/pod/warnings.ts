@@ -1,40 +1,32 @@
 import type {Naming} from '#src/api/naming.js';
-import type {AnyContainer, ContainerPort, PodSpec, PodTemplateSpec, Volume} from '#src/api/pod.js';
+import type {AnyContainer, ContainerPort, PodSpec, PodTemplateSpec} from '#src/api/pod.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import {parseQuantity} from '#src/api/quantity.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {ipWarnings} from '#src/resources/validation/ip-fields.js';
+import {nodeLabelText, nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {isWholeQuantity} from '#src/resources/validation/resource-names.js';
 import {everyContainer} from './containers.js';
 import {podTerms} from './validation/affinity.js';
-import {podAnnotations} from './validation/annotations.js';
+import {appArmorOf, podAnnotations} from './validation/annotations.js';
+import {volumeWarnings} from './volume-warnings.js';
 
-/** Labels of nodes that have other names now. */
-const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
-  const use = (key: string): string => `use "${key}" instead`;
-  const since = (release: string, key: string): string => `deprecated since ${release}; ${use(key)}`;
-  return new Map([
-    [naming.subKey('beta', 'arch'), since('v1.14', naming.labels.arch)],
-    [naming.subKey('beta', 'os'), since('v1.14', naming.labels.os)],
-    [naming.subKey('failure-domain.beta', 'region'), since('v1.17', naming.subKey('topology', 'region'))],
-    [naming.subKey('failure-domain.beta', 'zone'), since('v1.17', naming.subKey('topology', 'zone'))],
-    [naming.subKey('beta', 'instance-type'), since('v1.17', naming.subKey('node', 'instance-type'))],
-  ]);
-};
+const mandatory = 'requiredDuringSchedulingIgnoredDuringExecution';
+const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
 
 function* nodeLabels(spec: PodSpec, path: string, naming: Naming): Iterable<string> {
-  const deprecated = deprecatedLabels(naming);
-  for (const key of Object.keys(spec.nodeSelector ?? {})) if (deprecated.has(key)) yield `${path}.nodeSelector[${key}]: ${deprecated.get(key)}`;
+  for (const key of Object.keys(spec.nodeSelector ?? {})) {
+    const text = nodeLabelText(key, naming);
+    if (text) yield `${path}.nodeSelector[${key}]: ${text}`;
+  }
   const affinity = spec.affinity?.nodeAffinity;
   const at = `${path}.affinity.nodeAffinity`;
-  const terms = [
-    ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []).map((term, i) => [term, `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${i}]`] as const),
-    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({preference}, i) => [preference, `${at}.preferredDuringSchedulingIgnoredDuringExecution[${i}].preference`] as const),
-  ];
-  for (const [term, where] of terms) {
-    for (const [i, {key}] of (term.matchExpressions ?? []).entries()) if (deprecated.has(key)) yield `${where}.matchExpressions[${i}].key: ${key} is ${deprecated.get(key)}`;
-  }
+  for (const [i, term] of (affinity?.[mandatory]?.nodeSelectorTerms ?? []).entries()) yield* nodeTermWarnings(term, `${at}.${mandatory}.nodeSelectorTerms[${i}]`, naming);
+  for (const [i, {preference}] of (affinity?.[preferred] ?? []).entries()) yield* nodeTermWarnings(preference, `${at}.${preferred}[${i}].preference`, naming, {values: true});
   for (const [i, {topologyKey, labelSelector}] of (spec.topologySpreadConstraints ?? []).entries()) {
     const where = `${path}.topologySpreadConstraints[${i}]`;
-    if (deprecated.has(topologyKey)) yield `${where}.topologyKey: ${topologyKey} is ${deprecated.get(topologyKey)}`;
+    const text = nodeLabelText(topologyKey, naming);
+    if (text) yield `${where}.topologyKey: ${topologyKey} is ${text}`;
     if (!labelSelector) yield `${where}.labelSelector: a null labelSelector results in matching no pod`;
   }
 }
@@ -44,48 +36,6 @@ const deprecatedAnnotations = (naming: Naming): readonly (readonly [key: string,
   [naming.subKey('security.alpha', 'sysctls'), 'non-functional in v1.11+; use the "sysctls" field instead'],
   [naming.subKey('security.alpha', 'unsafe-sysctls'), 'non-functional in v1.11+; use the "sysctls" field instead'],
 ];
-
-const deprecatedSources: readonly (readonly [field: keyof Volume, spelled: string, text: string])[] = [
-  ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
-  ['gitRepo', 'gitRepo', 'deprecated in v1.11, and disabled by default in v1.33+'],
-  ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
-  ['flocker', 'flocker', 'deprecated in v1.22, non-functional in v1.25+'],
-  ['storageos', 'storageOS', 'deprecated in v1.22, non-functional in v1.25+'],
-  ['quobyte', 'quobyte', 'deprecated in v1.22, non-functional in v1.25+'],
-  ['glusterfs', 'glusterfs', 'deprecated in v1.25, non-functional in v1.26+'],
-  ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
-  ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
-];
-
-function* volumes(spec: PodSpec, path: string): Iterable<string> {
-  const list = spec.volumes ?? [];
-  for (const [i, volume] of list.entries()) {
-    for (const [field, spelled, text] of deprecatedSources) if (volume[field]) yield `${path}.volumes[${i}].${spelled}: ${text}`;
-    const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
-    const storage = claim?.resources?.requests?.['storage'];
-    if (storage !== undefined && !isWholeQuantity(parseQuantity(storage))) {
-      yield `${path}.volumes[${i}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: fractional byte value ${JSON.stringify(storage)} is invalid, must be an integer`;
-    }
-  }
-  const tokens = new Set(list.flatMap(({projected}) => (projected?.sources ?? []).flatMap(({serviceAccountToken}) => serviceAccountToken?.path ?? [])));
-  for (const [i, {projected}] of list.entries()) {
-    for (const source of projected?.sources ?? []) yield* shadowed(source, `${path}.volumes[${i}].projected.sources`, tokens);
-  }
-}
-
-type Source = NonNullable<NonNullable<Volume['projected']>['sources']>[number];
-
-/** Files that have the path of a token in some volume of the pod. */
-function* shadowed({configMap, secret, downwardAPI, clusterTrustBundle}: Source, path: string, tokens: ReadonlySet<string>): Iterable<string> {
-  for (const [name, items] of [['configMap', configMap?.items], ['secrets', secret?.items], ['downwardAPI', downwardAPI?.items]] as const) {
-    for (const [i, item] of (items ?? []).entries()) {
-      if (tokens.has(item.path)) yield `${path}.${name}[${i}]: has duplicated path with ServiceAccountToken ${JSON.stringify(item.path)}`;
-    }
-  }
-  if (clusterTrustBundle && tokens.has(clusterTrustBundle.path)) {
-    yield `${path}.ClusterTrustBundle: has duplicated path with ServiceAccountToken ${JSON.stringify(clusterTrustBundle.path)}`;
-  }
-}
 
 function* repeated(values: readonly string[], path: string, field: string): Iterable<string> {
   for (const [i, value] of values.entries()) if (values.indexOf(value) < i) yield `${path}[${i}].${field}: duplicate ${field} ${JSON.stringify(value)}`;
@@ -99,6 +49,9 @@ function* fractions(list: Readonly<Record<string, string>> | undefined, path: st
     if (text !== undefined && !isWholeQuantity(parseQuantity(text))) yield `${path}[${name}]: fractional byte value ${JSON.stringify(text)} is invalid, must be an integer`;
   }
 }
+
+/** What to tell of an annotation that a field has taken the place of. */
+export const appArmorText = (path: string): string => `${path}: deprecated since v1.30; use the "appArmorProfile" field instead`;
 
 /** A later value that does not build upon the earlier one hides it. */
 function* hidden({env = []}: AnyContainer, path: string): Iterable<string> {
@@ -125,12 +78,15 @@ const clash = (port: ContainerPort, other: ContainerPort): string | undefined =>
   return host === otherHost && (ip === '') !== (otherIp === '') ? 'dangerously ambiguous' : undefined;
 };
 
+const portText = ({name = '', hostPort = 0, containerPort, protocol = '', hostIP = ''}: ContainerPort): string =>
+  `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
+
 function* ports(spec: PodSpec, path: string): Iterable<string> {
   const known = new Map<string, PlacedPort[]>();
   for (const {container, path: at} of everyContainer(spec, path)) {
     for (const [i, port] of (container.ports ?? []).entries()) {
       const where = `${at}.ports[${i}]`;
-      if (port.hostIP && !port.hostPort) yield `${where}: hostIP set without hostPort: ${JSON.stringify(port)}`;
+      if (port.hostIP && !port.hostPort) yield `${where}: hostIP set without hostPort: ${portText(port)}`;
       const key = `${port.containerPort}/${port.protocol}`;
       const others = known.get(key) ?? [];
       for (const other of others) {
@@ -138,6 +94,18 @@ function* ports(spec: PodSpec, path: string): Iterable<string> {
         if (how) yield `${where}: ${how} port definition with ${other.path}`;
       }
       known.set(key, [...others, {port, path: where}]);
+    }
+  }
+}
+
+/** Who asks for a port by its name gets the first one. */
+function* portNames(spec: PodSpec, path: string): Iterable<string> {
+  const known = new Map<string, string>();
+  for (const {container, path: at} of everyContainer(spec, path)) {
+    for (const [i, {name}] of (container.ports ?? []).entries()) {
+      const first = name && known.get(name);
+      if (first) yield `${at}.ports[${i}]: duplicate port name ${JSON.stringify(name)} with ${first}, services and probes that select ports by name will use ${first}`;
+      else if (name) known.set(name, `${at}.ports[${i}]`);
     }
   }
 }
@@ -150,10 +118,10 @@ function* containers(spec: PodSpec, meta: ObjectMeta, path: string, metaPath: st
       yield `${metaPath}.annotations[${seccomp}]: non-functional in v1.27+; use the "seccompProfile" field instead`;
     }
     const appArmor = `${keys.appArmor}${container.name}`;
-    const hasField = spec.securityContext?.appArmorProfile ?? container.securityContext?.appArmorProfile;
-    if (isTemplate && !hasField && meta.annotations?.[appArmor] !== undefined) {
-      yield `${metaPath}.annotations[${appArmor}]: deprecated since v1.30; use the "appArmorProfile" field instead`;
-    }
+    const annotation = meta.annotations?.[appArmor];
+    const ofPod = spec.securityContext?.appArmorProfile;
+    const isOfPod = ofPod !== undefined && annotation !== undefined && sameContent(ofPod, appArmorOf(annotation));
+    if (isTemplate && annotation !== undefined && !container.securityContext?.appArmorProfile && !isOfPod) yield appArmorText(`${metaPath}.annotations[${appArmor}]`);
     yield* fractions(container.resources?.limits, `${at}.resources.limits`);
     yield* fractions(container.resources?.requests, `${at}.resources.requests`);
     yield* hidden(container, at);
@@ -166,7 +134,7 @@ export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, na
   const metaPath = `${prefix}metadata`;
   yield* nodeLabels(spec, path, naming);
   for (const [key, text] of deprecatedAnnotations(naming)) if (meta.annotations?.[key] !== undefined) yield `${metaPath}.annotations[${key}]: ${text}`;
-  yield* volumes(spec, path);
+  yield* volumeWarnings(spec, path);
   yield* repeated((spec.hostAliases ?? []).map(({ip}) => ip), `${path}.hostAliases`, 'ip');
   const secrets = (spec.imagePullSecrets ?? []).map(({name = ''}) => name);
   yield* repeated(secrets, `${path}.imagePullSecrets`, 'name');
@@ -178,10 +146,13 @@ export function* podWarnings(spec: PodSpec, meta: ObjectMeta, prefix: string, na
   }
   yield* containers(spec, meta, path, metaPath, naming, prefix !== '');
   yield* ports(spec, path);
+  yield* portNames(spec, path);
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) yield `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   for (const {term, path: at, weight} of podTerms(spec.affinity, `${path}.affinity`)) {
     if (!term.labelSelector) yield `${at}${weight === undefined ? '' : '.podAffinityTerm'}.labelSelector: a null labelSelector results in matching no pod`;
   }
+  for (const [i, server] of (spec.dnsConfig?.nameservers ?? []).entries()) yield* ipWarnings(`${path}.dnsConfig.nameservers[${i}]`, server, naming);
+  for (const [i, {ip}] of (spec.hostAliases ?? []).entries()) yield* ipWarnings(`${path}.hostAliases[${i}].ip`, ip, naming);
 }
 
 /** The same for a template at `path`, for example `spec.template`. */

@@ -59,16 +59,16 @@ const dropWhatTypeEnds = (service: Service, {spec: old = {}}: Readonly<Service>)
 function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {naming}: HookContext): Iterable<string> {
   const {topologyHints, topologyMode} = serviceKeys(naming);
   if (metadata?.annotations?.[topologyHints] !== undefined) yield `annotation ${topologyHints} is deprecated, please use ${topologyMode} instead`;
-  if (!isHeadless(spec)) for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address);
+  if (!isHeadless(spec)) for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address, naming);
   else {
     const ignored = (field: string): string => `spec.${field} is ignored when spec.clusterIP is "None"`;
     if (spec.loadBalancerIP) yield ignored('loadBalancerIP');
     if ((spec.externalIPs ?? []).length > 0) yield ignored('externalIPs');
     if (spec.sessionAffinity !== 'None') yield ignored('SessionAffinity');
   }
-  for (const [i, address] of (spec.externalIPs ?? []).entries()) yield* ipWarnings(`spec.externalIPs[${i}]`, address);
-  if (spec.loadBalancerIP) yield* ipWarnings('spec.loadBalancerIP', spec.loadBalancerIP);
-  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim());
+  for (const [i, address] of (spec.externalIPs ?? []).entries()) yield* ipWarnings(`spec.externalIPs[${i}]`, address, naming);
+  if (spec.loadBalancerIP) yield* ipWarnings('spec.loadBalancerIP', spec.loadBalancerIP, naming);
+  for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim(), naming);
   if (spec.type === 'ExternalName' && (spec.externalIPs ?? []).length > 0) yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
   if (spec.type !== 'ExternalName' && spec.externalName) yield 'spec.externalName is ignored when spec.type is not "ExternalName"';
 }

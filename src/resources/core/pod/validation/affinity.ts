@@ -20,7 +20,10 @@ function* labelKeys(keys: readonly string[], path: string, hasSelector: boolean)
 }
 
 /** Keys whose values the pod itself gives must not be asked for twice. Creation has already put them into the selector once. */
-function* keyClashes({matchLabelKeys = [], mismatchLabelKeys = [], labelSelector}: PodAffinityTerm, path: string): Iterable<FieldError> {
+export function* validateLabelKeys(
+  {matchLabelKeys = [], mismatchLabelKeys = [], labelSelector}: Pick<PodAffinityTerm, 'matchLabelKeys' | 'mismatchLabelKeys' | 'labelSelector'>,
+  path: string,
+): Iterable<FieldError> {
   yield* labelKeys(matchLabelKeys, `${path}.matchLabelKeys`, Boolean(labelSelector));
   yield* labelKeys(mismatchLabelKeys, `${path}.mismatchLabelKeys`, Boolean(labelSelector));
   const asked = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
@@ -43,7 +46,7 @@ export function* validateTermSelectors({labelSelector, namespaceSelector}: PodAf
 function* podTerm(term: PodAffinityTerm, path: string, {allow}: PodSpecRules): Iterable<FieldError> {
   yield* validateTermSelectors(term, path, allow.selectorValues);
   for (const name of term.namespaces ?? []) yield* each(`${path}.namespace`, name, dnsLabelProblems(name));
-  yield* keyClashes(term, path);
+  yield* validateLabelKeys(term, path);
   if (!term.topologyKey) yield required(`${path}.topologyKey`, 'can not be empty');
   yield* qualifiedName(`${path}.topologyKey`, term.topologyKey ?? '');
 }

@@ -1,8 +1,8 @@
 import type {FieldError} from '#src/api/field-error.js';
 import type {ObjectMeta} from '#src/api/types.js';
-import type {PodSpec} from '#src/api/pod.js';
+import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {everyContainer} from '#src/resources/core/pod/containers.js';
+import {everyContainer, isSidecar, type PlacedContainer} from '#src/resources/core/pod/containers.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {isHugePages} from '#src/model/resource-names.js';
@@ -11,18 +11,8 @@ import {unreservedPath} from '#src/resources/validation/paths.js';
 import {podTerms, validateTermSelectors} from './affinity.js';
 import {hasDeletionCost} from './annotations.js';
 import type {Allowances} from './rules.js';
-
-/** What a new object may hold: nothing that the rules forbid. */
-export const noAllowances: Allowances = {
-  deletionCost: false,
-  selectorValues: false,
-  nodeSelectorValues: false,
-  spreadSelectors: false,
-  partialHugePages: false,
-  tokenPaths: false,
-  hostSysctls: false,
-  tolerationOperators: false,
-};
+import {sysctlOfHost} from './security.js';
+import {mergesSpreadKeys, validateSpreadKeys} from './spreading.js';
 
 const bad = (errors: Iterable<FieldError>): boolean => !errors[Symbol.iterator]().next().done;
 
@@ -32,19 +22,47 @@ const hasPartialPages = (list: Readonly<Record<string, string>> | undefined): bo
 const tokenPaths = (spec: PodSpec): readonly string[] =>
   (spec.volumes ?? []).flatMap(({projected}) => (projected?.sources ?? []).flatMap(({serviceAccountToken}) => serviceAccountToken?.path ?? []));
 
-/** What an update may hold because the stored object holds it already. */
-export const allowancesOf = (spec: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
-  const anyCost = !gate('PodDeletionCost');
-  if (!spec) return {...noAllowances, deletionCost: anyCost};
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+const restartsAll = ({restartPolicyRules = []}: AnyContainer): boolean => restartPolicyRules.some(({action}) => action === 'RestartAllContainers');
+
+/** Whether a container says itself when it is started again, in a way that needs the gate. */
+export const hasRestartRules = ({container, sort}: PlacedContainer): boolean =>
+  sort === 'init'
+    ? (container.restartPolicy !== undefined && !isSidecar(container)) || Boolean(container.restartPolicyRules?.length)
+    : sort === 'regular' && container.restartPolicy !== undefined;
+
+type Gate = Pick<HookContext, 'gate'>;
+
+/** What is allowed by a gate, or because the stored spec does it already. */
+const gated = (spec: PodSpec, {gate}: Gate) => {
+  const all = [...everyContainer(spec)];
+  const usersApart = spec.hostUsers === false;
   return {
-    deletionCost: anyCost || !hasDeletionCost(meta?.annotations, naming),
+    userNamespaceDevices: usersApart && all.some(({container}) => container.volumeDevices?.length),
+    comparingTolerations: gate('TaintTolerationComparisonOperators') || (spec.tolerations ?? []).some(({operator}) => operator === 'Lt' || operator === 'Gt'),
+    userNamespaceHostNetwork: gate('UserNamespacesHostNetworkSupport') || (usersApart && spec.hostNetwork === true),
+    envFiles: gate('EnvFiles') || all.some(({container}) => container.env?.some(({valueFrom}) => valueFrom?.fileKeyRef)),
+    anyLabelChange: gate('SELinuxMount') || spec.securityContext?.seLinuxChangePolicy !== undefined,
+    restartRules: gate('ContainerRestartRules') || all.some(hasRestartRules),
+    restartAll:
+      gate('RestartAllContainersOnContainerExits') ||
+      all.some(({container, sort}) => sort !== 'ephemeral' && (restartsAll(container) || (sort === 'init' && isSidecar(container) && container.restartPolicyRules?.length))),
+  };
+};
+
+/** What an update may hold because the stored object holds it already; without one, what a new object may hold. */
+export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
+  const spec: PodSpec = stored ?? {containers: []};
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const spreads = spec.topologySpreadConstraints ?? [];
+  return {
+    deletionCost: !gate('PodDeletionCost') || !hasDeletionCost(meta?.annotations, naming),
     selectorValues: [...podTerms(spec.affinity, '')].some(({term}) => bad(validateTermSelectors(term, '', false))),
     nodeSelectorValues: terms !== undefined && bad(validateNodeSelector(terms, '', false)),
-    spreadSelectors: (spec.topologySpreadConstraints ?? []).some(({labelSelector}) => labelSelector && bad(validateLabelSelector(labelSelector, ''))),
+    spreadSelectors: spreads.some(({labelSelector}) => labelSelector && bad(validateLabelSelector(labelSelector, ''))),
+    spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => bad(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
     partialHugePages: hasPartialPages(spec.overhead) || [...everyContainer(spec)].some(({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests)),
     tokenPaths: tokenPaths(spec).some(path => bad(unreservedPath('', path))),
-    hostSysctls: (spec.securityContext?.sysctls ?? []).length > 0 && Boolean(spec.hostNetwork || spec.hostIPC),
-    tolerationOperators: (spec.tolerations ?? []).some(({operator}) => operator === 'Lt' || operator === 'Gt'),
+    hostSysctls: (spec.securityContext?.sysctls ?? []).some(({name}) => sysctlOfHost(spec, name) !== undefined),
+    ...gated(spec, {gate}),
   };
 };

@@ -1,6 +1,6 @@
 import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
 import type {Naming} from '#src/api/naming.js';
-import type {PodSpec, SeccompProfile, Toleration} from '#src/api/pod.js';
+import type {Pod, PodSpec, SeccompProfile, Toleration} from '#src/api/pod.js';
 import {everyContainer} from '#src/resources/core/pod/containers.js';
 import {descendingPath} from '#src/resources/validation/paths.js';
 import type {PodSpecRules} from './rules.js';
@@ -36,6 +36,14 @@ const parsed = (text: string): readonly Toleration[] | undefined => {
   }
 };
 
+/** What an old annotation of a profile says, as the field says it. */
+export const appArmorOf = (annotation: string): {readonly type: string; readonly localhostProfile?: string} | undefined => {
+  if (annotation === 'unconfined') return {type: 'Unconfined'};
+  if (annotation === 'runtime/default') return {type: 'RuntimeDefault'};
+  const file = annotation.startsWith('localhost/') ? annotation.slice('localhost/'.length) : '';
+  return file ? {type: 'Localhost', localhostProfile: file} : undefined;
+};
+
 const seccompNames = ['runtime/default', 'docker/default', 'unconfined'];
 
 function* seccompName(name: string, path: string): Iterable<FieldError> {
@@ -52,7 +60,7 @@ export function* validatePodAnnotations(annotations: Annotations = {}, spec: Pod
   const tolerations = annotations[keys.tolerations];
   if (tolerations) {
     const list = parsed(tolerations);
-    if (list) yield* validateTolerations(list, `${path}.${keys.tolerations}`);
+    if (list) yield* validateTolerations(list, `${path}.${keys.tolerations}`, allow.comparingTolerations);
     else yield invalid(path, keys.tolerations, 'json: cannot unmarshal into tolerations');
   }
   if (!allow.deletionCost && !hasDeletionCost(annotations, naming)) yield invalid(`${path}[${keys.deletionCost}]`, annotations[keys.deletionCost], 'must be a 32bit integer');
@@ -106,8 +114,11 @@ export function* validateProfilesMatch(annotations: Annotations = {}, spec: PodS
 }
 
 /** Annotations that speak of what runs cannot change while it runs. */
-export function* validatePodAnnotationUpdate(annotations: Annotations = {}, old: Annotations = {}, path: string, naming: Naming): Iterable<FieldError> {
-  const {mirror, appArmor} = podAnnotations(naming);
+export function* validatePodAnnotationUpdate(pod: Readonly<Pod>, {metadata}: Readonly<Pod>, rules: PodSpecRules): Iterable<FieldError> {
+  const path = 'metadata.annotations';
+  const annotations: Annotations = pod.metadata?.annotations ?? {};
+  const old: Annotations = metadata?.annotations ?? {};
+  const {mirror, appArmor} = podAnnotations(rules.naming);
   for (const [key, value] of Object.entries(old)) {
     if (annotations[key] === value) continue;
     if (key.startsWith(appArmor)) yield forbiddenField(`${path}[${key}]`, 'may not remove or update AppArmor annotations');
@@ -118,4 +129,5 @@ export function* validatePodAnnotationUpdate(annotations: Annotations = {}, old:
     if (key.startsWith(appArmor)) yield forbiddenField(`${path}[${key}]`, 'may not add AppArmor annotations');
     if (key === mirror) yield forbiddenField(`${path}[${key}]`, 'may not add mirror pod annotation');
   }
+  yield* validatePodAnnotations(annotations, pod.spec ?? {containers: []}, path, rules);
 }

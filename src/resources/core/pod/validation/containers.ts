@@ -1,4 +1,4 @@
-import {duplicate, forbiddenField, invalid, notFoundValue, notSupported, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import {duplicate, forbiddenField, invalid, notFoundValue, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {AnyContainer, Container, ContainerPort, ContainerRestartRule, EphemeralContainer, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/resources/core/pod/containers.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
@@ -56,7 +56,7 @@ function* resizePolicy(container: AnyContainer, path: string, restartPolicy: str
     else yield* oneOf(path, resourceName, ['cpu', 'memory']);
     if (!policy) yield required(path);
     else yield* oneOf(path, policy, ['NotRequired', 'RestartContainer']);
-    if (restartPolicy === 'Never' && policy !== 'NotRequired' && container.restartPolicy === undefined) {
+    if (restartPolicy === 'Never' && policy !== 'NotRequired') {
       yield invalid(path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
     }
   }
@@ -85,11 +85,10 @@ const mostRules = 20;
 const mostCodes = 255;
 
 function* restartRule({action, exitCodes}: ContainerRestartRule, path: string, rules: ContainerRules): Iterable<FieldError> {
-  yield* oneOf(`${path}.action`, action, rules.gate('RestartAllContainersOnContainerExits') ? ['Restart', 'RestartAllContainers'] : ['Restart']);
+  if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll)) yield notSupported(`${path}.action`, action, ['Restart']);
   if (!exitCodes) return yield required(`${path}.exitCodes`, 'must be specified');
   yield* oneOf(`${path}.exitCodes.operator`, exitCodes.operator, ['In', 'NotIn']);
-  const count = exitCodes.values?.length ?? 0;
-  if (count > mostCodes) yield tooMany(`${path}.exitCodes.values`, count, mostCodes);
+  if ((exitCodes.values?.length ?? 0) > mostCodes) yield tooLong(`${path}.exitCodes.values`, mostCodes);
 }
 
 /** A container's own restart policy and its exceptions (KEP-5307). */
@@ -97,8 +96,18 @@ function* restarts({restartPolicy, restartPolicyRules = []}: AnyContainer, path:
   if (restartPolicy === undefined) {
     if (restartPolicyRules.length > 0) yield required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
   } else yield* oneOf(`${path}.restartPolicy`, restartPolicy, ['Always', 'Never', 'OnFailure']);
-  if (restartPolicyRules.length > mostRules) yield tooMany(`${path}.restartPolicyRules`, restartPolicyRules.length, mostRules);
+  if (restartPolicyRules.length > mostRules) yield tooLong(`${path}.restartPolicyRules`, mostRules);
   for (const [i, rule] of restartPolicyRules.entries()) yield* restartRule(rule, `${path}.restartPolicyRules[${i}]`, rules);
+}
+
+function* restartsOfInit(container: Container, path: string, rules: ContainerRules): Iterable<FieldError> {
+  const {restartPolicy, restartPolicyRules = []} = container;
+  if (restartPolicy === undefined) {
+    if (restartPolicyRules.length > 0) yield required(`${path}.restartPolicy`, 'must specify restartPolicy when restart rules are used');
+  } else if (!rules.allow.restartRules) {
+    if (!isSidecar(container)) yield notSupported(`${path}.restartPolicy`, restartPolicy, ['Always']);
+  } else if (!isSidecar(container) || rules.allow.restartAll) yield* restarts(container, path, rules);
+  else if (restartPolicyRules.length > 0) yield forbiddenField(`${path}.restartPolicyRules`, 'restartPolicyRules are not allowed for init containers with restart policy Always');
 }
 
 export function* validateContainers({containers = [], os}: PodSpec, path: string, rules: ContainerRules): Iterable<FieldError> {
@@ -109,8 +118,8 @@ export function* validateContainers({containers = [], os}: PodSpec, path: string
     yield* common(container, at, rules);
     if (names.has(container.name)) yield duplicate(`${at}.name`, container.name);
     names.add(container.name);
-    yield* validateRunning(container, at, rules, os?.name);
-    if (rules.gate('ContainerRestartRules')) yield* restarts(container, at, rules);
+    yield* validateRunning(container, at, rules, os);
+    if (rules.allow.restartRules) yield* restarts(container, at, rules);
     else if (container.restartPolicy !== undefined) yield forbiddenField(`${at}.restartPolicy`, 'may not be set for non-init containers');
   }
   yield* hostPorts([...containers.entries()], path);
@@ -123,18 +132,16 @@ export function* validateInitContainers({initContainers = [], containers = [], o
   for (const [i, container] of initContainers.entries()) {
     const at = `${path}[${i}]`;
     yield* common(container, at, rules);
-    if (rules.gate('ContainerRestartRules')) yield* restarts(container, at, rules);
-    else if (container.restartPolicy !== undefined && !isSidecar(container)) yield notSupported(`${at}.restartPolicy`, container.restartPolicy, ['Always']);
+    yield* restartsOfInit(container, at, rules);
     if (names.has(container.name)) yield duplicate(`${at}.name`, container.name);
     else if (container.name) names.add(container.name);
     yield* hostPorts([[0, container]], path);
-    if (isSidecar(container)) yield* validateRunning(container, at, rules, os?.name);
+    if (isSidecar(container)) yield* validateRunning(container, at, rules, os);
     else for (const field of runningOnly) if (container[field]) yield forbiddenField(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always');
-    if (container.resizePolicy?.length && !isSidecar(container)) yield invalid(`${at}.resizePolicy`, container.resizePolicy, 'must not be set for init containers');
   }
 }
 
-const notForLooking = ['ports', 'resources', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'resizePolicy', 'restartPolicy', 'restartPolicyRules'] as const;
+const notForLooking = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 
 const isSet = (value: unknown): boolean => value !== undefined && (typeof value !== 'object' || value === null || Object.keys(value).length > 0);
 

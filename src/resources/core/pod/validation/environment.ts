@@ -1,8 +1,9 @@
 import {invalid, notFoundValue, required, type FieldError} from '#src/api/field-error.js';
-import type {EnvFromSource, EnvVar} from '#src/api/pod.js';
+import type {EnvFromSource, EnvVar, PodSpec} from '#src/api/pod.js';
+import {everyContainer} from '#src/resources/core/pod/containers.js';
 import {dataKeyProblems, subdomainName} from '#src/resources/validation/names.js';
-import {unreservedPath} from '#src/resources/validation/paths.js';
-import {each, environmentNameProblems} from '#src/resources/validation/values.js';
+import {withoutBacksteps} from '#src/resources/validation/paths.js';
+import {dnsLabel, each, environmentNameProblems} from '#src/resources/validation/values.js';
 import {environmentFields, validateFieldRef, validateResourceFieldRef} from './references.js';
 import type {ContainerRules} from './rules.js';
 
@@ -15,17 +16,28 @@ function* keyRef({name = '', key}: KeyRef, path: string): Iterable<FieldError> {
   else yield* each(`${path}.key`, key, dataKeyProblems(key));
 }
 
-function* fileKeyRef({key, path: file, volumeName}: NonNullable<Source['fileKeyRef']>, path: string, {volumes}: ContainerRules): Iterable<FieldError> {
+function* fileKeyRef({key, path: file, volumeName}: NonNullable<Source['fileKeyRef']>, path: string): Iterable<FieldError> {
   if (!key) yield required(`${path}.key`);
   else yield* each(`${path}.key`, key, environmentNameProblems(key));
   if (!volumeName) yield required(`${path}.volumeName`);
-  else {
-    const volume = volumes.get(volumeName);
-    if (!volume) yield notFoundValue(`${path}.volumeName`, volumeName);
-    else if (!volume.emptyDir) yield invalid(`${path}.volumeName`, volumeName, 'referenced volume must be of type emptyDir');
-  }
+  else yield* dnsLabel(`${path}.volumeName`, volumeName);
   if (!file) yield required(`${path}.path`);
-  else yield* unreservedPath(`${path}.path`, file);
+  else yield* withoutBacksteps(`${path}.path`, file);
+}
+
+/** Files of variables lie in volumes of the pod that begin empty. */
+export function* validateFileVolumes(spec: PodSpec, path: string): Iterable<FieldError> {
+  const volumes = new Map((spec.volumes ?? []).map(volume => [volume.name, volume]));
+  for (const {container, path: at} of everyContainer(spec, path)) {
+    for (const [i, {valueFrom}] of (container.env ?? []).entries()) {
+      if (!valueFrom?.fileKeyRef) continue;
+      const where = `${at}.env[${i}].valueFrom.fileKeyRef.volumeName`;
+      const {volumeName} = valueFrom.fileKeyRef;
+      const volume = volumes.get(volumeName);
+      if (!volume) yield notFoundValue(where, volumeName);
+      else if (!volume.emptyDir) yield invalid(where, volumeName, 'referenced volume must be of type emptyDir');
+    }
+  }
 }
 
 const sourcesText = (files: boolean): string =>
@@ -39,9 +51,9 @@ function* valueFrom(source: Source, value: string | undefined, path: string, rul
   if (resourceFieldRef) yield* validateResourceFieldRef(resourceFieldRef, `${path}.resourceFieldRef`, false);
   if (configMapKeyRef) yield* keyRef(configMapKeyRef, `${path}.configMapKeyRef`);
   if (secretKeyRef) yield* keyRef(secretKeyRef, `${path}.secretKeyRef`);
-  if (file) yield* fileKeyRef(file, `${path}.fileKeyRef`, rules);
+  if (file) yield* fileKeyRef(file, `${path}.fileKeyRef`);
   const count = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, file].filter(Boolean).length;
-  if (count === 0) yield invalid(path, '', sourcesText(rules.gate('EnvFiles')));
+  if (count === 0) yield invalid(path, '', sourcesText(rules.allow.envFiles));
   else if (value) yield invalid(path, '', 'may not be specified when `value` is not empty');
   else if (count > 1) yield invalid(path, '', 'may not have more than one field specified at a time');
 }

@@ -63,7 +63,7 @@ function* windows(spec: PodSpec, path: string): Iterable<FieldError> {
 export function* validateOs(spec: PodSpec, path: string): Iterable<FieldError> {
   if (!spec.os) return;
   const {name} = spec.os;
-  if (!name) yield required(`${path}.os.name`, 'cannot be empty');
+  if (!name) yield required(`${path}.os.name`);
   else if (name === 'linux') yield* linux(spec, path);
   else if (name === 'windows') yield* windows(spec, path);
   else yield notSupported(`${path}.os`, name, ['linux', 'windows']);

@@ -1,13 +1,14 @@
-import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
+import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
-import {validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
+import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
 import {validateImageName} from './containers.js';
 import type {PodSpecRules} from './rules.js';
+import {validateTolerations} from './scheduling.js';
 import {validatePodSpec} from './spec.js';
 
 /** What a pod is judged by; `old` is the stored one, whose bad habits an update may keep. */
@@ -18,6 +19,7 @@ export const podRules = (pod: Readonly<Pod>, old: Readonly<Pod> | undefined, con
   allow: allowancesOf(old?.spec, old?.metadata, context),
   isPod: true,
   podName: pod.metadata?.name,
+  isMirror: pod.metadata?.annotations?.[podAnnotations(context.naming).mirror] !== undefined,
 });
 
 /** What is wrong with a pod as such, new or changed. */
@@ -61,10 +63,18 @@ function* deadline(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 }
 
 /** A toleration may bear for longer or shorter; otherwise there can only be more of them. */
-function* tolerations(list: readonly Toleration[], old: readonly Toleration[]): Iterable<FieldError> {
+function* tolerations(list: readonly Toleration[], old: readonly Toleration[], {allow}: PodSpecRules): Iterable<FieldError> {
   const bearsSame = (now: Toleration, before: Toleration): boolean => (['key', 'operator', 'value', 'effect'] as const).every(field => (now[field] ?? '') === (before[field] ?? ''));
   if (old.some(before => !list.some(now => bearsSame(now, before)))) {
     yield forbiddenField('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
+  } else yield* validateTolerations(list, 'spec.tolerations', allow.comparingTolerations);
+}
+
+/** What holds for images of new containers holds once more for those that change. */
+function* images(list: readonly Container[], path: string): Iterable<FieldError> {
+  for (const [i, container] of list.entries()) {
+    if (!container.image) yield required(`${path}[${i}].image`);
+    yield* validateImageName(container, `${path}[${i}]`);
   }
 }
 
@@ -132,16 +142,18 @@ export const differences = (now: object, before: object): string => {
 
 /** What is wrong with a change of a pod's spec and annotations. */
 export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
-  yield* validatePodItself(pod, podRules(pod, old, context));
-  yield* validatePodAnnotationUpdate(pod.metadata?.annotations, old.metadata?.annotations, 'metadata.annotations', context.naming);
+  const rules = podRules(pod, old, context);
+  yield* validatePodItself(pod, rules);
   const [spec, before] = [pod.spec!, old.spec!];
+  yield* validatePodAnnotationUpdate(pod, old, rules);
   for (const list of ['containers', 'initContainers'] as const) {
     if ((spec[list] ?? []).length !== (before[list] ?? []).length) return yield forbiddenField(`spec.${list}`, 'pod updates may not add or remove containers');
+    yield* images(spec[list] ?? [], `spec.${list}`);
   }
   const late = [...deadline(spec, before)];
   yield* late;
   if (late.length > 0 && spec.activeDeadlineSeconds !== undefined) return;
-  yield* tolerations(spec.tolerations ?? [], before.tolerations ?? []);
+  yield* tolerations(spec.tolerations ?? [], before.tolerations ?? [], rules);
   yield* gates(spec, before);
   if (sameJson(spec, before)) return;
   yield* whileGated(spec, before);

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import type {Container, HTTPGetAction, Lifecycle, LifecycleHandler, Probe} from '#src/api/pod.js';
+import type {Container, HTTPGetAction, Lifecycle, LifecycleHandler, PodSpec, Probe} from '#src/api/pod.js';
 import {each, headerNameProblems, nonnegative, portNumberOrName} from '#src/resources/validation/values.js';
 import type {ContainerRules} from './rules.js';
 
@@ -59,22 +59,33 @@ function* readiness(probe: Probe | undefined, path: string, rules: ContainerRule
   yield invalid(`${path}.terminationGracePeriodSeconds`, probe.terminationGracePeriodSeconds, 'must not be set for readinessProbes');
 }
 
-const windowsSignals = ['SIGKILL', 'SIGTERM'];
+/** The signals a system knows, in the order of the alphabet (signal(7)). */
+const signals: Readonly<Record<string, readonly string[]>> = {
+  windows: ['SIGKILL', 'SIGTERM'],
+  linux: [
+    ...'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ'.split(' '),
+    'RTMIN',
+    'RTMAX',
+    ...Array.from({length: 15}, (_, i) => `RTMIN+${i + 1}`),
+    ...Array.from({length: 14}, (_, i) => `RTMAX-${i + 1}`),
+  ].map(name => `SIG${name}`).sort(),
+};
 
-function* stopSignal(signal: string | undefined, path: string, os: string | undefined): Iterable<FieldError> {
+function* stopSignal(signal: string | undefined, path: string, os: PodSpec['os']): Iterable<FieldError> {
   if (signal === undefined) return;
-  if (!os) yield forbiddenField(path, 'may not be set for containers with empty `spec.os.name`');
-  else if (os === 'windows' && !windowsSignals.includes(signal)) yield notSupported(path, signal, windowsSignals);
+  if (!os) return yield forbiddenField(path, 'may not be set for containers with empty `spec.os.name`');
+  const known = signals[os.name];
+  if (known && !known.includes(signal)) yield notSupported(path, signal, known);
 }
 
-export function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle, path: string, rules: ContainerRules, os: string | undefined): Iterable<FieldError> {
+export function* validateLifecycle({postStart, preStop, stopSignal: signal}: Lifecycle, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
   if (postStart) yield* validateHandler(postStart, `${path}.postStart`, rules);
   if (preStop) yield* validateHandler(preStop, `${path}.preStop`, rules);
   yield* stopSignal(signal, `${path}.stopSignal`, os);
 }
 
 /** What only containers that go on running have: hooks and probes. */
-export function* validateRunning(container: Container, path: string, rules: ContainerRules, os: string | undefined): Iterable<FieldError> {
+export function* validateRunning(container: Container, path: string, rules: ContainerRules, os: PodSpec['os']): Iterable<FieldError> {
   if (container.lifecycle) yield* validateLifecycle(container.lifecycle, `${path}.lifecycle`, rules, os);
   yield* onceSuccessful(container.livenessProbe, `${path}.livenessProbe`, rules);
   yield* readiness(container.readinessProbe, `${path}.readinessProbe`, rules);

@@ -1,6 +1,8 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {dnsSubdomainProblems} from '#src/api/names.js';
+import {bundleNameProblems} from '#src/resources/certificates/bundle-name.js';
 import type {DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection} from '#src/api/pod.js';
+import type {Naming} from '#src/api/naming.js';
+import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {unreservedPath} from '#src/resources/validation/paths.js';
@@ -61,19 +63,15 @@ function* token(source: NonNullable<VolumeProjection['serviceAccountToken']>, pa
   else if (!allow.tokenPaths) yield* unreservedPath(`${path}.path`, file);
 }
 
-/** A bundle made for a signer is called `<signer with colons>:<name>`. */
-const bundleNameProblems = (name: string): readonly string[] => {
-  const last = name.lastIndexOf(':');
-  const rest = last < 0 ? name : name.slice(last + 1);
-  return dnsSubdomainProblems(rest);
-};
+/** A bundle's name tells the signer it belongs to, if any. */
+const signerIn = (name: string): string => (name.includes(':') ? name.slice(0, name.lastIndexOf(':')).replaceAll(':', '/') : '');
 
 function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']>, at: string, paths: Paths): Iterable<FieldError> {
   const {name, signerName, labelSelector, path: file} = source;
   if (name !== undefined && signerName !== undefined) yield invalid(at, source, 'only one of name and signerName may be used');
   else if (name !== undefined) {
     if (name === '') yield required(`${at}.name`, 'must be a valid object name');
-    yield* each(`${at}.name`, name, bundleNameProblems(name).map(problem => `not a valid clustertrustbundlename: ${problem}`));
+    yield* each(`${at}.name`, name, bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`));
     if (labelSelector) yield invalid(`${at}.labelSelector`, labelSelector, 'labelSelector must be unset if name is specified');
   } else if (signerName !== undefined) {
     if (signerName === '') yield required(`${at}.signerName`, 'must be a valid signer name');
@@ -85,16 +83,18 @@ function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']
   yield* paths.take(file, file);
 }
 
-const keyTypes = ['ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519', 'RSA3072', 'RSA4096'];
-const leastCertificateSeconds = 3600;
-const mostCertificateSeconds = 91 * 24 * 3600;
+const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 
-function* certificate(source: NonNullable<VolumeProjection['podCertificate']>, at: string, paths: Paths): Iterable<FieldError> {
+type PodCertificate = NonNullable<VolumeProjection['podCertificate']>;
+
+function* certificate(source: PodCertificate, at: string, paths: Paths, naming: Naming): Iterable<FieldError> {
   yield* validateSignerName(`${at}.signerName`, source.signerName);
+  if (source.userAnnotations) yield* validateUserAnnotations(source.userAnnotations, `${at}.userAnnotations`);
   yield* oneOf(`${at}.keyType`, source.keyType, keyTypes);
   const {maxExpirationSeconds: seconds} = source;
-  if (seconds !== undefined && seconds < leastCertificateSeconds) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be >= ${leastCertificateSeconds}`);
-  if (seconds !== undefined && seconds > mostCertificateSeconds) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be <= ${mostCertificateSeconds}`);
+  const {least, most} = certificateLife(source.signerName, naming);
+  if (seconds !== undefined && seconds < least) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be >= ${least}`);
+  if (seconds !== undefined && seconds > most) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
   const files = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(field => source[field]);
   if (files.length === 0) yield required(at, 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath');
   for (const field of files) {
@@ -118,7 +118,7 @@ export function* validateProjected({sources = [], defaultMode}: NonNullable<Volu
     }
     if (serviceAccountToken) yield* token(serviceAccountToken, path, `${at}.serviceAccountToken`, rules);
     if (clusterTrustBundle) yield* trustBundle(clusterTrustBundle, `${at}.clusterTrustBundle`, paths);
-    if (podCertificate) yield* certificate(podCertificate, `${at}.podCertificate`, paths);
+    if (podCertificate) yield* certificate(podCertificate, `${at}.podCertificate`, paths, rules.naming);
     const count = [secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate].filter(Boolean).length;
     if (count > 1) yield forbiddenField(at, 'may not specify more than 1 volume type per source');
   }

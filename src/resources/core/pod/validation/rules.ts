@@ -7,10 +7,19 @@ export interface Allowances {
   readonly selectorValues: boolean;
   readonly nodeSelectorValues: boolean;
   readonly spreadSelectors: boolean;
+  /** Keys of spreading that the present rule refuses, so that they are held against the other one. */
+  readonly spreadKeys: boolean;
   readonly partialHugePages: boolean;
   readonly tokenPaths: boolean;
   readonly hostSysctls: boolean;
-  readonly tolerationOperators: boolean;
+  readonly userNamespaceDevices: boolean;
+  // What a gate allows besides.
+  readonly comparingTolerations: boolean;
+  readonly userNamespaceHostNetwork: boolean;
+  readonly envFiles: boolean;
+  readonly anyLabelChange: boolean;
+  readonly restartRules: boolean;
+  readonly restartAll: boolean;
 }
 
 /** What a pod spec is judged by, wherever it stands. */
@@ -23,6 +32,8 @@ export interface PodSpecRules {
   readonly isPod: boolean;
   /** The pod's name, where it is known. */
   readonly podName?: string | undefined;
+  /** Whether the pod only mirrors what its node runs by itself. */
+  readonly isMirror?: boolean;
 }
 
 /** What the containers of one spec are judged by. */

@@ -75,18 +75,23 @@ const sysctlNamespace = (name: string): 'ipc' | 'net' | undefined => {
   return dotted.startsWith('fs.mqueue.') || /^kernel\.(sem|shm|msg)/.test(dotted) ? 'ipc' : undefined;
 };
 
-function* sysctls({hostNetwork, hostIPC, securityContext}: PodSpec, path: string, {allow}: PodSpecRules): Iterable<FieldError> {
+/** Why a parameter is the node's own, in a pod that shares the node's network or its ways of speaking between processes. */
+export const sysctlOfHost = ({hostNetwork, hostIPC}: PodSpec, name: string): string | undefined => {
+  const namespace = sysctlNamespace(name);
+  if (hostNetwork && namespace === 'net') return "may not be specified when 'hostNetwork' is true";
+  return hostIPC && namespace === 'ipc' ? "may not be specified when 'hostIPC' is true" : undefined;
+};
+
+function* sysctls(spec: PodSpec, path: string, {allow}: PodSpecRules): Iterable<FieldError> {
   const seen = new Set<string>();
-  for (const [i, {name}] of (securityContext?.sysctls ?? []).entries()) {
+  for (const [i, {name}] of (spec.securityContext?.sysctls ?? []).entries()) {
     const at = `${path}[${i}].name`;
     if (!name) yield required(at);
     else if (name.length > longestSysctl || !isSysctl.test(name)) yield invalid(at, name, `must have at most ${longestSysctl} characters and match regex ^${sysctlForm}$`);
     else if (seen.has(name)) yield duplicate(at, name);
     seen.add(name);
-    if (allow.hostSysctls) continue;
-    const namespace = sysctlNamespace(name);
-    if (hostNetwork && namespace === 'net') yield invalid(at, name, "may not be specified when 'hostNetwork' is true");
-    else if (hostIPC && namespace === 'ipc') yield invalid(at, name, "may not be specified when 'hostIPC' is true");
+    const problem = sysctlOfHost(spec, name);
+    if (problem && !allow.hostSysctls) yield invalid(at, name, problem);
   }
 }
 
@@ -107,7 +112,6 @@ export function* validatePodSecurityContext(spec: PodSpec, path: string, rules: 
   yield* validateAppArmor(context.appArmorProfile, `${path}.appArmorProfile`);
   if (context.supplementalGroupsPolicy !== undefined) yield* oneOf(`${path}.supplementalGroupsPolicy`, context.supplementalGroupsPolicy, ['Merge', 'Strict']);
   if (context.seLinuxChangePolicy !== undefined) {
-    const known = rules.gate('SELinuxMount') || rules.gate('SELinuxChangePolicy') ? ['MountOption', 'Recursive'] : ['Recursive'];
-    yield* oneOf(`${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, known);
+    yield* oneOf(`${path}.seLinuxChangePolicy`, context.seLinuxChangePolicy, rules.allow.anyLabelChange ? ['MountOption', 'Recursive'] : ['Recursive']);
   }
 }

@@ -1,45 +1,16 @@
-import {duplicate, forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
-import {isDualStack, address, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
+import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import type {AnyContainer, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
+import {ipWarnings, isIpv6, legacyIp, looseIp} from '#src/resources/validation/ip-fields.js';
+import type {AnyContainer, ContainerStatus, Pod} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {isSidecar} from '#src/resources/core/pod/containers.js';
-import {validatePodAnnotations, validatePodAnnotationUpdate} from './annotations.js';
+import {validatePodAnnotationUpdate} from './annotations.js';
 import {podRules} from './pod.js';
-
-const statusLists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
-type StatusList = (typeof statusLists)[number];
-
-const containersOf = (spec: PodSpec, list: StatusList): readonly AnyContainer[] =>
-  (list === 'containerStatuses' ? spec.containers : list === 'initContainerStatuses' ? spec.initContainers : spec.ephemeralContainers) ?? [];
-
-/** Whether a container that ended with a code may be started again, by its own policy and its exceptions or else by the pod's. */
-const mayRestart = (spec: PodSpec, list: StatusList, name: string, exitCode: number): boolean => {
-  if (list === 'ephemeralContainerStatuses') return false;
-  const container = containersOf(spec, list).find(one => one.name === name);
-  if (list === 'initContainerStatuses' && container && isSidecar(container)) return true;
-  for (const {action, exitCodes} of container?.restartPolicyRules ?? []) {
-    const listed = exitCodes?.values?.includes(exitCode) ?? false;
-    if (exitCodes && action.startsWith('Restart') && listed === (exitCodes.operator === 'In')) return true;
-  }
-  const policy = container?.restartPolicy ?? spec.restartPolicy;
-  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
-};
-
-/** What has ended does not run again, unless it is to be restarted. */
-function* transitions(pod: Readonly<Pod>, old: Readonly<Pod>, list: StatusList): Iterable<FieldError> {
-  for (const [i, before] of (old.status?.[list] ?? []).entries()) {
-    const ended = before.state?.terminated;
-    if (!ended || mayRestart(old.spec!, list, before.name, ended.exitCode)) continue;
-    for (const {name, state} of pod.status?.[list] ?? []) {
-      if (name === before.name && !state?.terminated) yield forbiddenField(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state');
-    }
-  }
-}
+import {containersOf, statusLists, validateTransitions, type StatusList} from './transitions.js';
 
 function* users({spec, status}: Readonly<Pod>, list: StatusList): Iterable<FieldError> {
   for (const [i, {user}] of (status?.[list] ?? []).entries()) {
-    const path = `status.${list}[${i}].linux`;
+    const path = `status.${list}[${i}].user.linux`;
     if (!user?.linux) continue;
     if (spec?.os?.name === 'windows') {
       yield forbiddenField(path, 'cannot be set for a windows pod');
@@ -86,13 +57,15 @@ function* healthOf({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   }
 }
 
-/** At most one address of each family, and none twice. */
-function* addresses(list: readonly {readonly ip?: string}[], path: string): Iterable<FieldError> {
-  for (const [i, {ip}] of list.entries()) yield* address(`${path}[${i}]`, ip);
+/** At most one address of each family; those that were stored may stay as they are. */
+function* addresses(list: readonly {readonly ip?: string}[], old: readonly {readonly ip?: string}[], path: string, strict: boolean): Iterable<FieldError> {
+  const stored = old.map(({ip = ''}) => ip);
+  for (const [i, {ip = ''}] of list.entries()) yield* legacyIp(`${path}[${i}]`, ip, {strict, stored});
   if (list.length < 2) return;
   const texts = list.map(({ip = ''}) => ip);
-  if (!isDualStack(texts) || list.length > 2) yield invalid(path, list, 'may specify no more than one IP for each IP family');
-  for (const [i, one] of list.entries()) if (texts.indexOf(texts[i]!) < i) yield duplicate(`${path}[${i}]`, one);
+  const wrong = texts.findIndex(text => !looseIp(text));
+  if (wrong >= 0) yield internalFieldError(path, `failed to check for dual stack with error:invalid IP[${wrong}]: ${texts[wrong]}`);
+  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list, 'may specify no more than one IP for each IP family');
 }
 
 function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
@@ -106,23 +79,78 @@ function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {
   }
 }
 
+/** Devices that come with extended resources are requests of one claim (KEP-5004). */
+function* extended({spec, status}: Readonly<Pod>): Iterable<FieldError> {
+  const told = status?.extendedResourceClaimStatus;
+  if (!told) return;
+  const path = 'status.extendedResourceClaimStatus';
+  const containers = new Map([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(container => [container.name, container]));
+  const mappings = told.requestMappings ?? [];
+  if (mappings.length === 0) yield required(`${path}.requestMappings`, 'at least one request mapping is required');
+  const seen = new Set<string>();
+  for (const [i, {containerName = '', resourceName = '', requestName = ''}] of mappings.entries()) {
+    const at = `${path}.requestMappings[${i}]`;
+    const container = containers.get(containerName);
+    if (!container) yield invalid(`${at}.containerName`, containerName, 'must match the name of an entry in spec.initContainers.name or spec.containers.name');
+    else if (!Object.hasOwn(container.resources?.requests ?? {}, resourceName)) {
+      yield invalid(`${at}.resourceName`, resourceName, 'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests');
+    }
+    yield* dnsLabel(`${path}.requestName`, requestName);
+    const key = JSON.stringify([containerName, resourceName, requestName]);
+    if (seen.has(key)) yield* [duplicate(`${at}.containerName`, containerName), duplicate(`${at}.resourceName`, resourceName), duplicate(`${at}.requestName`, requestName)];
+    seen.add(key);
+  }
+  if (!told.resourceClaimName) yield required(`${path}.resourceClaimName`);
+  else yield* dnsSubdomain(`${path}.resourceClaimName`, told.resourceClaimName);
+}
+
 const ownConditions = ['PodScheduled', 'Ready', 'Initialized'];
+const negativeGeneration = 'must be a non-negative integer';
+
+function* conditions({status}: Readonly<Pod>): Iterable<FieldError> {
+  for (const [i, {type, observedGeneration = 0}] of (status?.conditions ?? []).entries()) {
+    const at = `status.conditions[${i}]`;
+    if (observedGeneration < 0) yield invalid(`${at}.observedGeneration`, observedGeneration, negativeGeneration);
+    if (!ownConditions.includes(type)) yield* qualifiedName(`${at}.Type`, type);
+  }
+}
+
+/** A node that is hoped for is of no use once there is one. */
+function* nominated(pod: Readonly<Pod>, old: Readonly<Pod>, gate: HookContext['gate']): Iterable<FieldError> {
+  const path = 'status.nominatedNodeName';
+  const name = pod.status?.nominatedNodeName;
+  if (!name || name === old.status?.nominatedNodeName) return;
+  yield* dnsSubdomain(path, name);
+  if (old.spec?.nodeName && gate('ClearingNominatedNodeNameAfterBinding')) yield forbiddenField(path, 'may not be set on pods that are already bound to a node');
+}
+
+function* allAddresses({status = {}}: Readonly<Pod>, {status: old = {}}: Readonly<Pod>, strict: boolean): Iterable<FieldError> {
+  yield* addresses(status.podIPs ?? [], old.podIPs ?? [], 'status.podIPs', strict);
+  const hosts = status.hostIPs ?? [];
+  if (hosts.length > 0 && status.hostIP !== hosts[0]!.ip) yield invalid('status.hostIPs[0].ip', hosts[0]!.ip, 'must be equal to `hostIP`');
+  yield* addresses(hosts, old.hostIPs ?? [], 'status.hostIPs', strict);
+}
 
 /** What is wrong with a change of a pod's status. */
 export function* validatePodStatus(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
   const {status = {}} = pod;
-  yield* validatePodAnnotationUpdate(pod.metadata?.annotations, old.metadata?.annotations, 'metadata.annotations', context.naming);
-  yield* validatePodAnnotations(pod.metadata?.annotations, pod.spec!, 'metadata.annotations', podRules(pod, old, context));
-  for (const [i, {type}] of (status.conditions ?? []).entries()) if (!ownConditions.includes(type)) yield* qualifiedName(`metadata.conditions[${i}].Type`, type);
-  const {nominatedNodeName: nominated} = status;
-  if (nominated && nominated !== old.status?.nominatedNodeName) yield* dnsSubdomain('status.nominatedNodeName', nominated);
+  const rules = podRules(pod, old, context);
+  yield* validatePodAnnotationUpdate(pod, old, rules);
+  yield* conditions(pod);
+  yield* nominated(pod, old, context.gate);
+  if ((status.observedGeneration ?? 0) < 0) yield invalid('status.observedGeneration', status.observedGeneration, negativeGeneration);
   yield* immutable('status.qosClass', status.qosClass, old.status?.qosClass);
-  for (const list of statusLists) yield* transitions(pod, old, list);
+  for (const list of statusLists) yield* validateTransitions(pod, old, list, rules);
   yield* claims(pod);
-  yield* addresses(status.podIPs ?? [], 'status.podIPs');
-  const hosts = status.hostIPs ?? [];
-  if (hosts.length > 0 && status.hostIP !== hosts[0]!.ip) yield invalid('status.hostIPs[0].ip', hosts[0]!.ip, 'must be equal to `hostIP`');
-  yield* addresses(hosts, 'status.hostIPs');
+  yield* extended(pod);
+  yield* allAddresses(pod, old, context.gate('StrictIPCIDRValidation'));
   for (const list of statusLists) yield* users(pod, list);
   yield* healthOf(pod);
+}
+
+/** What to tell of addresses in a form that is on its way out. */
+export function* podStatusWarnings({status}: Readonly<Pod>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  for (const list of ['podIPs', 'hostIPs'] as const) {
+    for (const [i, {ip = ''}] of (status?.[list] ?? []).entries()) yield* ipWarnings(`status.${list}[${i}].ip`, ip, naming);
+  }
 }

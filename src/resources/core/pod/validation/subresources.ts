@@ -4,15 +4,20 @@ import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/resources/core/pod/containers.js';
 import {sameContent} from '#src/resources/validation/equality.js';
-import {podAnnotations} from './annotations.js';
+import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {differences, podRules, validatePodItself} from './pod.js';
 
 const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean => metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
 
+/** Where errors about the object as such stand. */
+const whole = '[]';
+
 /** Containers to look with are added; what is there stays as it is. */
 export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
-  if (isMirror(old, context)) return yield forbiddenField('', 'static pods do not support ephemeral containers');
-  yield* validatePodItself(pod, podRules(pod, old, context));
+  if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods do not support ephemeral containers');
+  const rules = podRules(pod, old, context);
+  yield* validatePodItself(pod, rules);
+  yield* validatePodAnnotationUpdate(pod, old, rules);
   const path = 'spec.ephemeralContainers';
   for (const before of old.spec?.ephemeralContainers ?? []) {
     const now = pod.spec?.ephemeralContainers?.find(({name}) => name === before.name);
@@ -29,7 +34,7 @@ const nodeCanResize = ({status}: Readonly<Pod>): boolean => {
   return !running || running.resources !== undefined;
 };
 
-const removed = (list: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): boolean => Object.keys(old).some(name => list[name] === undefined);
+const removed = (list: Readonly<Record<string, string>> = {}, old: Readonly<Record<string, string>> = {}): boolean => Object.keys(old).some(name => !Object.hasOwn(list, name));
 
 function* amounts({requests, limits}: ResourceRequirements, old: ResourceRequirements, path: string): Iterable<FieldError> {
   if (removed(requests, old.requests)) yield forbiddenField(`${path}.requests`, 'resource requests cannot be removed');
@@ -40,41 +45,57 @@ const resizable = ['cpu', 'memory'];
 
 const others = (list: Readonly<Record<string, string>> = {}): Record<string, string> => Object.fromEntries(Object.entries(list).filter(([name]) => !resizable.includes(name)));
 
-/** Whether containers differ in more than what they may have of cpu and memory. */
-const differsOtherwise = ({resources, ...rest}: Container, {resources: before, ...old}: Container): boolean =>
-  !sameContent(rest, old) || !sameContent({...resources, requests: others(resources?.requests), limits: others(resources?.limits)}, {...before, requests: others(before?.requests), limits: others(before?.limits)});
+const sameOthers = ({requests, limits}: ResourceRequirements, old: ResourceRequirements): boolean =>
+  sameContent(others(requests), others(old.requests)) && sameContent(others(limits), others(old.limits));
 
-function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
-  for (const [i, before] of (old.initContainers ?? []).entries()) {
-    const now = spec.initContainers![i]!;
-    if (!isSidecar(before)) {
-      if (!sameContent(now, before)) yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
-      continue;
-    }
-    yield* amounts(now.resources ?? {}, before.resources ?? {}, `spec.initContainers[${i}].resources`);
-    if (differsOtherwise(now, before)) yield forbiddenField('spec', 'only cpu and memory resources for sidecar containers are mutable');
-  }
-  for (const [i, before] of old.containers.entries()) {
-    const now = spec.containers[i]!;
-    yield* amounts(now.resources ?? {}, before.resources ?? {}, `spec.containers[${i}].resources`);
-    if (differsOtherwise(now, before)) yield forbiddenField('spec', 'only cpu and memory resources are mutable');
+/** Whether containers differ in more than what they may have of cpu and memory. One that has claims always does. */
+const differsOtherwise = ({resources = {}, ...rest}: Container, {resources: before = {}, ...old}: Container): boolean =>
+  !sameContent(rest, old) || !sameOthers(resources, before) || Boolean(before.claims?.length);
+
+function* order(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
+  for (const list of ['containers', 'initContainers'] as const) {
+    const [now, before] = [spec[list] ?? [], old[list] ?? []];
+    if (now.length !== before.length) yield forbiddenField(`spec.${list}`, `${list} may not be added or removed on resize`);
+    else for (const [i, {name}] of before.entries()) if (now[i]!.name !== name) yield forbiddenField(`spec.${list}[${i}].name`, `${list} may not be renamed or reordered on resize`);
   }
 }
 
-const sameLengths = (spec: PodSpec, old: PodSpec): boolean =>
-  spec.containers.length === old.containers.length && (spec.initContainers ?? []).length === (old.initContainers ?? []).length;
+/** Amounts of the pod as a whole (KEP-5419). */
+function* wholeAmounts({resources: now}: PodSpec, {resources: before}: PodSpec): Iterable<FieldError> {
+  if (before && !now) return yield forbiddenField('spec.resources', 'pod-level resources cannot be removed');
+  if (before && removed(now?.requests, before.requests)) yield forbiddenField('spec.resources.requests', 'pod-level resource requests cannot be removed');
+  if (before && removed(now?.limits, before.limits)) yield forbiddenField('spec.resources.limits', 'pod-level resource limits cannot be removed');
+  if (!sameOthers(now ?? {}, before ?? {}) || !sameContent(now?.claims, before?.claims)) yield forbiddenField('spec', 'only cpu and memory resources are mutable at pod-level');
+}
+
+function* containers(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
+  const [initial, oldInitial] = [spec.initContainers ?? [], old.initContainers ?? []];
+  for (const [i, before] of oldInitial.entries()) {
+    if (isSidecar(before)) yield* amounts(initial[i]!.resources ?? {}, before.resources ?? {}, `spec.initContainers[${i}].resources`);
+  }
+  for (const [i, before] of old.containers.entries()) yield* amounts(spec.containers[i]!.resources ?? {}, before.resources ?? {}, `spec.containers[${i}].resources`);
+  for (const [i, before] of old.containers.entries()) if (differsOtherwise(spec.containers[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources are mutable');
+  for (const [i, before] of oldInitial.entries()) {
+    if (isSidecar(before)) {
+      if (differsOtherwise(initial[i]!, before)) yield forbiddenField('spec', 'only cpu and memory resources for sidecar containers are mutable');
+    } else if (!sameContent(initial[i], before)) yield forbiddenField('spec', 'resources for non-sidecar init containers are immutable');
+  }
+}
 
 /** What containers may have of cpu and memory changes while they run, and nothing else (KEP-1287). */
 export function* validateResize(pod: Readonly<Pod>, old: Readonly<Pod>, context: HookContext): Iterable<FieldError> {
-  if (!context.gate('InPlacePodLevelResourcesVerticalScaling') && (hasWholeResources(pod) || hasWholeResources(old))) {
-    return yield forbiddenField('', 'pods with pod-level resources cannot be resized');
-  }
-  if (isMirror(old, context)) return yield forbiddenField('', 'static pods cannot be resized');
-  if (old.spec?.os?.name === 'windows') return yield forbiddenField('', 'windows pods cannot be resized');
+  if (isMirror(old, context)) return yield forbiddenField(whole, 'static pods cannot be resized');
+  if (old.spec?.os?.name === 'windows') return yield forbiddenField(whole, 'windows pods cannot be resized');
   yield* validatePodItself(pod, podRules(pod, old, context));
   if (podQuality(old) !== qualityOf(pod.spec!)) yield invalid('spec', old.status?.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing');
   if (!nodeCanResize(old)) yield forbiddenField('spec', 'Pod running on node without support for resize');
-  if (!sameLengths(pod.spec!, old.spec!)) return yield forbiddenField('spec', 'only cpu and memory resources are mutable');
-  yield* amounts(pod.spec!.resources ?? {}, old.spec!.resources ?? {}, 'spec.resources');
-  yield* containers(pod.spec!, old.spec!);
+  if (hasWholeResources(pod) || hasWholeResources(old)) {
+    if (!context.gate('InPlacePodLevelResourcesVerticalScaling')) {
+      return yield forbiddenField(whole, 'resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled');
+    }
+    yield* wholeAmounts(pod.spec!, old.spec!);
+  }
+  const misplaced = [...order(pod.spec!, old.spec!)];
+  yield* misplaced;
+  if (misplaced.length === 0) yield* containers(pod.spec!, old.spec!);
 }
