@@ -45,7 +45,7 @@ import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf} from './components.js';
 import {ServerHealth, type StartHook} from './health.js';
-import {selfServiceOf, serviceRangesOf} from './self-service.js';
+import {externalAddress, selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
@@ -96,6 +96,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const following = new AbortController();
   setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
+  const outside = () => externalAddress(options, parts.serverAddress());
   const tokens = serviceAccountTokens({
     options,
     naming,
@@ -103,7 +104,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     log,
     reader: {get: (...what) => reader().get(...what), list: (...what) => reader().list(...what)},
     client: () => clientAs(serverUser),
-    serverAddress: parts.serverAddress,
+    serverAddress: outside,
   });
   authenticators.push(...tokens.authenticators);
   const server = createApiServer({
@@ -136,7 +137,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     network: systemNetwork(clock),
     agentAddresses: options.platletPreferredAddressTypes,
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
-    serverAddress: parts.serverAddress,
+    serverAddress: outside,
     routes: ({registry, discovery}) => [
       ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
       versionRoute(parts.version),

@@ -33,6 +33,13 @@ export const advertisedAddress = ({advertiseAddress = '', bindAddress}: Pick<Opt
   return hostAddress(family) ?? hostAddress(family === 'IPv4' ? 'IPv6' : 'IPv4') ?? '127.0.0.1';
 };
 
+/** `host:port` in URLs meant for outside: of the server as it is called there, or as it listens. */
+export const externalAddress = ({externalHostname}: Pick<ApiserverOptions, 'externalHostname'>, serverAddress: string): string => {
+  if (!externalHostname || !serverAddress) return serverAddress;
+  const host = externalHostname.includes(':') && !externalHostname.startsWith('[') ? `[${externalHostname}]` : externalHostname;
+  return `${host}${serverAddress.slice(serverAddress.lastIndexOf(':'))}`;
+};
+
 /** What the self service is made of, as the options say. `serverAddress` is empty where nothing listens: then there is nothing to lead to. */
 export const selfServiceOf = (options: Options, serverAddress: string, peers: ServerPeers): Omit<SelfServiceParts, 'client' | 'clock' | 'log'> => {
   const serviceAddress = firstServiceAddress(options);

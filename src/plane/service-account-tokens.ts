@@ -29,7 +29,6 @@ export type ServiceAccountOptions = Pick<
   | 'serviceAccountMaxTokenExpiration'
   | 'serviceAccountExtendTokenExpiration'
   | 'apiAudiences'
-  | 'externalHostname'
   | 'tlsPrivateKeyFile'
   | 'certDir'
 >;
@@ -87,18 +86,14 @@ const issuerOf = (options: ServiceAccountOptions, audiences: readonly string[]):
 };
 
 const discoveryRoutes = ({options, log, serverAddress}: ServiceAccountParts, keys: readonly TokenKey[]): readonly Route[] => {
-  const {serviceAccountIssuer: [issuer], serviceAccountJwksUri, externalHostname} = options;
+  const {serviceAccountIssuer: [issuer], serviceAccountJwksUri} = options;
   if (issuer === undefined || keys.length === 0) return [];
   const objection = issuerObjection(issuer);
   if (objection) {
     log.warn({issuer, cause: objection}, 'the issuer of service account tokens cannot be discovered: no discovery document is served');
     return [];
   }
-  const address = (): string => {
-    const served = serverAddress();
-    return externalHostname ? `${externalHostname}${served.slice(served.lastIndexOf(':'))}` : served;
-  };
-  return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${address()}${keySetPath}`});
+  return openIdRoutes({issuer, keys, keySetUri: () => serviceAccountJwksUri || `https://${serverAddress()}${keySetPath}`});
 };
 
 /** Notes the day on the secret. A secret that cannot be changed just now is noted on another day. */

@@ -6,9 +6,12 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {together} from './about.js';
 
+/** What events can be counted by. */
+export const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const;
+
 /** How many events pass, and what they are counted by. */
 export interface EventLimit {
-  readonly type: 'Server' | 'Namespace' | 'User' | 'SourceAndObject';
+  readonly type: (typeof limitTypes)[number];
   readonly qps: number;
   readonly burst: number;
   /** How many buckets are kept; that of whoever was quiet for longest is forgotten. */
@@ -30,7 +33,7 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
 
 /** So many events and no more: a bucket for the server, a namespace, a user, or what the event is about. Dry runs do not count. */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
-  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(limit.cacheSize ?? defaultCacheSize)}));
+  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(limit.cacheSize || defaultCacheSize)}));
   return {
     name: 'EventRateLimit',
     validate(attributes) {

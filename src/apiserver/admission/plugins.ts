@@ -16,7 +16,8 @@ import {persistentVolumeClaimResize} from './claim-resize.js';
 import {defaultIngressClass, defaultStorageClass} from './default-classes.js';
 import {defaultTolerationSeconds, type TolerationSeconds} from './default-toleration-seconds.js';
 import {denyServiceExternalIps} from './deny-external-ips.js';
-import {eventRateLimit, type EventLimit} from './event-rate-limit.js';
+import type {PluginSettings} from './configuration/settings.js';
+import {eventRateLimit} from './event-rate-limit.js';
 import {extendedResourceToleration} from './extended-resource-toleration.js';
 import {limitPodHardAntiAffinityTopology} from './hard-anti-affinity.js';
 import {limitRanger} from './limit-ranger.js';
@@ -34,7 +35,7 @@ import {taintNodesByCondition} from './taint-nodes-by-condition.js';
 import {namespaceLifecycle, type FindNamespace} from './namespace-lifecycle.js';
 
 /** What plugins are made of. */
-export interface PluginContext {
+export interface PluginContext extends PluginSettings {
   readonly naming: Naming;
   readonly authorizer: Authorizer | undefined;
   readonly findNamespace: FindNamespace;
@@ -47,8 +48,6 @@ export interface PluginContext {
   /** The minor version whose behaviour is shown. */
   readonly minor: number;
   readonly tolerationSeconds: TolerationSeconds;
-  /** What the configuration says about events; it has to. */
-  readonly eventLimits: readonly EventLimit[] | undefined;
   gate(name: string): boolean;
 }
 
@@ -114,6 +113,8 @@ export interface PluginChoice {
   readonly disable: readonly string[];
   /** The deprecated option that names them all; empty when it is not used. */
   readonly exactly?: readonly string[];
+  /** Those that the configuration speaks of. */
+  readonly configured?: readonly string[];
 }
 
 /** Which plugins are on. */
@@ -124,14 +125,14 @@ export const chosenPlugins = ({enable, disable, exactly = []}: PluginChoice): Re
 
 export interface Plugins {
   readonly plugins: readonly AdmissionPlugin[];
-  /** Plugins somebody asked for whose subject is not there. */
+  /** Plugins somebody asked for, or configured, whose subject is not there. */
   readonly withoutSubject: readonly string[];
 }
 
 /** Makes the plugins that are on, in their order. Throws when one lacks what it needs. */
 export const createPlugins = (choice: PluginChoice, context: PluginContext): Plugins => {
   const on = chosenPlugins(choice);
-  const asked = new Set([...choice.enable, ...(choice.exactly ?? [])]);
+  const asked = new Set([...choice.enable, ...(choice.exactly ?? []), ...(choice.configured ?? []).filter(name => on.has(name))]);
   return {
     plugins: inOrder.flatMap(([name, create]) => (create && on.has(name) ? [create(context)] : [])),
     withoutSubject: inOrder.flatMap(([name, create]) => (!create && asked.has(name) ? [name] : [])),

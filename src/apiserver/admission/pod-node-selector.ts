@@ -5,8 +5,20 @@ import {podWritten} from './about.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {refuse} from './refuse.js';
 
+/** Which labels of nodes pods may ask for: what namespaces that say nothing give their pods, and all that each namespace allows. */
+export interface NodeSelectors {
+  readonly otherwise: Readonly<Record<string, string>>;
+  readonly allowed: ReadonlyMap<string, Readonly<Record<string, string>>>;
+}
+
+interface Parts {
+  readonly naming: Naming;
+  readonly findNamespace: FindNamespace;
+  readonly nodeSelectors?: NodeSelectors | undefined;
+}
+
 /** Reads `key=value,key=value`. Throws for anything else. */
-const labelsIn = (text: string): Record<string, string> => {
+export const labelsIn = (text: string): Record<string, string> => {
   if (!text) return {};
   return Object.fromEntries(
     text.split(',').map((part): [string, string] => {
@@ -17,17 +29,25 @@ const labelsIn = (text: string): Record<string, string> => {
   );
 };
 
-/** Pods run where their namespace says, by its annotation, and cannot ask for the contrary. */
-export const podNodeSelector = ({naming, findNamespace}: {readonly naming: Naming; readonly findNamespace: FindNamespace}): AdmissionPlugin => {
+const conflicts = (wanted: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> = {}): boolean =>
+  Object.entries(wanted).some(([key, value]) => own[key] !== undefined && own[key] !== value);
+
+/** Pods run where their namespace says, by its annotation or else by the configuration, and ask neither for the contrary nor for more than is allowed there. */
+export const podNodeSelector = ({naming, findNamespace, nodeSelectors}: Parts): AdmissionPlugin => {
   const annotation = naming.subKey('scheduler.alpha', 'node-selector');
   const selectorOf = async ({namespace}: AdmissionAttributes): Promise<Record<string, string>> => {
     const found = await findNamespace(namespace);
     if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
-    return labelsIn(found.metadata?.annotations?.[annotation] ?? '');
+    const own = found.metadata?.annotations?.[annotation];
+    return own === undefined ? {...nodeSelectors?.otherwise} : labelsIn(own);
   };
   const check = (attributes: AdmissionAttributes, wanted: Readonly<Record<string, string>>, own: Readonly<Record<string, string>> = {}): void => {
-    if (Object.entries(wanted).some(([key, value]) => own[key] !== undefined && own[key] !== value)) {
+    if (conflicts(wanted, own)) {
       throw refuse(attributes, 'pod node label selector conflicts with its namespace node label selector');
+    }
+    const allowed = nodeSelectors?.allowed.get(attributes.namespace) ?? {};
+    if (Object.keys(allowed).length > 0 && Object.entries(own).some(([key, value]) => allowed[key] !== value)) {
+      throw refuse(attributes, 'pod node label selector labels conflict with its namespace whitelist');
     }
   };
   return {
@@ -36,8 +56,8 @@ export const podNodeSelector = ({naming, findNamespace}: {readonly naming: Namin
       const pod = podWritten(attributes, naming, ['CREATE']);
       if (!pod) return;
       const wanted = await selectorOf(attributes);
+      if (Object.keys(wanted).length > 0 && !conflicts(wanted, pod.spec.nodeSelector)) pod.spec.nodeSelector = {...wanted, ...pod.spec.nodeSelector};
       check(attributes, wanted, pod.spec.nodeSelector);
-      if (Object.keys(wanted).length > 0) pod.spec.nodeSelector = {...wanted, ...pod.spec.nodeSelector};
     },
     async validate(attributes) {
       const pod = podWritten(attributes, naming, ['CREATE']);

@@ -10,8 +10,10 @@ import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {isAbout} from './about.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {findings, inFull} from './pod-security/evaluate.js';
+import {exemptionOf, exemptNamespaceWarning} from './pod-security/exemption.js';
 import {existingPodWarnings} from './pod-security/namespace-check.js';
 import {isStricter, policyIn, shownLevel, type Policy} from './pod-security/policy.js';
+import {openSettings, type PodSecuritySettings} from './pod-security/settings.js';
 import type {Judged} from './pod-security/check.js';
 import {refuse} from './refuse.js';
 
@@ -21,6 +23,7 @@ export interface PodSecurityParts {
   readonly findNamespace: FindNamespace;
   /** The minor version that `latest` stands for. */
   readonly minor: number;
+  readonly podSecurity?: PodSecuritySettings | undefined;
 }
 
 type Templated = KubeObject & {readonly spec?: {readonly template?: PodTemplateSpec; readonly jobTemplate?: {readonly spec?: {readonly template?: PodTemplateSpec}}}; readonly template?: PodTemplateSpec};
@@ -52,16 +55,29 @@ const isSignificant = (now: Readonly<PodSpec>, before: Readonly<PodSpec>): boole
   (now.ephemeralContainers ?? []).some(({name, image}) => before.ephemeralContainers?.find(other => other.name === name)?.image !== image);
 
 /** Pods keep to the security level that their namespace's labels demand: others are refused, noted or warned of (the pod security standards). */
-export const podSecurity = ({naming, reader, findNamespace, minor}: PodSecurityParts): AdmissionPlugin => {
+export const podSecurity = ({naming, reader, findNamespace, minor, podSecurity: settings = openSettings}: PodSecurityParts): AdmissionPlugin => {
   const judged = ({metadata, spec}: {readonly metadata?: {readonly annotations?: Record<string, string>}; readonly spec?: PodSpec}): Judged => ({
     annotations: metadata?.annotations ?? {},
     spec: spec ?? {containers: []},
     naming,
   });
 
+  const noteFor =
+    ({annotate}: AdmissionAttributes) =>
+    (key: string, text: string): void =>
+      annotate?.(naming.subKey('pod-security', key), text);
+
+  /** Whether what is written is left alone; why is noted. */
+  const isExempt = (attributes: AdmissionAttributes, runtimeClass?: string): boolean => {
+    const why = exemptionOf(settings, {namespace: attributes.namespace, username: attributes.user.name, runtimeClass});
+    if (why) noteFor(attributes)('exempt', why);
+    return why !== undefined;
+  };
+
   const judge = (attributes: AdmissionAttributes, {enforce, audit, warn}: Policy, pod: Judged, isPod: boolean): void => {
-    const {annotate, warn: tell} = attributes;
-    const note = (key: string, text: string): void => annotate?.(naming.subKey('pod-security', key), text);
+    if (isExempt(attributes, pod.spec.runtimeClassName)) return;
+    const {warn: tell} = attributes;
+    const note = noteFor(attributes);
     if (isPod) note('enforce-policy', shownLevel(enforce));
     const audited = findings(audit, pod, minor);
     if (audited.length > 0) note('audit-violations', `would violate PodSecurity ${JSON.stringify(shownLevel(audit))}: ${inFull(audited)}`);
@@ -73,12 +89,12 @@ export const podSecurity = ({naming, reader, findNamespace, minor}: PodSecurityP
 
   const policyOf = async (namespace: string): Promise<Policy | undefined> => {
     const found = await findNamespace(namespace);
-    return found && policyIn(found.metadata?.labels ?? {}, naming).policy;
+    return found && policyIn(found.metadata?.labels ?? {}, naming, settings.defaults).policy;
   };
 
   const checkPod = async (attributes: AdmissionAttributes): Promise<void> => {
     const {operation, object, oldObject, namespace, subresource} = attributes;
-    if (harmless.has(subresource)) return;
+    if (harmless.has(subresource) || isExempt(attributes)) return;
     const policy = await policyOf(namespace);
     if (!policy) throw internalError(`failed to lookup namespace ${JSON.stringify(namespace)}`);
     const pod = object as Pod;
@@ -93,13 +109,20 @@ export const podSecurity = ({naming, reader, findNamespace, minor}: PodSecurityP
 
   const checkNamespace = async (attributes: AdmissionAttributes): Promise<void> => {
     const {operation, object, oldObject, name, warn} = attributes;
-    const now = policyIn((object as Namespace).metadata?.labels ?? {}, naming);
-    const before = operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming) : undefined;
+    const labels = (object as Namespace).metadata?.labels ?? {};
+    const now = policyIn(labels, naming, settings.defaults);
+    const before = operation === 'UPDATE' ? policyIn((oldObject as Namespace).metadata?.labels ?? {}, naming, settings.defaults) : undefined;
     if (now.errors.length > 0 && !(before && sameJson(now.errors, before.errors))) throw invalidObject({group: '', kind: 'Namespace'}, name, now.errors);
-    if (!before) return;
-    const [wanted, old] = [now.policy.enforce, before.policy.enforce];
-    if (wanted.level === 'privileged' || (wanted.minor === old.minor && !isStricter(wanted.level, old.level))) return;
-    for (const text of existingPodWarnings(name, await reader.list(kinds.pods, name), wanted, judged, minor)) warn(text);
+    const [wanted, old] = [now.policy.enforce, before?.policy.enforce];
+    if (old && (wanted.level === 'privileged' || (wanted.minor === old.minor && !isStricter(wanted.level, old.level)))) return;
+    if (settings.exempt.namespaces.has(name)) {
+      const text = exemptNamespaceWarning(name, labels, now.policy, settings, naming);
+      if (text) warn(text);
+      return;
+    }
+    if (!old) return;
+    const pods = (await reader.list(kinds.pods, name)).filter(({spec}) => !settings.exempt.runtimeClasses.has(spec?.runtimeClassName ?? ''));
+    for (const text of existingPodWarnings(name, pods, wanted, judged, minor)) warn(text);
   };
 
   return {

@@ -7,17 +7,29 @@ import {podWritten} from './about.js';
 import type {FindNamespace} from './namespace-lifecycle.js';
 import {areAllowed, mergedTolerations} from './tolerations.js';
 
-/** Pods tolerate what their namespace gives them, and nothing that it does not allow; both are annotations that hold lists. */
-export const podTolerationRestriction = ({naming, findNamespace}: {readonly naming: Naming; readonly findNamespace: FindNamespace}): AdmissionPlugin => {
+/** What pods tolerate, and may tolerate at most, where their namespace says nothing. */
+export interface TolerationSettings {
+  readonly given: readonly Toleration[];
+  readonly allowed: readonly Toleration[];
+}
+
+interface Parts {
+  readonly naming: Naming;
+  readonly findNamespace: FindNamespace;
+  readonly tolerations?: TolerationSettings | undefined;
+}
+
+/** Pods tolerate what their namespace gives them, and nothing that it does not allow. Both are annotations that hold lists; without one the configuration counts. */
+export const podTolerationRestriction = ({naming, findNamespace, tolerations: settings}: Parts): AdmissionPlugin => {
   const given = naming.subKey('scheduler.alpha', 'defaultTolerations');
   const allowed = naming.subKey('scheduler.alpha', 'tolerationsWhitelist');
   const pressure: Toleration = {key: naming.subKey('node', 'memory-pressure'), operator: 'Exists', effect: 'NoSchedule'};
 
-  const tolerationsIn = async ({namespace}: AdmissionAttributes, annotation: string): Promise<Toleration[]> => {
+  const tolerationsIn = async ({namespace}: AdmissionAttributes, annotation: string): Promise<Toleration[] | undefined> => {
     const found = await findNamespace(namespace);
     if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
     const text = found.metadata?.annotations?.[annotation];
-    if (!text) return [];
+    if (!text) return text === undefined ? undefined : [];
     try {
       const list: unknown = JSON.parse(text);
       if (Array.isArray(list)) return list as Toleration[];
@@ -28,8 +40,10 @@ export const podTolerationRestriction = ({naming, findNamespace}: {readonly nami
   };
 
   const check = async (attributes: AdmissionAttributes, tolerations: readonly Toleration[] = []): Promise<void> => {
-    if (tolerations.length === 0 || areAllowed(tolerations, await tolerationsIn(attributes, allowed))) return;
-    throw plainFailure('pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist');
+    if (tolerations.length === 0) return;
+    const own = await tolerationsIn(attributes, allowed);
+    if (areAllowed(tolerations, own ?? settings?.allowed ?? [])) return;
+    throw plainFailure(`pod tolerations (possibly merged with namespace default tolerations) conflict with its ${own ? 'namespace' : 'cluster'} whitelist`);
   };
 
   return {
@@ -38,7 +52,7 @@ export const podTolerationRestriction = ({naming, findNamespace}: {readonly nami
       const pod = podWritten(attributes, naming, ['CREATE', 'UPDATE']);
       if (!pod) return;
       const own = pod.spec.tolerations ?? [];
-      const defaults = attributes.operation === 'CREATE' ? await tolerationsIn(attributes, given) : [];
+      const defaults = attributes.operation === 'CREATE' ? ((await tolerationsIn(attributes, given)) ?? settings?.given ?? []) : [];
       const merged = defaults.length > 0 ? mergedTolerations(defaults, own) : own;
       const final = qualityOf(pod.spec) === 'BestEffort' ? merged : mergedTolerations(merged, [pressure]);
       if (final.length > 0) pod.spec.tolerations = final;

@@ -62,7 +62,7 @@ export const admission = flagSection('Admission', {
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',
     excludes: ['enable-admission-plugins', 'disable-admission-plugins'],
   },
-  'admission-control-config-file': {type: 'path', help: 'The file that configures admission plugins.', subject: 'pending'},
+  'admission-control-config-file': {type: 'path', help: 'The file that configures admission plugins.'},
 });
 
 /** No plugin may be switched on and off at once. */

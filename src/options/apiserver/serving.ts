@@ -42,7 +42,7 @@ export const serving = flagSection('Serving and network', {
     type: 'ip',
     help: 'The address told to members of the cluster, which must be able to reach it. Blank: the bind address, or the address of the default interface if that is unspecified.',
   },
-  'external-hostname': {type: 'string', help: 'The host name in URLs meant for outside (API documents, discovery).', subject: 'pending'},
+  'external-hostname': {type: 'string', help: 'The host name in URLs meant for outside (API documents, discovery).'},
   'cert-dir': {
     type: 'path',
     help: 'The directory of TLS certificates. Ignored when --tls-cert-file and --tls-private-key-file are given.',

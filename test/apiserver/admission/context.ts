@@ -21,7 +21,6 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   kindsOf: () => [],
   minor: 35,
   tolerationSeconds: {notReady: 300, unreachable: 300},
-  eventLimits: undefined,
   gate: () => false,
   ...own,
 });

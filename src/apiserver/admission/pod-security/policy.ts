@@ -25,31 +25,39 @@ export const shownLevel = ({level, minor}: LevelVersion): string => `${level}:${
 
 export const isStricter = (one: Level, other: Level): boolean => levels.indexOf(one) > levels.indexOf(other);
 
-const open: LevelVersion = {level: 'privileged', minor: Infinity};
+const anything: LevelVersion = {level: 'privileged', minor: Infinity};
 
-interface Read<T> {
+/** The policy that allows everything. */
+export const open: Policy = {enforce: anything, audit: anything, warn: anything};
+
+export interface ReadLabel<T> {
   readonly value: T;
   readonly error?: FieldError;
 }
 
-const levelIn = (path: string, text: string, otherwise: Level): Read<Level> => {
+/** Reads a level; what is none counts as `otherwise`. */
+export const levelIn = (path: string, text: string, otherwise: Level): ReadLabel<Level> => {
   const found = levels.find(level => level === text);
   return found ? {value: found} : {value: otherwise, error: invalid(path, text, `must be one of ${levels.join(', ')}`)};
 };
 
-const versionIn = (path: string, text: string): Read<number> => {
+/** Reads a version as its minor number. */
+export const versionIn = (path: string, text: string): ReadLabel<number> => {
   if (text === 'latest') return {value: Infinity};
   const [, minor] = /^v1\.(\d|[1-9]\d*)$/.exec(text) ?? [];
   return minor === undefined ? {value: Infinity, error: invalid(path, text, 'must be "latest" or "v1.x"')} : {value: Number(minor)};
 };
 
+/** Where a mode's level and version stand in the labels of a namespace. */
+export const modeKeys = (naming: Naming, mode: Mode): readonly [level: string, version: string] => [naming.subKey('pod-security', mode), naming.subKey('pod-security', `${mode}-version`)];
+
 /**
- * The policy in a namespace's labels and what is wrong with them. What cannot be read enforces the strictest level, but neither notes nor warns;
+ * The policy in a namespace's labels, over `defaults`, and what is wrong with them. What cannot be read enforces the strictest level, but neither notes nor warns;
  * what is enforced is warned of too, unless the labels say otherwise.
  */
-export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
+export const policyIn = (labels: Readonly<Record<string, string>>, naming: Naming, defaults: Policy = open): {readonly policy: Policy; readonly errors: readonly FieldError[]} => {
   const errors: FieldError[] = [];
-  const taken = <T>({value, error}: Read<T>): T => {
+  const taken = <T>({value, error}: ReadLabel<T>): T => {
     if (error) errors.push(error);
     return value;
   };
@@ -61,8 +69,8 @@ export const policyIn = (labels: Readonly<Record<string, string>>, naming: Namin
     const [levelPath, level] = said(mode);
     const [versionPath, version] = said(mode, '-version');
     return {
-      level: level === undefined ? open.level : taken(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
-      minor: version === undefined ? open.minor : taken(versionIn(versionPath, version)),
+      level: level === undefined ? defaults[mode].level : taken(levelIn(levelPath, level, mode === 'enforce' ? 'restricted' : 'privileged')),
+      minor: version === undefined ? defaults[mode].minor : taken(versionIn(versionPath, version)),
     };
   };
   const enforce = read('enforce');

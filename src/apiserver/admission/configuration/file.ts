@@ -1,0 +1,48 @@
+import {dirname, resolve} from 'node:path';
+import type {Naming} from '#src/api/naming.js';
+import {parseConfiguration, readConfiguration} from '#src/apiserver/configuration/document.js';
+import {anything, list, record, text} from '#src/apiserver/configuration/shape.js';
+import {isPlainObject, own} from '#src/schema/decode/plain.js';
+
+/** What the configuration file says about each plugin, by its name. */
+export type PluginTexts = ReadonlyMap<string, string>;
+
+interface Entry {
+  readonly name?: string;
+  readonly path?: string;
+  readonly configuration?: unknown;
+}
+
+/** Before the file had a kind of its own it was the configuration of one of these, which still have none. */
+const unversioned = {imagePolicy: 'ImagePolicyWebhook', podNodeSelectorPluginConfig: 'PodNodeSelector'} as const;
+
+const ofOldForm = (value: unknown): string | undefined =>
+  isPlainObject(value) ? Object.entries(unversioned).find(([field]) => own(value, field) !== undefined)?.[1] : undefined;
+
+/**
+ * Reads the file of `--admission-control-config-file` and the files it names, which lie beside it where they are named without a folder. `read` throws
+ * for a file that cannot be read, and so does this, with one line.
+ */
+export const readPluginTexts = (path: string, naming: Naming, read: (path: string) => string): PluginTexts => {
+  const source = read(path);
+  const body = parseConfiguration(source);
+  const old = body.kind || body.apiVersion ? undefined : ofOldForm(body.value);
+  if (old) return new Map([[old, source]]);
+  const kind = {group: naming.group('apiserver.config'), versions: ['v1'], kind: 'AdmissionConfiguration', fields: {plugins: list(record({name: text, path: text, configuration: anything}))}};
+  const {plugins = []} = readConfiguration<{readonly plugins?: readonly Entry[]}>(body, [kind]);
+  const texts = new Map<string, string>();
+  for (const {name = '', path: file, configuration} of plugins) {
+    if (texts.has(name)) continue;
+    if (configuration !== undefined) texts.set(name, JSON.stringify(configuration));
+    else if (file) texts.set(name, readBeside(path, name, file, read));
+  }
+  return texts;
+};
+
+const readBeside = (path: string, plugin: string, file: string, read: (path: string) => string): string => {
+  try {
+    return read(resolve(dirname(path), file));
+  } catch (cause) {
+    throw new Error(`${plugin}: ${(cause as Error).message}`, {cause});
+  }
+};

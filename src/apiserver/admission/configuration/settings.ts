@@ -1,0 +1,56 @@
+import type {Naming} from '#src/api/naming.js';
+import {together} from '#src/apiserver/admission/about.js';
+import type {EventLimit} from '#src/apiserver/admission/event-rate-limit.js';
+import type {NodeSelectors} from '#src/apiserver/admission/pod-node-selector.js';
+import type {PodSecuritySettings} from '#src/apiserver/admission/pod-security/settings.js';
+import type {TolerationSettings} from '#src/apiserver/admission/pod-toleration-restriction.js';
+import {readEventLimits} from './event-rate-limit.js';
+import type {PluginTexts} from './file.js';
+import {readNodeSelectors} from './pod-node-selector.js';
+import {readPodSecurity} from './pod-security.js';
+import {readTolerations} from './pod-toleration-restriction.js';
+import type {Read} from './read.js';
+import {readLimitedResources, type LimitedResource} from './resource-quota.js';
+
+/** What plugins were told beyond the command line; what nobody told them is absent. */
+export interface PluginSettings {
+  readonly eventLimits?: readonly EventLimit[] | undefined;
+  readonly podSecurity?: PodSecuritySettings | undefined;
+  readonly nodeSelectors?: NodeSelectors | undefined;
+  readonly tolerations?: TolerationSettings | undefined;
+  /** Resources that may be used only where a quota speaks of them. */
+  readonly limitedResources?: readonly LimitedResource[] | undefined;
+}
+
+/** The plugins that can be told something. */
+export const configurablePlugins: ReadonlySet<string> = new Set([
+  'EventRateLimit',
+  'ImagePolicyWebhook',
+  'MutatingAdmissionWebhook',
+  'PodNodeSelector',
+  'PodSecurity',
+  'PodTolerationRestriction',
+  'ResourceQuota',
+  'ValidatingAdmissionWebhook',
+]);
+
+const checked = <T>(plugin: string, texts: PluginTexts, read: (text: string) => Read<T>): T | undefined => {
+  const text = texts.get(plugin);
+  if (text === undefined) return undefined;
+  try {
+    const {value, errors} = read(text);
+    if (errors.length > 0) throw new Error(together(errors.map(({path, detail}) => `${path}: ${detail}`)));
+    return value;
+  } catch (cause) {
+    throw new Error(`${plugin}: ${(cause as Error).message}`, {cause});
+  }
+};
+
+/** Reads what the plugins are told. Throws one line that names the plugin whose configuration cannot be used. */
+export const readPluginSettings = (texts: PluginTexts, naming: Naming): PluginSettings => ({
+  eventLimits: checked('EventRateLimit', texts, text => readEventLimits(text, naming)),
+  podSecurity: checked('PodSecurity', texts, text => readPodSecurity(text, naming)),
+  nodeSelectors: checked('PodNodeSelector', texts, readNodeSelectors),
+  tolerations: checked('PodTolerationRestriction', texts, text => readTolerations(text, naming)),
+  limitedResources: checked('ResourceQuota', texts, text => readLimitedResources(text, naming)),
+});

@@ -1,0 +1,28 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Naming} from '#src/api/naming.js';
+import {modeKeys, shownLevel, type Policy} from './policy.js';
+import type {PodSecuritySettings} from './settings.js';
+
+/** What is judged: where it is, who wrote it, and what runs it. */
+export interface Judgeable {
+  readonly namespace: string;
+  readonly username: string;
+  readonly runtimeClass?: string | undefined;
+}
+
+/** Why the standards leave something alone; undefined where they do not. */
+export const exemptionOf = ({exempt}: PodSecuritySettings, {namespace, username, runtimeClass}: Judgeable): 'namespace' | 'user' | 'runtimeClass' | undefined => {
+  if (exempt.namespaces.has(namespace)) return 'namespace';
+  if (exempt.usernames.has(username)) return 'user';
+  return runtimeClass && exempt.runtimeClasses.has(runtimeClass) ? 'runtimeClass' : undefined;
+};
+
+const modes = ['enforce', 'audit', 'warn'] as const;
+
+/** What to tell whoever labels a namespace to no effect; undefined where the labels ask for nothing beyond what holds anyway. */
+export const exemptNamespaceWarning = (name: string, labels: Readonly<Record<string, string>>, policy: Policy, {defaults}: PodSecuritySettings, naming: Naming): string | undefined => {
+  if (modes.every(mode => policy[mode].level === 'privileged') || modes.every(mode => sameJson(policy[mode], defaults[mode]))) return undefined;
+  const said = modes.filter(mode => policy[mode].level !== 'privileged' && modeKeys(naming, mode).some(key => labels[key] !== undefined));
+  const shown = said.map(mode => `${mode}=${shownLevel(policy[mode])}`).join(', ');
+  return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${shown}) will be ignored`;
+};
