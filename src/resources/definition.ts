@@ -261,13 +261,15 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly deleteAnswers?: 'object' | 'status' | 'statusAlways';
   /** What becomes of dependents unless the caller says so. `unsupported` keeps the garbage collector's finalizers off. Default `background`. */
   readonly dependents?: 'background' | 'orphan' | 'unsupported';
+  /** What a deletion is warned of that does not say what becomes of dependents. */
+  readonly silentDeletion?: string;
   /**
    * How many seconds an object is given to end by itself once it is deleted; 0 removes it at once. `asked` is the caller's wish. An object that is
    * ending can be given less time, never more.
    */
   gracePeriod?(object: Readonly<T>, asked: number | undefined): number;
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
-  beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string};
+  beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
   /** Whether nothing holds the object any more besides metadata.finalizers. */
   mayRemove?(object: Readonly<T>): boolean;
   /** Seconds a record lives, if it does not live for ever. */

@@ -199,6 +199,39 @@ const daemonSetCases: [title: string, spec: Partial<DaemonSet['spec']>, expected
   ['is updated in a known way', {updateStrategy: {type: 'Odd'}}, ['spec.updateStrategy: Unsupported value: {"type":"Odd"}: supported values: "RollingUpdate", "OnDelete"']],
 ];
 
+const half = {spec: {accessModes: [], resources: {requests: {storage: '1500m'}}}};
+
+test('claims of a stateful set are judged when it is made, and warned of ever after', async t => {
+  const world = await startWorld();
+  const sets = world.of(kinds.statefulSets);
+  const volumeClaimTemplates = [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1500m'}}}}];
+  const text = 'resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer';
+
+  t.deepEqual(await problems(sets.create(aStatefulSet({volumeClaimTemplates: [{metadata: {name: 'data'}, ...half}]}))), ['spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required']);
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.statefulSets).create(aStatefulSet({volumeClaimTemplates}))), [`spec.volumeClaimTemplates[0].${text}`]);
+  const made = await sets.get('s', {namespace});
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.statefulSets).update({...made, spec: {...made.spec!, replicas: 2}})), [`spec.volumeClaimTemplates[0].Spec.${text}`]);
+});
+
+test('names in the template of a stateful set are its own to give', async t => {
+  const {of} = await startWorld();
+
+  await t.notThrowsAsync(of(kinds.statefulSets).create(aStatefulSet({template: aTemplate({hostname: 'NO', subdomain: 'NO'})})));
+});
+
+test('a change of a daemon set is judged once, its selector first', async t => {
+  const world = await startWorld();
+  const sets = world.of(kinds.daemonSets);
+  const made = await sets.create(aDaemonSet());
+
+  t.deepEqual(await problems(sets.update({...made, spec: {...made.spec!, selector: {matchLabels: {app: 'b'}}, minReadySeconds: -1}})), [
+    'spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: field is immutable',
+    'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`',
+    'spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0',
+  ]);
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.daemonSets).create({...aDaemonSet(), metadata: {name: 'a.b', namespace}})), []);
+});
+
 for (const [title, spec, expected] of daemonSetCases) {
   test(`a daemon set ${title}`, async t => {
     const {of} = await startWorld();
@@ -213,7 +246,7 @@ test('a controller revision carries data that stay', async t => {
   const made = await revisions.create({metadata: {name: 'r', namespace}, revision: 1, data: {a: 1} as never});
 
   t.deepEqual(await problems(revisions.update({...made, data: {a: 2} as never})), ['data: Invalid value: {"a":2}: field is immutable']);
-  t.deepEqual(await problems(revisions.create({metadata: {name: 'q', namespace}, revision: -1})), ['data: Required value: data is mandatory', 'revision: Invalid value: -1: must be greater than or equal to 0']);
+  t.deepEqual(await problems(revisions.create({metadata: {name: 'q', namespace}, revision: -1})), ['revision: Invalid value: -1: must be greater than or equal to 0', 'data: Required value: data is mandatory']);
 });
 
 test('the tables of workloads show how far they are', async t => {

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {problems, startWorld} from './world.js';
+import {findings, problems, startWorld} from './world.js';
+import {warningsOf} from './warnings.js';
 import {aTemplate, namespace} from './workloads.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
@@ -95,6 +96,56 @@ test('what a job is made of stays, but for where the pods of one that never ran 
   t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, completions: 2}})), ['spec.completions: Invalid value: 2: field is immutable']);
 });
 
+const rested = {conditions: [{type: 'Suspended', status: 'True'}], startTime: '2026-01-01T00:00:00Z'};
+
+const restCases: [title: string, gates: string[], status: Job['status'], change: 'place' | 'size', expected: RegExp | undefined][] = [
+  ['that ran once stays where it was', [], rested, 'place', /^spec.template: Invalid value: .*: field is immutable$/],
+  ['that rests may go elsewhere', ['MutableSchedulingDirectivesForSuspendedJobs'], rested, 'place', undefined],
+  ['that still has pods stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {...rested, active: 1}, 'place', /^spec.template: Invalid value: /],
+  ['that never said it rests stays where it is', ['MutableSchedulingDirectivesForSuspendedJobs'], {}, 'place', /^spec.template: Invalid value: /],
+  ['that rests keeps its size', [], rested, 'size', /^spec.template: Invalid value: /],
+  ['that rests may have another size', ['MutablePodResourcesForSuspendedJobs'], rested, 'size', undefined],
+  ['that rests and may have another size stays where it was', ['MutablePodResourcesForSuspendedJobs'], rested, 'place', /^spec.template.spec: Invalid value: /],
+];
+
+for (const [title, gates, status, change, expected] of restCases) {
+  test(`a job ${title}, with ${gates.join() || 'no gate'}`, async t => {
+    const {of} = await startWorld({gate: name => gates.includes(name)});
+    const jobs = of(kinds.jobs);
+    const made = await jobs.create(aJob({suspend: true}));
+    const told = await jobs.update({...made, ...(status ? {status} : {})}, {subresource: 'status'});
+    const spec = told.spec!.template.spec!;
+    const changed = change === 'place' ? {...spec, nodeSelector: {a: 'b'}} : {...spec, containers: spec.containers.map(one => ({...one, resources: {limits: {cpu: '1'}}}))};
+    const found = await findings(jobs.update({...told, spec: {...told.spec!, template: {...told.spec!.template, spec: changed}}}));
+
+    if (expected) t.regex(found.join(), expected);
+    else t.deepEqual(found, []);
+  });
+}
+
+test('a job that goes on after a rest begins anew', async t => {
+  const {of} = await startWorld();
+  const jobs = of(kinds.jobs);
+  const resting = await jobs.update({...(await jobs.create(aJob())), status: rested}, {subresource: 'status'});
+  const begun = (conditions: NonNullable<Job['status']>['conditions']) => jobs.update({...resting, status: {startTime: '2026-01-02T00:00:00Z', ...(conditions ? {conditions} : {})}}, {subresource: 'status'});
+
+  t.deepEqual(await findings(begun(rested.conditions)), ['status.startTime: Required value: startTime cannot be removed for unsuspended job']);
+  t.deepEqual(await findings(begun([{type: 'Suspended', status: 'False'}])), []);
+});
+
+test('whoever deletes a job without a word on its pods is told what becomes of them', async t => {
+  const world = await startWorld();
+  const deleted = async (options: object) => {
+    await world.of(kinds.jobs).create(aJob());
+    return warningsOf(world, client => client.resource(kinds.jobs).delete('j', {namespace, ...options}));
+  };
+
+  t.deepEqual(await deleted({propagationPolicy: 'Background'}), []);
+  t.deepEqual(await deleted({}), [
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+  ]);
+});
+
 test('a job with indexes grows in tandem', async t => {
   const {of} = await startWorld();
   const jobs = of(kinds.jobs);
@@ -110,7 +161,7 @@ const is = (...types: string[]) => types.map(type => ({type, status: 'True'}));
 const statusCases: [title: string, status: Job['status'], expected: string[]][] = [
   ['is complete with a time', {startTime: at, conditions: is('SuccessCriteriaMet', 'Complete')}, ['status.completionTime: Required value: completionTime is required for Complete jobs']],
   ['ends after it began', {startTime: at, completionTime: '2025-01-01T00:00:00Z', conditions: is('SuccessCriteriaMet', 'Complete')}, [
-    'status.completionTime: Invalid value: "2025-01-01T00:00:00Z": completionTime cannot be set before startTime',
+    'status.completionTime: Invalid value: "2025-01-01T00:00:00Z": must be equal to or after `startTime`',
   ]],
   ['ends for a reason', {startTime: at, completionTime: at, conditions: is('Complete')}, ['status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition']],
   ['fails for a reason', {startTime: at, conditions: is('Failed')}, ['status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition']],

@@ -77,6 +77,16 @@ test('high priorities are the system\'s, and a priority stays', async t => {
   ]);
 });
 
+test('the classes of what a cluster cannot do without stay', async t => {
+  const {of} = await startWorld();
+  await of(kinds.priorityClasses).create({metadata: {name: 'system-node-critical'}, value: 2_000_001_000});
+
+  t.like(await refusal(of(kinds.priorityClasses).delete('system-node-critical')), {
+    code: 403,
+    message: 'priorityclasses.scheduling.plat.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
+  });
+});
+
 test('a runtime class keeps its handler', async t => {
   const {of} = await startWorld();
   const made = await of(kinds.runtimeClasses).create({metadata: {name: 'r'}, handler: 'a', overhead: {podFixed: {cpu: '1'}}});

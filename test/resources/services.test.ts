@@ -1,5 +1,6 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {warningsOf} from './warnings.js';
 import {problems, refusal, startWorld} from './world.js';
 
 type Service = ObjectOf<typeof kinds.services>;
@@ -205,7 +206,7 @@ const cases: [title: string, spec: Spec, expected: string[]][] = [
   ['has ports', {ports: []}, ['spec.ports: Required value']],
   ['is of a known type', {type: 'Odd'}, ['spec.type: Unsupported value: "Odd": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort"']],
   ['names its ports when there are several', {ports: [{port: 1}, {port: 2, name: 'b'}]}, ['spec.ports[0].name: Required value']],
-  ['has ports that differ', {ports: [{port: 1, name: 'a'}, {port: 1, name: 'a'}]}, ['spec.ports[1].name: Duplicate value: "a"', 'spec.ports[1]: Duplicate value: {"protocol":"TCP","port":1}']],
+  ['has ports that differ', {ports: [{port: 1, name: 'a'}, {port: 1, name: 'a'}]}, ['spec.ports[1].name: Duplicate value: "a"', 'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":1,"TargetPort":0,"NodePort":0}']],
   ['has ports in range', {ports: [{port: 70_000, targetPort: 'UPPER'}]}, [
     'spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive',
     'spec.ports[0].targetPort: Invalid value: "UPPER": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)',
@@ -263,4 +264,29 @@ test('the table of services shows addresses and ports', async t => {
   t.deepEqual(await row(kinds.services, aService(spec)), {
     Name: 's', Type: 'NodePort', 'Cluster-IP': '10.0.0.1', 'External-IP': '<none>', 'Port(s)': '80:30080/TCP,53/UDP', Age: '<unknown>', Selector: 'a=1,b=2',
   });
+});
+
+const warned: [title: string, spec: Spec, expected: string[]][] = [
+  ['what has no address does not heed', {clusterIP: 'None', externalIPs: ['1.2.3.4'], loadBalancerIP: '1.2.3.4', sessionAffinity: 'ClientIP'}, [
+    'spec.loadBalancerIP is ignored for headless services',
+    'spec.externalIPs is ignored for headless services',
+    'spec.SessionAffinity is ignored for headless services',
+  ]],
+  ['an old word for near', {trafficDistribution: 'PreferClose'}, ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']],
+  ['a name that is not asked for', {externalName: 'a.b'}, ['spec.externalName is ignored when spec.type is not "ExternalName"']],
+];
+
+for (const [title, spec, expected] of warned) {
+  test(`a service is warned of ${title}`, async t => {
+    t.deepEqual(await warningsOf(await startWorld(), client => client.resource(kinds.services).create(aService(spec))), expected);
+  });
+}
+
+test('an address of a balancer in a form of old is warned of', async t => {
+  const world = await startWorld();
+  const made = await world.of(kinds.services).create(aService({type: 'LoadBalancer'}));
+
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.services).update({...made, status: {loadBalancer: {ingress: [{ip: '010.0.0.1'}]}}}, {subresource: 'status'})), [
+    'status.loadBalancer.ingress[0]: non-standard IP address "010.0.0.1" will be considered invalid in a future Plat release: use "10.0.0.1"',
+  ]);
 });

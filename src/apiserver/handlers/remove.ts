@@ -18,6 +18,8 @@ const deleteOptions = async ({resource}: ServedResource, context: ResourceContex
   const options = (await readDeleteOptions(context.request, naming, schemas)) ?? fromQuery(context.info.query);
   const errors = [...problems(options)];
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
+  const {silentDeletion} = resource.definition;
+  if (silentDeletion && options.propagationPolicy === undefined && options.orphanDependents === undefined) context.warnings.add(silentDeletion);
   return options;
 };
 

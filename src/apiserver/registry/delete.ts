@@ -1,4 +1,4 @@
-import {conflict, notFound} from '#src/api/status.js';
+import {conflict, forbidden, notFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {RevisionMismatch} from '#src/storage/errors.js';
@@ -40,7 +40,7 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
 
   const object = structuredClone(old) as KubeObject;
   const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';
-  if (typeof begun === 'object') throw conflict(resource.ref, name, begun.conflict);
+  if (typeof begun === 'object') throw 'conflict' in begun ? conflict(resource.ref, name, begun.conflict) : forbidden(resource.ref, name, begun.forbidden);
   const dying = Boolean(old.metadata!.deletionTimestamp);
   const grace = giveGrace(resource, object, options);
   if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};

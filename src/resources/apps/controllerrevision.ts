@@ -10,10 +10,10 @@ type ControllerRevision = ObjectOf<typeof kinds.controllerRevisions>;
 
 function* validate(revision: Readonly<ControllerRevision>, old: Readonly<ControllerRevision> | undefined): Iterable<FieldError> {
   const data: unknown = revision.data;
-  if (data === undefined || data === null) yield required('data', 'data is mandatory');
-  else if (!old && (typeof data !== 'object' || Array.isArray(data))) yield required('data', 'data must be a valid JSON object');
   yield* nonNegative('revision', revision.revision);
   if (old) yield* immutable('data', revision.data, old.data);
+  else if (data === undefined || data === null) yield required('data', 'data is mandatory');
+  else if (typeof data !== 'object' || Array.isArray(data)) yield required('data', 'data must be a valid JSON object');
 }
 
 const controllerText = ({metadata}: Readonly<ControllerRevision>): string => {

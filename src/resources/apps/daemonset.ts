@@ -2,15 +2,15 @@ import {invalid, notSupported, required, type FieldError} from '#src/api/field-e
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
-import {dropDisabledTemplateFields, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {dropDisabledTemplateFields, oddTermValues, podTemplateWarnings, validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
-import {defaultTemplate, nameWarnings, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
+import {defaultTemplate, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
 type Spec = NonNullable<DaemonSet['spec']>;
@@ -49,7 +49,7 @@ function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<Fiel
 function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
   const spec: Partial<Spec> = set.spec ?? {};
   const {selector, template} = spec;
-  if (selector) yield* validateLabelSelector(selector, 'spec.selector');
+  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasOddValues(old?.spec?.selector) || oddTermValues(old?.spec?.template?.spec));
   const read = selectorOrNone(selector);
   if (read && !read.matches(template?.metadata?.labels)) {
     yield invalid('spec.template.metadata.labels', template?.metadata?.labels ?? null, '`selector` does not match template `labels`');
@@ -66,12 +66,8 @@ function* validateSpec(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | unde
 }
 
 function* validate(set: Readonly<DaemonSet>, old: Readonly<DaemonSet> | undefined, context: HookContext): Iterable<FieldError> {
-  const errors = [...validateSpec(set, old, context)];
-  yield* errors;
-  if (!old) return;
-  // A change is judged as a set and as a change; each has its say.
-  yield* errors;
-  yield* immutable('spec.selector', set.spec?.selector, old.spec?.selector);
+  if (old) yield* immutable('spec.selector', set.spec?.selector, old.spec?.selector);
+  yield* validateSpec(set, old, context);
 }
 
 const counters = [
@@ -124,14 +120,13 @@ export const daemonSets = defineResource<DaemonSet>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(set, old, {gate}) {
-    dropDisabledTemplateFields(set.spec?.template, old?.spec?.template, gate);
+      dropDisabledTemplateFields(set.spec?.template, old?.spec?.template, gate);
       if (!old) set.status = {...noneScheduled};
       countTemplates(set, old);
     },
     validate,
     *warn(set, old, context) {
-      if (!old) yield* nameWarnings(set);
-      if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
+      if (!old || generationOf(set) !== generationOf(old)) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
     },
   },
   subresources: {

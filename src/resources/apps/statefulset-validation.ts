@@ -1,11 +1,12 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
-import {dnsLabelProblems} from '#src/api/names.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {validateClaimSpec} from '#src/resources/validation/claim-spec.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
+import {dnsLabel} from '#src/resources/validation/values.js';
 import {validateCollisions, validateCounters, validateParts} from '#src/resources/workload/status.js';
 import {selectorOrNone, validateSelected, validateWorkloadSelector, type PodTemplate} from '#src/resources/workload/template.js';
 
@@ -43,14 +44,16 @@ function* validateRetention(policy: Spec['persistentVolumeClaimRetentionPolicy']
   }
 }
 
-/** The template with the volumes that its pods get from the claims. */
-const withClaims = (spec: Partial<Spec>): PodTemplate | undefined => {
+/** The template as its pods have it: with the volumes they get from the claims, and without the names they are given. */
+const asPodsHaveIt = (spec: Partial<Spec>): PodTemplate | undefined => {
   const {template, volumeClaimTemplates = []} = spec;
-  if (!template?.spec || volumeClaimTemplates.length === 0) return template;
+  if (!template?.spec) return template;
+  const {hostname: _hostname, subdomain: _subdomain, ...rest} = template.spec;
+  if (volumeClaimTemplates.length === 0) return {...template, spec: rest};
   const names = new Set(volumeClaimTemplates.map(({metadata}) => metadata?.name ?? ''));
-  const own = (template.spec.volumes ?? []).filter(({name}) => !names.has(name));
-  const claimed = [...names].map(name => ({name, persistentVolumeClaim: {claimName: name || 'claim'}}));
-  return {...template, spec: {...template.spec, volumes: [...own, ...claimed]}};
+  const own = (rest.volumes ?? []).filter(({name}) => !names.has(name));
+  const claimed = [...names].map(name => ({name, persistentVolumeClaim: {claimName: name}}));
+  return {...template, spec: {...rest, volumes: [...claimed, ...own]}};
 };
 
 function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
@@ -59,19 +62,22 @@ function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | und
   if (!selector) return yield invalid('spec.selector', spec.selector, '');
   yield* validateSelected(selector, spec.template, path);
   if (!spec.template) return;
-  const before = old?.spec && withClaims(old.spec);
+  const before = old?.spec && asPodsHaveIt(old.spec);
   // Sets that were made before templates were judged may go on as they are.
   if (before && [...validatePodTemplate(before, path, context, before)].length > 0) return;
-  yield* validatePodTemplate(withClaims(spec) ?? spec.template, path, context, before);
+  yield* validatePodTemplate(asPodsHaveIt(spec) ?? spec.template, path, context, before);
 }
 
 function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefined, context: HookContext): Iterable<FieldError> {
   yield* validatePodManagement(spec.podManagementPolicy);
   yield* validateStrategy(spec.updateStrategy);
   yield* validateRetention(spec.persistentVolumeClaimRetentionPolicy);
+  // Claims cannot change later: those from before the rule may stay.
+  if (!old) for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries()) yield* validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`, context.naming);
   yield* nonNegative('spec.replicas', spec.replicas);
   yield* nonNegative('spec.minReadySeconds', spec.minReadySeconds);
   yield* nonNegative('spec.ordinals.start', spec.ordinals?.start);
+  if (!old && spec.serviceName) yield* dnsLabel('spec.serviceName', spec.serviceName);
   yield* validateWorkloadSelector(spec.selector, 'spec.selector', 'statefulset');
   yield* validateTemplate(spec, old, context);
   const restartPolicy = spec.template?.spec?.restartPolicy ?? '';
@@ -79,7 +85,6 @@ function* validateSpec(spec: Partial<Spec>, old: Readonly<StatefulSet> | undefin
   if (typeof spec.template?.spec?.activeDeadlineSeconds === 'number') {
     yield forbiddenField('spec.template.spec.activeDeadlineSeconds', 'activeDeadlineSeconds in StatefulSet is not Supported');
   }
-  if (!old && spec.serviceName) for (const problem of dnsLabelProblems(spec.serviceName)) yield invalid('spec.serviceName', spec.serviceName, problem);
 }
 
 /** What may change of a set that exists. */

@@ -4,6 +4,7 @@ import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint} from '#src/resources/definition.js';
 import {dropDisabledTemplateFields, podTemplateWarnings} from '#src/resources/core/pod/template.js';
+import {claimSpecWarnings} from '#src/resources/validation/claim-spec.js';
 import {labelName} from '#src/resources/validation/names.js';
 import {containerColumns} from '#src/resources/workload/columns.js';
 import {defaultTemplate} from '#src/resources/workload/template.js';
@@ -41,6 +42,9 @@ const main: Endpoint<StatefulSet> = {
   validate: validateStatefulSet,
   *warn(set, old, context) {
     if (set.metadata?.generation !== old?.metadata?.generation) yield* podTemplateWarnings(set.spec?.template, 'spec.template', context.naming);
+    // The paths are what callers of the original see.
+    const at = (i: number): string => `spec.volumeClaimTemplates[${i}]${old ? '.Spec' : ''}`;
+    for (const [i, claim] of (set.spec?.volumeClaimTemplates ?? []).entries()) yield* claimSpecWarnings(claim.spec ?? {}, at(i));
     if ((set.spec?.revisionHistoryLimit ?? 0) < 0) yield 'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended';
   },
 };

@@ -79,7 +79,10 @@ function* warn(cronJob: Readonly<CronJob>, old: Readonly<CronJob> | undefined, c
   if (cronJob.metadata?.generation !== old?.metadata?.generation) {
     yield* jobSpecWarnings(cronJob.spec?.jobTemplate?.spec, 'spec.jobTemplate.spec', context);
   }
-  if (cronJob.spec?.schedule?.includes('TZ')) yield 'cannot use TZ or CRON_TZ in spec.schedule, use timeZone instead';
+  // The path is what callers of the original see.
+  if (old && cronJob.spec?.schedule?.includes('TZ')) {
+    yield 'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
+  }
 }
 
 const columns: readonly Column<CronJob>[] = [

@@ -63,12 +63,12 @@ function* validateTimes({status, now, changed, turned}: Transition): Iterable<Fi
     if (!completionTime && now.complete) yield required('status.completionTime', 'completionTime is required for Complete jobs');
   }
   if (changed('startTime', 'completionTime') && startTime && completionTime && timeOf(completionTime) < timeOf(startTime)) {
-    yield invalid('status.completionTime', completionTime, 'completionTime cannot be set before startTime');
+    yield invalid('status.completionTime', completionTime, 'must be equal to or after `startTime`');
   }
 }
 
-function* validateReasons({now, turned}: Transition): Iterable<FieldError> {
-  if (turned('failed', 'failureTarget') && now.failed && !now.failureTarget) {
+function* validateReasons({now, changed, turned}: Transition): Iterable<FieldError> {
+  if ((turned('failed') || changed('failedIndexes')) && now.failed && !now.failureTarget) {
     yield invalidUnshown(conditionsPath, 'cannot set Failed=True condition without the FailureTarget=true condition');
   }
   if (turned('complete', 'criteriaMet') && now.complete && !now.criteriaMet) {
@@ -83,7 +83,7 @@ function* validateFinished({job, status, now, changed, turned}: Transition): Ite
   if ((turned('finished') || changed('startTime')) && !neverRan && !status.startTime) yield required('status.startTime', 'startTime is required for finished job');
   const {succeeded = [], failed = []} = status.uncountedTerminatedPods ?? {};
   if ((turned('finished') || changed('uncountedTerminatedPods')) && succeeded.length + failed.length > 0) {
-    yield invalid('status.uncountedTerminatedPods', status.uncountedTerminatedPods, 'uncountedTerminatedPods needs to be empty for finished job');
+    yield invalid('status.uncountedTerminatedPods', status.uncountedTerminatedPods, 'must be empty for finished job');
   }
 }
 
@@ -135,13 +135,14 @@ function* validateLasting({was, now}: Transition): Iterable<FieldError> {
   }
 }
 
-function* validateGrowth({job, status, before, changed}: Transition): Iterable<FieldError> {
+function* validateGrowth({job, old, status, before, changed}: Transition): Iterable<FieldError> {
   if ((status.failed ?? 0) < (before.failed ?? 0)) yield invalid('status.failed', status.failed ?? 0, 'cannot decrease the failed counter');
   const {completionMode, completions, parallelism} = job.spec ?? {};
   const isElastic = completionMode === 'Indexed' && completions === parallelism;
   if (!isElastic && (status.succeeded ?? 0) < (before.succeeded ?? 0)) yield invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter');
-  if (status.completionTime && before.completionTime && changed('completionTime')) yield invalid('status.completionTime', status.completionTime, 'completionTime cannot be mutated');
-  if (changed('startTime') && before.startTime && !job.spec?.suspend) yield required('status.startTime', 'startTime cannot be removed for unsuspended job');
+  if (status.completionTime && before.completionTime && changed('completionTime')) yield invalid('status.completionTime', status.completionTime, 'field is immutable');
+  const resumes = isConditionTrue(old.status?.conditions, 'Suspended') && job.status?.conditions?.some(({type, status: said}) => type === 'Suspended' && said === 'False');
+  if (changed('startTime') && !resumes && before.startTime && !job.spec?.suspend) yield required('status.startTime', 'startTime cannot be removed for unsuspended job');
 }
 
 function* validateCriteriaLasting({was, now}: Transition): Iterable<FieldError> {

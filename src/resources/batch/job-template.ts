@@ -1,5 +1,7 @@
+import type {FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {isConditionTrue} from '#src/resources/validation/conditions.js';
+import {immutable} from '#src/resources/validation/equality.js';
 import type {PodTemplate} from '#src/resources/workload/template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
@@ -47,12 +49,15 @@ const withResourcesOf = (template: PodTemplate, before: PodTemplate): PodTemplat
   return {...before, spec: {...before.spec, containers, ...(initContainers ? {initContainers} : {})}};
 };
 
-/** The old template with everything taken over that may change: what then still differs must not. */
-export const comparableTemplate = (template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): PodTemplate => {
+/** Refuses a change of the template, but for what may change while the job rests. */
+export function* validateTemplateChange(template: PodTemplate, old: Readonly<Job>, gate: (name: string) => boolean): Iterable<FieldError> {
   const before = old.spec!.template;
-  if (!old.spec?.suspend) return before;
-  const rests = isConditionTrue(old.status?.conditions, 'Suspended');
-  const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? !old.status?.startTime || rests : !old.status?.startTime;
+  const path = 'spec.template';
+  if (!old.spec?.suspend) return yield* immutable(path, template, before);
+  const {conditions, active = 0, startTime} = old.status ?? {};
+  const rests = isConditionTrue(conditions, 'Suspended') && active === 0;
+  const movable = gate('MutableSchedulingDirectivesForSuspendedJobs') ? rests : !startTime;
   const moved = movable ? withSchedulingOf(template, before) : before;
-  return gate('MutablePodResourcesForSuspendedJobs') && (rests || !old.status?.startTime) ? withResourcesOf(template, moved) : moved;
-};
+  if (gate('MutablePodResourcesForSuspendedJobs') && rests) yield* immutable(`${path}.spec`, template.spec, withResourcesOf(template, moved).spec);
+  else yield* immutable(path, template, moved);
+}

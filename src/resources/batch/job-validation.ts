@@ -2,15 +2,15 @@ import {invalid, notSupported, required, tooLong, type FieldError} from '#src/ap
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {dnsLabelProblems} from '#src/api/names.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {validatePodTemplate} from '#src/resources/core/pod/template.js';
+import {oddTermValues, validatePodTemplate} from '#src/resources/core/pod/template.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
 import {selectorOrNone} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
-import {comparableTemplate} from './job-template.js';
+import {validateTemplateChange} from './job-template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
 
@@ -74,7 +74,7 @@ export function* validateWork(spec: JobSpec, old: JobSpec | undefined, path: str
 function* validateSpec(spec: JobSpec, old: JobSpec | undefined, context: HookContext): Iterable<FieldError> {
   yield* validateWork(spec, old, 'spec', context);
   if (!spec.selector) yield required('spec.selector');
-  else yield* validateLabelSelector(spec.selector, 'spec.selector');
+  else yield* validateLabelSelector(spec.selector, 'spec.selector', hasOddValues(old?.selector) || oddTermValues(old?.template?.spec));
   const selector = selectorOrNone(spec.selector);
   const labels = spec.template?.metadata?.labels;
   if (selector && !selector.matches(labels)) yield invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`');
@@ -116,7 +116,7 @@ function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookCo
   yield* validateSpec(spec, before, context);
   yield* validateCompletions(spec, before);
   yield* immutable('spec.selector', spec.selector, before.selector);
-  yield* immutable('spec.template', spec.template, comparableTemplate(spec.template, old, context.gate));
+  yield* validateTemplateChange(spec.template, old, context.gate);
   for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const) {
     yield* immutable(`spec.${field}`, spec[field], before[field]);
   }

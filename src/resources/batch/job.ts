@@ -90,6 +90,8 @@ export const jobs = defineResource<Job>({
   alwaysPresent: {status: {}},
   generation: true,
   dependents: 'orphan',
+  silentDeletion:
+    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
   default(job) {
     const spec = (job.spec ??= {} as JobSpec);
     defaultSpec(spec);

@@ -48,6 +48,7 @@ export const priorityClasses = defineResource<PriorityClass>({
   default(object) {
     object.preemptionPolicy ??= 'PreemptLowerPriority';
   },
+  beginDelete: ({metadata}) => (systemPriorityClasses.some(({name}) => name === metadata?.name) ? {forbidden: 'this is a system priority class and cannot be deleted'} : 'remove'),
   main: {
     writes: {create: writable, update: writable},
     *validate(object, old) {

@@ -19,6 +19,10 @@ export function* validateLabelRequirement({key, operator, values = []}: Requirem
   }
 }
 
+/** Whether a stored selector has values that are no label values: it may keep them. */
+export const hasOddValues = (selector: LabelSelectorObject | undefined): boolean =>
+  (selector?.matchExpressions ?? []).some(({values = []}) => values.some(value => labelValueProblems(value).length > 0));
+
 /** Whether a label selector as objects carry it makes sense. `anyValue` lets values that are no label values pass, as stored ones may. */
 export function* validateLabelSelector(selector: LabelSelectorObject, path: string, anyValue = false): Iterable<FieldError> {
   yield* validateLabels(selector.matchLabels, `${path}.matchLabels`);

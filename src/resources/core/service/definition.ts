@@ -5,7 +5,7 @@ import {defineResource, type Column, type HookContext} from '#src/resources/defi
 import {ipWarnings, rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {allocateService, releaseService} from './allocation.js';
 import {servicePassages} from './passages.js';
-import {isExternal, isHeadless, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
+import {headless, isExternal, isLoadBalancer, needsClusterIp, needsHealthPort, needsNodePorts, nodePortsOf, sameList, type Service, type ServiceSpec} from './traits.js';
 import {serviceKeys, validateService, validateServiceStatus} from './validation.js';
 
 /** How long a client keeps its endpoint unless the service says otherwise: three hours. */
@@ -59,9 +59,9 @@ const dropWhatTypeEnds = (service: Service, {spec: old = {}}: Readonly<Service>)
 function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {naming}: HookContext): Iterable<string> {
   const {topologyHints, topologyMode} = serviceKeys(naming);
   if (metadata?.annotations?.[topologyHints] !== undefined) yield `annotation ${topologyHints} is deprecated, please use ${topologyMode} instead`;
-  if (!isHeadless(spec)) for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address, naming);
-  else {
-    const ignored = (field: string): string => `spec.${field} is ignored when spec.clusterIP is "None"`;
+  if (spec.clusterIP && spec.clusterIP !== headless) for (const [i, address] of (spec.clusterIPs ?? []).entries()) yield* ipWarnings(`spec.clusterIPs[${i}]`, address, naming);
+  if (spec.type === 'ClusterIP' && spec.clusterIP === headless) {
+    const ignored = (field: string): string => `spec.${field} is ignored for headless services`;
     if (spec.loadBalancerIP) yield ignored('loadBalancerIP');
     if ((spec.externalIPs ?? []).length > 0) yield ignored('externalIPs');
     if (spec.sessionAffinity !== 'None') yield ignored('SessionAffinity');
@@ -71,6 +71,11 @@ function* warnings({metadata, spec = {}}: Readonly<Service>, _old: unknown, {nam
   for (const [i, range] of (spec.loadBalancerSourceRanges ?? []).entries()) yield* rangeWarnings(`spec.loadBalancerSourceRanges[${i}]`, range.trim(), naming);
   if (spec.type === 'ExternalName' && (spec.externalIPs ?? []).length > 0) yield 'spec.externalIPs is ignored when spec.type is "ExternalName"';
   if (spec.type !== 'ExternalName' && spec.externalName) yield 'spec.externalName is ignored when spec.type is not "ExternalName"';
+  if (spec.trafficDistribution === 'PreferClose') yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"';
+}
+
+function* statusWarnings({status}: Readonly<Service>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
 }
 
 /** What a balancer answers to, in one line. */
@@ -126,7 +131,7 @@ export const services = defineResource<Service>({
     warn: warnings,
   },
   subresources: {
-    status: {writes: {update: ['metadata', 'status']}, validate: validateServiceStatus},
+    status: {writes: {update: ['metadata', 'status']}, validate: validateServiceStatus, warn: statusWarnings},
   },
   passages: servicePassages,
   selectableFields: {

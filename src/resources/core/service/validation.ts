@@ -106,7 +106,7 @@ function* uniquePorts({type, ports: all = []}: Spec): Iterable<FieldError> {
     if (nodePort && !isFirst('node', protocol, nodePort)) yield duplicate(`spec.ports[${i}].nodePort`, nodePort);
   }
   for (const [i, {port: number, protocol}] of all.entries()) {
-    if (!isFirst('port', protocol, number)) yield duplicate(`spec.ports[${i}]`, {protocol, port: number});
+    if (!isFirst('port', protocol, number)) yield duplicate(`spec.ports[${i}]`, {Name: '', Protocol: protocol, AppProtocol: null, Port: number, TargetPort: 0, NodePort: 0});
   }
 }
 

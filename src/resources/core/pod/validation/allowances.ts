@@ -49,6 +49,9 @@ const gated = (spec: PodSpec, {gate}: Gate) => {
   };
 };
 
+/** Whether the selectors of a pod's affinities have values that are no label values. */
+export const oddTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => bad(validateTermSelectors(term, '', false)));
+
 /** What an update may hold because the stored object holds it already; without one, what a new object may hold. */
 export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
   const spec: PodSpec = stored ?? {containers: []};
@@ -56,7 +59,7 @@ export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | und
   const spreads = spec.topologySpreadConstraints ?? [];
   return {
     deletionCost: !gate('PodDeletionCost') || !hasDeletionCost(meta?.annotations, naming),
-    selectorValues: [...podTerms(spec.affinity, '')].some(({term}) => bad(validateTermSelectors(term, '', false))),
+    selectorValues: oddTermValues(spec),
     nodeSelectorValues: terms !== undefined && bad(validateNodeSelector(terms, '', false)),
     spreadSelectors: spreads.some(({labelSelector}) => labelSelector && bad(validateLabelSelector(labelSelector, ''))),
     spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => bad(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
