@@ -9,6 +9,7 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     dataDir: options.dataDir,
     bindAddress: options.bindAddress,
     securePort: options.securePort,
+    nodes: options.nodes,
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     apiserverArgs: options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,

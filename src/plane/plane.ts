@@ -18,6 +18,7 @@ import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
+import {planeNodes} from './nodes.js';
 import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
@@ -36,6 +37,8 @@ export interface PlaneOptions {
   readonly securePort?: number;
   /** Where to write the administrator's connection settings; in the data directory unless given. */
   readonly kubeconfig?: string;
+  /** How many simulated nodes run the pods. None unless given. */
+  readonly nodes?: number;
   /** Flags of `plat-apiserver` and `plat-controller-manager`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];
@@ -84,6 +87,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     naming: naming.name,
     clock,
   });
+  const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
   let address = '';
   const api = await assembleApiServer({
     options: apiserver.options,
@@ -92,7 +96,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     clock,
     random,
     log,
-    metrics: new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics}),
+    metrics,
     store,
     version: versionOf(apiserver),
     gate: gateOf(apiserver),
@@ -133,6 +137,11 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   failed.catch(() => {});
   await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch(() => failed), failed]);
+  if (options.nodes) {
+    const parts = {options: apiserver.options, version: versionOf(apiserver).gitVersion, freeze: options.freeze ?? false};
+    const nodes = await planeNodes({count: options.nodes, api, naming, clock, random, log, meter: metrics, ...parts});
+    undo.defer(() => nodes.stop());
+  }
 
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);

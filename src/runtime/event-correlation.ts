@@ -69,7 +69,7 @@ export class EventCorrelator {
     group.lastMs = now;
     group.messages.add(event.message ?? '');
     this.#groups.set(groupKey, group);
-    if (group.messages.size < limits.similarMessages) return {event, key: JSON.stringify([groupKey, event.message])};
+    if (group.messages.size < limits.similarMessages) return {event, key: JSON.stringify([groupKey, event.involvedObject.fieldPath, event.message])};
     for (const oldest of group.messages) {
       group.messages.delete(oldest);
       break;

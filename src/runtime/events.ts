@@ -9,8 +9,8 @@ import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {EventCorrelator, type Correlated} from './event-correlation.js';
 
-/** An object an Event can be about: one from a cache, or the few fields that point at it. */
-export type Regarding = Frozen<KubeObject>;
+/** An object an Event can be about: one from a cache, or the few fields that point at it; with the path of the field that is meant, if it is a part of it. */
+export type Regarding = Frozen<KubeObject> & {readonly fieldPath?: string};
 
 /** Tells people what happened to an object, as core Events. Never waits and never fails: what cannot be written is dropped. */
 export interface EventRecorder {
@@ -67,7 +67,7 @@ export class Recorder implements EventRecorder {
     if (!this.#writing) void this.#writeAll();
   }
 
-  #event({apiVersion, kind, metadata}: Regarding, type: string, reason: string, message: string): CoreEvent {
+  #event({apiVersion, kind, metadata, fieldPath}: Regarding, type: string, reason: string, message: string): CoreEvent {
     const {clock, client, component, host = ''} = this.#options;
     const {namespace, name = '', uid, resourceVersion} = metadata ?? {};
     const time = wireTime(clock.now());
@@ -85,6 +85,7 @@ export class Recorder implements EventRecorder {
         ...(uid ? {uid} : {}),
         ...(apiVersion ? {apiVersion} : {}),
         ...(resourceVersion ? {resourceVersion} : {}),
+        ...(fieldPath ? {fieldPath} : {}),
       },
       reason,
       message,

@@ -229,7 +229,7 @@ accepted(platletFlags, [
 ]);
 
 refusals(upFlags, [
-  ['--nodes=3', 'invalid value for --nodes: simulated nodes are not part of this build yet'],
+  ['--nodes=-1', 'invalid value for --nodes: must be at least 0'],
   ['more', 'plat up does not take any arguments, got "more"'],
 ]);
 

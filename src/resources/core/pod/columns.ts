@@ -3,7 +3,7 @@ import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, RowCondition} from '#src/resources/definition.js';
-import {isSidecar} from './containers.js';
+import {isSidecar} from '#src/model/pod/restart.js';
 
 /** How a pod stands, as a person is told. */
 interface Summary {

@@ -13,6 +13,3 @@ export function* everyContainer(spec: Readonly<PodSpec>, path = 'spec'): Iterabl
   for (const [i, container] of (spec.containers ?? []).entries()) yield {container, path: `${path}.containers[${i}]`, sort: 'regular'};
   for (const [i, container] of (spec.ephemeralContainers ?? []).entries()) yield {container, path: `${path}.ephemeralContainers[${i}]`, sort: 'ephemeral'};
 }
-
-/** Whether an init container keeps running beside those that come after it (KEP-753). */
-export const isSidecar = ({restartPolicy}: AnyContainer): boolean => restartPolicy === 'Always';

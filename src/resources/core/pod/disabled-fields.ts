@@ -1,5 +1,6 @@
 import type {PodSpec, PodStatus, PodTemplateSpec} from '#src/api/pod.js';
-import {everyContainer, isSidecar} from './containers.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import {everyContainer} from './containers.js';
 import {hasRestartRules} from './validation/allowances.js';
 
 /** What a gate governs in a spec: found in use, or taken out. */

@@ -1,6 +1,6 @@
 import {duplicate, forbiddenField, invalid, notFoundValue, notSupported, required, tooLong, type FieldError} from '#src/api/field-error.js';
 import type {AnyContainer, Container, ContainerPort, ContainerRestartRule, EphemeralContainer, PodSpec} from '#src/api/pod.js';
-import {isSidecar} from '#src/resources/core/pod/containers.js';
+import {isSidecar} from '#src/model/pod/restart.js';
 import {containerResourceName, validateResources} from '#src/resources/validation/resource-lists.js';
 import {dnsLabel, each, oneOf, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 import {validateEnv, validateEnvFrom} from './environment.js';

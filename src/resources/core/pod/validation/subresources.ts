@@ -2,7 +2,7 @@ import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js'
 import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.js';
 import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {isSidecar} from '#src/resources/core/pod/containers.js';
+import {isSidecar} from '#src/model/pod/restart.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {differences, podRules, validatePodItself} from './pod.js';

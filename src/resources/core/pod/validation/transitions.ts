@@ -1,7 +1,6 @@
 import {forbiddenField, type FieldError} from '#src/api/field-error.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
-import {isSidecar} from '#src/resources/core/pod/containers.js';
-import type {HookContext} from '#src/resources/definition.js';
+import {isSidecar, mayRestart} from '#src/model/pod/restart.js';
 import type {PodSpecRules} from './rules.js';
 
 export const statusLists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
@@ -11,20 +10,7 @@ export type StatusList = (typeof statusLists)[number];
 export const containersOf = (spec: PodSpec, list: StatusList): readonly AnyContainer[] =>
   (list === 'containerStatuses' ? spec.containers : list === 'initContainerStatuses' ? spec.initContainers : spec.ephemeralContainers) ?? [];
 
-type Gate = HookContext['gate'];
-
-/** Whether a container that ended with a code may be started again, by its own policy and its exceptions or else by the pod's. */
-const mayRestart = (spec: PodSpec, container: AnyContainer | undefined, exitCode: number, gate: Gate): boolean => {
-  if (!container) return false;
-  if (container.restartPolicy !== undefined) {
-    const rule = container.restartPolicyRules?.find(({exitCodes}) => exitCodes && (exitCodes.values?.includes(exitCode) ?? false) === (exitCodes.operator === 'In'));
-    if (rule?.action === 'Restart' || (rule?.action === 'RestartAllContainers' && gate('RestartAllContainersOnContainerExits'))) return true;
-  }
-  const policy = container.restartPolicy ?? spec.restartPolicy;
-  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
-};
-
-/** The same without exceptions: the pod's policy counts for all containers but sidecars. */
+/** Without exceptions the pod's policy counts for all containers but sidecars. */
 const mayRestartPlainly = ({restartPolicy}: PodSpec, list: StatusList, container: AnyContainer | undefined, exitCode: number): boolean =>
   restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0) || (list === 'initContainerStatuses' && container !== undefined && isSidecar(container));
 
@@ -41,7 +27,7 @@ export function* validateTransitions(pod: Readonly<Pod>, old: Readonly<Pod>, lis
     const now = pod.status?.[list]?.find(({name, state}) => name === before.name && !state?.terminated);
     if (!ended || !now) continue;
     const container = containersOf(spec, list).find(({name}) => name === before.name);
-    const allowed = !isFixed && (allow.restartRules ? mayRestart(spec, container, ended.exitCode, gate) : mayRestartPlainly(spec, list, container, ended.exitCode));
+    const allowed = !isFixed && (allow.restartRules ? container !== undefined && mayRestart(container, spec, ended.exitCode, gate('RestartAllContainersOnContainerExits')) : mayRestartPlainly(spec, list, container, ended.exitCode));
     if (!allowed) yield forbiddenField(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state');
   }
 }

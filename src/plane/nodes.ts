@@ -1,0 +1,36 @@
+import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import {wellKnown} from '#src/api/user.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {Simulation} from '#src/simulation/simulation.js';
+import type {RunningApiServer} from './api-server.js';
+
+export interface PlaneNodes {
+  readonly count: number;
+  readonly api: RunningApiServer;
+  readonly options: ApiserverOptions;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  /** The release they report. */
+  readonly version: string;
+  readonly freeze: boolean;
+}
+
+/** Runs the simulated nodes of a plane. Each acts as a node's user; what nodes may do is the node authorizer's to say, and where that one is off they may do everything. */
+export const planeNodes = async ({count, api, options, naming, ...rest}: PlaneNodes): Promise<Simulation> => {
+  const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
+  const isJudged = options.authorizationMode.includes('Node');
+  return startSimulation({
+    ...rest,
+    nodes: count,
+    naming,
+    client: api.clientAs({name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]}, 'plat/simulation'),
+    clientAs: user => api.clientAs(isJudged ? user : {...user, groups: [...user.groups, wellKnown.masters]}, naming.agent),
+  });
+};

@@ -1,0 +1,43 @@
+import type {Machine} from './node-object.js';
+import {addressAt} from './addresses.js';
+
+/** What rules may say of a node's machine. */
+export interface MachineSettings {
+  readonly capacity?: Readonly<Record<string, string>>;
+  /** The capacity, but for what is given here. */
+  readonly allocatable?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: Machine['taints'];
+}
+
+export interface NodeRule {
+  /** Names of nodes; every node unless given. */
+  readonly names?: readonly RegExp[];
+  readonly settings: MachineSettings;
+}
+
+/** A big machine, so that what is tried on a laptop finds room. */
+const usualCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};
+
+/** Where the machines' addresses come from; the second range makes them dual-stack. */
+export const usualNodeRanges: readonly string[] = ['10.245.0.0/16'];
+
+export const nodeName = (index: number): string => `plat-node-${index}`;
+
+/** The machine behind a node: what is usual, with what the rules for its name say, each adding to those before. */
+export const machineOf = (index: number, {rules, ranges, version}: {readonly rules: readonly NodeRule[]; readonly ranges: readonly string[]; readonly version: string}): Machine => {
+  const name = nodeName(index);
+  const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);
+  const capacity = Object.assign({...usualCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
+  return {
+    name,
+    addresses: ranges.map(range => addressAt(range, index + 1)),
+    capacity,
+    allocatable: Object.assign({...capacity}, ...settings.map(one => one.allocatable ?? {})) as Record<string, string>,
+    labels: Object.assign({}, ...settings.map(one => one.labels ?? {})) as Record<string, string>,
+    annotations: Object.assign({}, ...settings.map(one => one.annotations ?? {})) as Record<string, string>,
+    taints: settings.flatMap(one => one.taints ?? []),
+    version,
+  };
+};

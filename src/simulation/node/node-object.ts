@@ -1,0 +1,114 @@
+import {createHash} from 'node:crypto';
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import {sameJson} from '#src/api/equal.js';
+import {wireTime} from '#src/api/time.js';
+import type {Node} from '#src/api/types.js';
+
+type NodeStatus = NonNullable<Node['status']>;
+type NodeCondition = NonNullable<NodeStatus['conditions']>[number];
+
+/** What a simulated machine is. */
+export interface Machine {
+  readonly name: string;
+  /** One of each family at most; the first is the one that counts. */
+  readonly addresses: readonly string[];
+  readonly capacity: Readonly<Record<string, string>>;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
+  /** The release that its agent reports. */
+  readonly version: string;
+}
+
+/** What is to be told of a node that is not well. */
+export interface Troubles {
+  readonly notReady?: string;
+  /** Types of conditions: `MemoryPressure`, `DiskPressure`, `PIDPressure`. */
+  readonly pressures: readonly string[];
+}
+
+const hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+const uuid = (text: string): string => hex(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+
+const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+
+const pressureTexts = [
+  {type: 'MemoryPressure', well: ['HasSufficientMemory', 'has sufficient memory available'], badly: ['HasInsufficientMemory', 'has insufficient memory available']},
+  {type: 'DiskPressure', well: ['HasNoDiskPressure', 'has no disk pressure'], badly: ['HasDiskPressure', 'has disk pressure']},
+  {type: 'PIDPressure', well: ['HasSufficientPID', 'has sufficient PID available'], badly: ['HasInsufficientPID', 'has insufficient PID available']},
+] as const;
+
+/** The reasons of the events that go with a pressure's beginning and end. */
+export const pressureEvents = new Map(pressureTexts.map(({type, well, badly}) => [type as string, {False: `Node${well[0]}`, True: `Node${badly[0]}`}]));
+
+const conditionsOf = (naming: Naming, {notReady, pressures}: Troubles): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] => {
+  const {agent} = naming;
+  return [
+    ...pressureTexts.map(({type, well, badly}) => {
+      const isPressed = pressures.includes(type);
+      const [reason, text] = isPressed ? badly : well;
+      return {type, status: isPressed ? 'True' : 'False', reason: `${capitalized(agent)}${reason}`, message: `${agent} ${text}`};
+    }),
+    notReady === undefined
+      ? {type: 'Ready', status: 'True', reason: `${capitalized(agent)}Ready`, message: `${agent} is posting ready status`}
+      : {type: 'Ready', status: 'False', reason: `${capitalized(agent)}NotReady`, message: notReady},
+  ];
+};
+
+export interface Image {
+  readonly names: readonly string[];
+  readonly sizeBytes: number;
+}
+
+/** The status a node's agent tells at `now`, with what others have put there kept. */
+export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
+  const {name, addresses, capacity, allocatable, version} = machine;
+  const known = before?.conditions ?? [];
+  const own = conditionsOf(naming, troubles).map(condition => {
+    const old = known.find(({type}) => type === condition.type);
+    const lastTransitionTime = old?.status === condition.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
+    return {...condition, lastHeartbeatTime: wireTime(now), lastTransitionTime};
+  });
+  return {
+    ...(structuredClone(before ?? {}) as NodeStatus),
+    addresses: [...addresses.map(address => ({type: 'InternalIP', address})), {type: 'Hostname', address: name}],
+    capacity: {...capacity},
+    allocatable: {...allocatable},
+    conditions: [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own],
+    ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
+    nodeInfo: {
+      machineID: hex(`machine/${name}`).slice(0, 32),
+      systemUUID: uuid(`system/${name}`),
+      bootID: uuid(`boot/${name}`),
+      kernelVersion: '6.12.0-simulated',
+      osImage: 'Simulated Linux',
+      containerRuntimeVersion: 'simulated://1.0.0',
+      kubeletVersion: version,
+      kubeProxyVersion: '',
+      operatingSystem: 'linux',
+      architecture: 'amd64',
+    },
+    features: {supplementalGroupsPolicy: true},
+  };
+};
+
+const withoutBeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown => ({...rest, conditions: conditions.map(condition => ({...condition, lastHeartbeatTime: undefined}))});
+
+/** Whether two statuses differ in more than when they were told. */
+export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutBeats(a), withoutBeats(b));
+
+/** A node as its agent registers it. */
+export const newNode = (naming: Naming, machine: Machine, troubles: Troubles, now: number): Node => {
+  const {name, labels, annotations, taints} = machine;
+  return {
+    metadata: {
+      name,
+      labels: {...labels, [naming.labels.hostname]: name, [naming.labels.os]: 'linux', [naming.labels.arch]: 'amd64'},
+      annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
+    },
+    ...(taints.length > 0 ? {spec: {taints: taints.map(taint => ({...taint}))}} : {}),
+    status: nodeStatus(naming, machine, troubles, [], undefined, now),
+  };
+};

@@ -1,0 +1,46 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import type {Node} from '#src/api/types.js';
+import type {SimulationWorld} from '#src/simulation/world.js';
+import {troublesOf, type Agent} from './agent.js';
+import {tellChanges} from './heartbeat.js';
+import {newNode} from './node-object.js';
+
+const notYet = (): string => '[container runtime status check may not have completed yet]';
+
+/** What the agent itself says of its Node, in an older one too. */
+const reconciled = async ({naming, clock}: SimulationWorld, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
+  const {metadata: {labels = {}, annotations = {}} = {}} = newNode(naming, agent.machine, {pressures: []}, clock.now());
+  const own = [naming.labels.hostname, naming.labels.os, naming.labels.arch];
+  const stale = own.filter(key => found.metadata?.labels?.[key] !== labels[key]);
+  const attach = naming.subKey('volumes', 'controller-managed-attach-detach');
+  if (stale.length === 0 && found.metadata?.annotations?.[attach] === annotations[attach]) return found;
+  const patch = {metadata: {labels: Object.fromEntries(stale.map(key => [key, labels[key]])), annotations: {[attach]: annotations[attach]}}};
+  return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', patch, {subresource: 'status'});
+};
+
+/** Sees to it that there is a Node of the agent: a new one is not ready yet, one that is there stays as it is. */
+export const register = async (world: SimulationWorld, agent: Agent): Promise<Frozen<Node>> => {
+  const {naming, clock} = world;
+  const {machine, client, events} = agent;
+  const nodes = client.resource(kinds.nodes);
+  const node = await nodes.get(machine.name).then(
+    found => reconciled(world, agent, found),
+    async (error: unknown) => {
+      if (!isNotFound(error)) throw error;
+      try {
+        return await nodes.create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet()}, clock.now()));
+      } catch (problem) {
+        if (!isAlreadyExists(problem)) throw problem;
+        return await reconciled(world, agent, await nodes.get(machine.name));
+      }
+    },
+  );
+  agent.registered = true;
+  const about = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name: machine.name, uid: machine.name}};
+  events.normal(about, 'Starting', `Starting ${naming.agent}.`);
+  tellChanges(world, agent, undefined, {...node.status, conditions: (node.status?.conditions ?? []).filter(({type}) => type !== 'Ready')});
+  events.normal(about, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+  return node;
+};

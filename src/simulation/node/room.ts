@@ -1,0 +1,83 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import {compareQuantities, parseQuantity, quantityMilliValue, quantityValue, zeroQuantity, addQuantities, subtractQuantities, type Quantity} from '#src/api/quantity.js';
+import {podRequests, type Amounts} from '#src/model/pod/requests.js';
+
+/** What the pods of a node take of it: amounts and ports of the host. */
+export interface Room {
+  readonly used: Amounts;
+  readonly ports: Set<string>;
+  pods: number;
+}
+export const emptyRoom = (): Room => ({used: new Map(), ports: new Set(), pods: 0});
+
+/** The ports of the host that a pod's containers take, spelled with protocol and address. */
+const portsOf = ({containers, initContainers = []}: Frozen<PodSpec>): {readonly ip: string; readonly key: string}[] =>
+  [...containers, ...initContainers.filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
+    ports.filter(({hostPort}) => hostPort).map(({hostPort, hostIP, protocol = 'TCP'}) => ({ip: hostIP || '0.0.0.0', key: `${protocol}/${hostPort}`})),
+  );
+
+/** What one pod takes. */
+export interface Hold {
+  readonly amounts: Amounts;
+  readonly ports: readonly string[];
+}
+
+const change = (room: Room, amounts: Amounts, by: (a: Quantity, b: Quantity) => Quantity): void => {
+  for (const [name, amount] of amounts) room.used.set(name, by(room.used.get(name) ?? zeroQuantity, amount));
+};
+
+/** Takes room for a pod, whether there is any or not. */
+export const take = (room: Room, pod: Frozen<Pod>): Hold => {
+  const hold = {amounts: podRequests(pod, {podLevel: true}), ports: portsOf(pod.spec!).map(({ip, key}) => `${key}/${ip}/${pod.metadata?.uid}`)};
+  room.pods++;
+  change(room, hold.amounts, addQuantities);
+  for (const port of hold.ports) room.ports.add(port);
+  return hold;
+};
+
+/** Gives the room of a pod back. */
+export const giveBack = (room: Room, {amounts, ports}: Hold): void => {
+  room.pods--;
+  change(room, amounts, subtractQuantities);
+  for (const port of ports) room.ports.delete(port);
+};
+
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Amounts as refusals tell them: processors in thousandths, all else whole. */
+const told = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
+
+const outOf = (name: string, requested: bigint | number, used: bigint | number, capacity: bigint | number): Refusal => ({
+  reason: `OutOf${name}`,
+  message: `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+});
+
+const isTaken = (room: Room, {ip, key}: {readonly ip: string; readonly key: string}): boolean => {
+  for (const taken of room.ports) {
+    if (!taken.startsWith(`${key}/`)) continue;
+    const other = taken.slice(key.length + 1, taken.lastIndexOf('/'));
+    if (ip === '0.0.0.0' || other === '0.0.0.0' || ip === other) return true;
+  }
+  return false;
+};
+
+/** Why a node cannot take one more pod; undefined if it can. What a node does not count at all does not stop a pod. */
+export const refusal = (room: Room, allocatable: Readonly<Record<string, string>>, pod: Frozen<Pod>): Refusal | undefined => {
+  const places = Number(allocatable['pods'] ?? 0);
+  if (room.pods + 1 > places) return outOf('pods', 1, room.pods, places);
+  for (const [name, amount] of podRequests(pod, {podLevel: true})) {
+    const text = allocatable[name];
+    if (compareQuantities(amount, zeroQuantity) === 0 || (text === undefined && name.includes('/'))) continue;
+    const used = room.used.get(name) ?? zeroQuantity;
+    const capacity = parseQuantity(text ?? '0');
+    if (compareQuantities(addQuantities(used, amount), capacity) > 0) return outOf(name, told(name, amount), told(name, used), told(name, capacity));
+  }
+  if (portsOf(pod.spec!).some(port => isTaken(room, port))) {
+    return {reason: 'NodePorts', message: "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"};
+  }
+  return undefined;
+};

@@ -1,0 +1,96 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import {fullName, imageId} from './images.js';
+import {isInitialized, specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
+
+type WireState = NonNullable<ContainerStatus['state']>;
+type Terminated = NonNullable<WireState['terminated']>;
+
+const terminated = ({exitCode, reason, message, startedAt, finishedAt, id}: Ended): Terminated => ({
+  exitCode,
+  reason,
+  ...(message ? {message} : {}),
+  ...(startedAt === undefined ? {} : {startedAt: wireTime(startedAt)}),
+  ...(finishedAt === undefined ? {} : {finishedAt: wireTime(finishedAt)}),
+  ...(id ? {containerID: id} : {}),
+});
+
+const unknown: Ended = {exitCode: 137, reason: 'ContainerStatusUnknown', message: 'The container could not be located when the pod was terminated'};
+
+const waitingReason = ({spec}: {readonly spec?: Frozen<PodSpec>}): string => (spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating');
+
+/** The state of a container on the wire. Once an initialized pod is over, a container of which nothing is known counts as lost. */
+const stateOf = (record: PodRecord, {state, role}: ContainerRecord): WireState => {
+  switch (state.is) {
+    case 'running':
+      return {running: {startedAt: wireTime(state.startedAt)}};
+    case 'ended':
+      return {terminated: terminated(state)};
+    case 'waiting': {
+      if (record.over && !record.refused && role === 'regular' && isInitialized(record)) return {terminated: terminated(unknown)};
+      const {reason = waitingReason(record.pod), message} = state;
+      return {waiting: {reason, ...(message ? {message} : {})}};
+    }
+  }
+};
+
+const mounts = ({volumeMounts = []}: Frozen<AnyContainer>) =>
+  volumeMounts.map(({name, mountPath, readOnly, recursiveReadOnly}) => ({
+    name,
+    mountPath,
+    ...(readOnly ? {readOnly, recursiveReadOnly: recursiveReadOnly === 'Enabled' || recursiveReadOnly === 'IfPossible' ? 'Enabled' : 'Disabled'} : {}),
+  }));
+
+const userOf = ({securityContext: own}: Frozen<AnyContainer>, {securityContext: pods}: Frozen<PodSpec>): NonNullable<ContainerStatus['user']> => {
+  const gid = own?.runAsGroup ?? pods?.runAsGroup ?? 0;
+  const groups = new Set([gid, ...(pods?.fsGroup === undefined ? [] : [pods.fsGroup]), ...(pods?.supplementalGroups ?? [])]);
+  return {linux: {uid: own?.runAsUser ?? pods?.runAsUser ?? 0, gid, supplementalGroups: [...groups]}};
+};
+
+const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is === 'running' && state.startedBy <= now;
+
+const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
+  role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
+
+const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, now: number): ContainerStatus => {
+  const hasRun = own.id !== undefined;
+  const {image = ''} = container;
+  const {resources} = container;
+  const volumeMounts = mounts(container);
+  return {
+    name: own.name,
+    state: stateOf(record, own),
+    lastState: own.last && own.state.is !== 'ended' ? {terminated: terminated(own.last)} : {},
+    ready: isReady(own, now),
+    restartCount: own.restarts,
+    image: hasRun ? fullName(image) : image,
+    imageID: hasRun ? imageId(image) : '',
+    ...(own.id ? {containerID: own.id} : {}),
+    started: isStarted(own, now),
+    ...(hasRun && own.role !== 'ephemeral' ? {resources: (structuredClone(resources ?? {}) as NonNullable<ContainerStatus['resources']>), ...(resources?.requests ? {allocatedResources: {...resources.requests}} : {})} : {}),
+    ...(volumeMounts.length > 0 ? {volumeMounts} : {}),
+    ...(hasRun ? {user: userOf(container, record.pod.spec!)} : {}),
+  };
+};
+
+export interface ContainerStatuses {
+  readonly initContainerStatuses?: ContainerStatus[];
+  readonly containerStatuses?: ContainerStatus[];
+  readonly ephemeralContainerStatuses?: ContainerStatus[];
+}
+
+/** What the status of a pod says of its containers: regular and ephemeral ones by name, init containers in their order. */
+export const containerStatuses = (record: PodRecord, now: number): ContainerStatuses => {
+  const lists = {initContainerStatuses: [] as ContainerStatus[], containerStatuses: [] as ContainerStatus[], ephemeralContainerStatuses: [] as ContainerStatus[]};
+  const known = new Map(record.containers.map(container => [container.name, container]));
+  for (const of of specContainers(record.pod.spec!)) {
+    const own = known.get(of.container.name) ?? {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: 0};
+    const list = of.role === 'regular' ? 'containerStatuses' : of.role === 'ephemeral' ? 'ephemeralContainerStatuses' : 'initContainerStatuses';
+    lists[list].push(statusOf(record, own, of, now));
+  }
+  const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);
+  lists.containerStatuses.sort(byName);
+  lists.ephemeralContainerStatuses.sort(byName);
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+};

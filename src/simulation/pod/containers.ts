@@ -1,0 +1,174 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Container, Probe} from '#src/api/pod.js';
+import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
+import {containerId, imageBytes, isReference} from './images.js';
+import type {ContainerRecord, Ended, PodRecord, Waited} from './record.js';
+
+/** What starting containers takes of the world. */
+export interface ContainerWorld {
+  readonly now: number;
+  /** The images that the node has, by their full names. */
+  readonly images: {has(image: string): boolean; add(image: string): void};
+  tell(type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+/** How long what failed is shown before it is tried again or counts as waiting: about what a node's agent takes to notice. */
+const noticeMs = 1_000;
+const firstDelayMs = 10_000;
+const mostDelayMs = 300_000;
+
+/** The next delay after one more failure at `at`; long quiet makes it the first again. */
+const nextWait = (before: Waited | undefined, at: number): Waited =>
+  before && at - before.since <= 2 * mostDelayMs ? {delayMs: Math.min(before.delayMs * 2, mostDelayMs), since: at} : {delayMs: firstDelayMs, since: at};
+
+export const seconds = (ms: number): string => {
+  const whole = Math.round(ms / 1000);
+  const minutes = Math.floor(whole / 60);
+  return minutes > 0 ? `${minutes}m${whole % 60}s` : `${whole}s`;
+};
+
+const text = (record: PodRecord, {name, restarts}: ContainerRecord, setting: string): string => `${record.uid}/${name}/${restarts}/${setting}`;
+
+const nanoseconds = (ms: number): string => (ms === 0 ? '0s' : ms < 1000 ? `${ms}ms` : `${ms / 1000}s`);
+
+/** Brings the image to the node. True once it is there. */
+const pull = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): boolean => {
+  if (container.pulled) return true;
+  const {image = ''} = spec;
+  const {now, tell} = world;
+  if (!isReference(image)) {
+    if (container.state.is !== 'waiting' || container.state.reason !== 'InvalidImageName') {
+      const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+      tell('Warning', 'InspectFailed', message);
+      tell('Warning', 'Failed', 'Error: InvalidImageName');
+      container.state = {is: 'waiting', reason: 'InvalidImageName', message};
+    }
+    return false;
+  }
+  if (behavior.pullError === undefined && spec.imagePullPolicy !== 'Always' && container.pullDoneAt === undefined && (spec.imagePullPolicy === 'Never' || world.images.has(image))) {
+    tell('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
+    container.pulled = true;
+    return true;
+  }
+  if (isWaitingToPull(container, image, world)) return false;
+  if (container.pullDoneAt === undefined) {
+    tell('Normal', 'Pulling', `Pulling image "${image}"`);
+    container.pullDoneAt = now + drawn(behavior.pullFor, text(record, container, 'pullFor'));
+  }
+  if (container.pullDoneAt > now) {
+    if (container.state.is === 'waiting') container.state = {...container.state, until: container.pullDoneAt};
+    return false;
+  }
+  delete container.pullDoneAt;
+  if (behavior.pullError !== undefined) {
+    tell('Warning', 'Failed', `Failed to pull image "${image}": ${behavior.pullError}`);
+    tell('Warning', 'Failed', 'Error: ErrImagePull');
+    container.pullWait = {...nextWait(container.pullWait, now), error: behavior.pullError};
+    container.state = {is: 'waiting', reason: 'ErrImagePull', message: behavior.pullError, until: now + noticeMs};
+    return false;
+  }
+  const took = nanoseconds(drawn(behavior.pullFor, text(record, container, 'pullFor')));
+  tell('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). Image size: ${imageBytes(image)} bytes.`);
+  world.images.add(image);
+  delete container.pullWait;
+  container.pulled = true;
+  return true;
+};
+
+const isWaitingToPull = (container: ContainerRecord, image: string, {now, tell}: ContainerWorld): boolean => {
+  const wait = container.pullWait;
+  if (!wait || container.state.is !== 'waiting' || now >= wait.since + wait.delayMs) return false;
+  if (container.state.reason === 'ErrImagePull') {
+    if (now < wait.since + noticeMs) return true;
+    tell('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+    tell('Warning', 'Failed', 'Error: ImagePullBackOff');
+    container.state = {is: 'waiting', reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${wait.error}`, until: wait.since + wait.delayMs};
+  }
+  return true;
+};
+
+/** From its start to its first success, for a probe of a container that answers from the start. */
+const probedAfterMs = (probe: Frozen<Probe> | undefined): number =>
+  probe ? ((probe.initialDelaySeconds ?? 0) + ((probe.successThreshold ?? 1) - 1) * (probe.periodSeconds ?? 10)) * 1000 : 0;
+
+/** When a container that starts now, or started then, counts as started, is ready, and ends. */
+export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, startedAt: number) => {
+  const {startupProbe, readinessProbe} = spec as Frozen<Container>;
+  const at = (setting: 'startedAfter' | 'readyAfter' | 'runFor', otherwiseMs: number): number => {
+    const given = behavior[setting];
+    return startedAt + (given ? drawn(given, text(record, container, setting)) : otherwiseMs);
+  };
+  const startedBy = at('startedAfter', probedAfterMs(startupProbe));
+  const readyBy = Math.max(startedBy, at('readyAfter', probedAfterMs(readinessProbe)));
+  return {startedAt, startedBy, readyBy, exitsAt: at('runFor', Infinity)};
+};
+
+/** Lets a container run as soon as its image is there. */
+export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
+  if (!pull(record, container, spec, behavior, world)) return;
+  if (container.last) container.restarts++;
+  container.id = containerId(record.uid, container.name, container.restarts);
+  world.tell('Normal', 'Created', 'Container created');
+  world.tell('Normal', 'Started', 'Container started');
+  container.pulled = false;
+  container.state = {is: 'running', ...timesOf(record, container, spec, behavior, world.now)};
+};
+
+/** Lets a container that ended run again: at once the first time, later and later after that. */
+export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
+  const {now, tell} = world;
+  if (container.state.is === 'ended') {
+    const {is: _, ...ended} = container.state;
+    const finishedAt = ended.finishedAt ?? now;
+    if (now < finishedAt + noticeMs) return;
+    container.last = ended;
+    const wait = container.restartWait;
+    const isWaiting = wait && finishedAt - wait.since <= 2 * mostDelayMs && now < finishedAt + wait.delayMs;
+    if (isWaiting) {
+      const {namespace, name} = record.pod.metadata ?? {};
+      const which = `restarting failed container ${container.name} in pod ${name}_${namespace}(${record.uid})`;
+      tell('Warning', 'BackOff', `Back-off ${which}`);
+      const message = `back-off ${seconds(wait.delayMs)} restarting failed container=${container.name} pod=${name}_${namespace}(${record.uid})`;
+      container.state = {is: 'waiting', reason: 'CrashLoopBackOff', message, until: finishedAt + wait.delayMs};
+      return;
+    }
+    container.restartWait = nextWait(wait, finishedAt);
+    container.state = {is: 'waiting'};
+  } else if (container.state.is === 'waiting' && container.state.reason === 'CrashLoopBackOff') {
+    if (now < (container.state.until ?? 0)) return;
+    container.restartWait = nextWait(container.restartWait, container.last?.finishedAt ?? now);
+    container.state = {is: 'waiting'};
+  }
+  start(record, container, spec, behavior, world);
+};
+
+/** Ends the run of a container. */
+export const end = (container: ContainerRecord, {exitCode, reason, message}: Pick<Ended, 'exitCode' | 'message'> & {reason?: string | undefined}, finishedAt: number): void => {
+  if (container.state.is !== 'running') return;
+  container.state = {
+    is: 'ended',
+    exitCode,
+    reason: reason ?? (exitCode === 0 ? 'Completed' : 'Error'),
+    ...(message ? {message} : {}),
+    startedAt: container.state.startedAt,
+    finishedAt,
+    ...(container.id ? {id: container.id} : {}),
+  };
+};
+
+/** The code of a container's present run, when it ends by itself. */
+export const exitCodeOf = ({restarts}: ContainerRecord, {exitCodes}: Behavior): number => exitCodes[Math.min(restarts, exitCodes.length - 1)] ?? 0;
+
+/** When something will happen to a container by itself; Infinity when nothing will. */
+export const nextChange = ({state}: ContainerRecord, now: number): number => {
+  switch (state.is) {
+    case 'waiting':
+      return state.until !== undefined && state.until > now ? state.until : Infinity;
+    case 'ended':
+      return state.finishedAt === undefined ? Infinity : state.finishedAt + noticeMs > now ? state.finishedAt + noticeMs : Infinity;
+    case 'running': {
+      const times = [state.startedBy, state.readyBy, state.exitsAt, state.stop?.at ?? Infinity];
+      return Math.min(...times.filter(time => time > now), Infinity);
+    }
+  }
+};

@@ -1,0 +1,31 @@
+import {createHash} from 'node:crypto';
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+const hasHost = (first: string): boolean => first.includes('.') || first.includes(':') || first === 'localhost';
+
+/** The full name of an image, as a runtime tells it: with registry, and with a tag where there is neither tag nor digest. */
+export const fullName = (image: string): string => {
+  const slash = image.indexOf('/');
+  const named = slash >= 0 && hasHost(image.slice(0, slash)) ? image : `docker.io/${slash < 0 ? 'library/' : ''}${image}`;
+  const isTagged = /:[^/]*$/.test(named.slice(named.indexOf('/'))) || named.includes('@');
+  return isTagged ? named : `${named}:latest`;
+};
+
+const part = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const reference = new RegExp(`^(?:[A-Za-z0-9.-]+(?::\\d+)?/)?${part}(?:/${part})*(?::[\\w][\\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?$`);
+
+/** Whether a runtime could make anything of the name. */
+export const isReference = (image: string): boolean => reference.test(image);
+
+/** The digest under which the simulated runtime holds an image. */
+export const imageId = (image: string): string => {
+  const [name = ''] = fullName(image).split('@');
+  return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
+};
+
+/** The size the simulated runtime tells of an image: between 2 and 200 MB, the same each time. */
+export const imageBytes = (image: string): number => 2_000_000 + (Number.parseInt(digest(fullName(image)).slice(0, 8), 16) % 198_000_000);
+
+/** What names one run of a container. */
+export const containerId = (uid: string, name: string, restarts: number): string => `simulated://${digest(`${uid}/${name}/${restarts}`)}`;

@@ -1,0 +1,17 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+
+/** A container that is to be killed. */
+export interface Kill {
+  readonly name: string;
+  readonly exitCode: number;
+  readonly reason?: string;
+}
+
+/** Which containers the instruction on a pod kills: `name`, `name=code` or `name=code:reason`, comma separated. */
+export const killsOf = (naming: Naming, {metadata}: Frozen<Pod>): Kill[] =>
+  (metadata?.annotations?.[naming.subKey('simulation', 'kill')] ?? '').split(',').flatMap(text => {
+    const [, name, code, reason] = /^\s*([^=\s]+)(?:=(\d{1,3})(?::(\w+))?)?\s*$/.exec(text) ?? [];
+    return name ? [{name, exitCode: code === undefined ? 137 : Number(code), ...(reason ? {reason} : {})}] : [];
+  });

@@ -1,0 +1,114 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
+import {isSidecar} from '#src/model/pod/restart.js';
+import type {Hold} from '#src/simulation/node/room.js';
+import type {Role} from '#src/simulation/rules/rules.js';
+
+/** A run of a container that is over. Times in ms since the epoch. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message?: string;
+  readonly startedAt?: number;
+  readonly finishedAt?: number;
+  readonly id?: string;
+}
+
+/** A stop that was asked for: when the container will have ended, and how. */
+export interface Stop {
+  readonly at: number;
+  readonly exitCode: number;
+}
+
+/** Where a container stands. `until`: when to look again. */
+export type ContainerState =
+  | {readonly is: 'waiting'; readonly reason?: string; readonly message?: string; readonly until?: number}
+  | {
+      readonly is: 'running';
+      readonly startedAt: number;
+      /** When it counts as started, when it is ready, and when it ends by itself. */
+      readonly startedBy: number;
+      readonly readyBy: number;
+      readonly exitsAt: number;
+      readonly stop?: Stop;
+    }
+  | ({readonly is: 'ended'} & Ended);
+
+/** A delay that doubles: how long it is now, and since when it counts. */
+export interface Waited {
+  readonly delayMs: number;
+  readonly since: number;
+}
+
+/** What the node knows of a container. */
+export interface ContainerRecord {
+  readonly name: string;
+  readonly role: Role;
+  state: ContainerState;
+  last?: Ended;
+  restarts: number;
+  /** Names the present run, or the one that ended last. */
+  id?: string;
+  /** When the pull under way is done. */
+  pullDoneAt?: number;
+  /** The image of the next run is there. */
+  pulled?: boolean;
+  pullWait?: Waited & {readonly error: string};
+  restartWait?: Waited;
+}
+
+/** Why all containers of a pod are ended, and how its status tells of it. */
+export interface Ending {
+  readonly since: number;
+  /** Past this moment containers are killed. */
+  deadline: number;
+  readonly reason?: string;
+  readonly message?: string;
+  /** Whether the pod failed whatever its containers said. */
+  readonly failed?: boolean;
+}
+
+/** What the node knows of a pod: everything its status is made of. */
+export interface PodRecord {
+  readonly uid: string;
+  readonly key: string;
+  readonly nodeName: string;
+  /** The newest state of the pod that is known: from the cache, or from the answer to a write. */
+  pod: Frozen<Pod>;
+  readonly startTime: number;
+  /** In the order of the spec: init containers first, ephemeral ones last. */
+  readonly containers: ContainerRecord[];
+  /** When the sandbox is there, without which nothing runs. */
+  sandboxAt: number;
+  sandbox: 'pending' | 'up' | 'down';
+  addresses: readonly string[];
+  /** What it takes of the node's room. */
+  hold?: Hold;
+  ending?: Ending;
+  /** Nothing runs any more, and nothing will. */
+  over: boolean;
+  /** The node would not take it. */
+  refused?: {readonly reason: string; readonly message: string};
+  deleted: boolean;
+  /** The instruction that was carried out and is to be taken off. */
+  killed?: string;
+}
+
+export interface SpecContainer {
+  readonly container: Frozen<AnyContainer>;
+  readonly role: Role;
+  readonly path: string;
+}
+
+/** Every container of a spec in the order of records, with its part and how Events call it. */
+export function* specContainers(spec: Frozen<PodSpec>): Iterable<SpecContainer> {
+  for (const container of spec.initContainers ?? []) yield {container, role: isSidecar(container) ? 'sidecar' : 'init', path: `spec.initContainers{${container.name}}`};
+  for (const container of spec.containers) yield {container, role: 'regular', path: `spec.containers{${container.name}}`};
+  for (const container of spec.ephemeralContainers ?? []) yield {container, role: 'ephemeral', path: `spec.ephemeralContainers{${container.name}}`};
+}
+
+/** Whether a container of an initialized pod has run: from then on init containers are done with. */
+export const isInitialized = ({containers}: PodRecord): boolean =>
+  containers.some(({role, state, last, restarts}) => role === 'regular' && (state.is !== 'waiting' || last !== undefined || restarts > 0));
+
+export const isRunning = ({containers}: PodRecord): boolean => containers.some(({state}) => state.is === 'running');

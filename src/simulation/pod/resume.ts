@@ -1,0 +1,62 @@
+import type {Frozen} from '#src/api/key.js';
+import type {ContainerStatus, Pod} from '#src/api/pod.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {parseTime} from '#src/api/time.js';
+import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
+import {timesOf} from './containers.js';
+import {specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
+
+type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
+
+const endedOf = ({exitCode, reason = '', message, startedAt, finishedAt, containerID: id}: WireTerminated): Ended => {
+  const [started, finished] = [parseTime(startedAt), parseTime(finishedAt)];
+  return {
+    exitCode,
+    reason,
+    ...(message ? {message} : {}),
+    ...(started === undefined ? {} : {startedAt: started}),
+    ...(finished === undefined ? {} : {finishedAt: finished}),
+    ...(id ? {id} : {}),
+  };
+};
+
+/** What the status says of a container, as its record. Delays between tries begin anew. */
+const resumed = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerStatus> | undefined, behavior: Behavior): ContainerRecord => {
+  const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
+  if (!status) return own;
+  const {state, lastState, containerID} = status;
+  if (containerID) own.id = containerID;
+  if (lastState?.terminated) own.last = endedOf(lastState.terminated);
+  if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated)};
+  else if (state?.running) own.state = {is: 'running', ...timesOf(record, own, of.container, behavior, parseTime(state.running.startedAt) ?? record.startTime)};
+  return own;
+};
+
+/** What the node knows of a pod at first: nothing but what its status says, which a node's agent wrote before it was started again. */
+export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecContainer) => Behavior): PodRecord => {
+  const {metadata, spec, status} = pod;
+  const startTime = parseTime(status?.startTime) ?? now;
+  const phase = status?.phase;
+  const statuses = new Map([status?.initContainerStatuses, status?.containerStatuses, status?.ephemeralContainerStatuses].flatMap(list => list ?? []).map(one => [one.name, one]));
+  const hasRun = [...statuses.values()].some(({containerID}) => containerID);
+  const record: PodRecord = {
+    uid: metadata?.uid ?? '',
+    key: keyText(keyOf(pod)),
+    nodeName: spec?.nodeName ?? '',
+    pod,
+    startTime,
+    containers: [],
+    sandboxAt: startTime,
+    sandbox: hasRun ? 'up' : 'pending',
+    addresses: hasRun ? (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []) : [],
+    over: phase === 'Succeeded' || phase === 'Failed',
+    deleted: false,
+  };
+  if (record.over) record.sandbox = 'down';
+  for (const of of specContainers(spec!)) {
+    const behavior = behaviorOf(of);
+    if (of.role === 'regular') record.sandboxAt = Math.max(record.sandboxAt, startTime + drawn(behavior.startAfter, `${record.uid}/startAfter`));
+    record.containers.push(resumed(record, of, statuses.get(of.container.name), behavior));
+  }
+  return record;
+};

@@ -1,0 +1,97 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, PodCondition, PodStatus} from '#src/api/pod.js';
+import {sameJson} from '#src/api/equal.js';
+import {wireTime} from '#src/api/time.js';
+import {conditionsOf} from './conditions.js';
+import {containerStatuses} from './container-status.js';
+import {phaseOf} from './phase.js';
+import type {PodRecord} from './record.js';
+
+/** What of a pod's status its node answers for. Everything else in it is others'. */
+export type OwnStatus = Pick<
+  PodStatus,
+  | 'phase'
+  | 'reason'
+  | 'message'
+  | 'observedGeneration'
+  | 'hostIP'
+  | 'hostIPs'
+  | 'podIP'
+  | 'podIPs'
+  | 'startTime'
+  | 'conditions'
+  | 'initContainerStatuses'
+  | 'containerStatuses'
+  | 'ephemeralContainerStatuses'
+>;
+const ownFields = [
+  'phase', 'reason', 'message', 'observedGeneration', 'hostIP', 'hostIPs', 'podIP', 'podIPs', 'startTime', 'initContainerStatuses', 'containerStatuses',
+  'ephemeralContainerStatuses',
+] as const;
+
+/** A phase that a pod has reached it does not leave; and while containers run it is not said to be over. */
+const shownPhase = (record: PodRecord): string => {
+  const {phase: before = 'Pending'} = record.pod.status ?? {};
+  if (before === 'Succeeded' || before === 'Failed') return before;
+  const phase = phaseOf(record);
+  return (phase === 'Succeeded' || phase === 'Failed') && !record.over ? before : phase;
+};
+
+/** The status of a pod as its node tells it. */
+export const statusOf = (record: PodRecord, hostAddresses: readonly string[], now: number): OwnStatus => {
+  const {metadata, status: before} = record.pod;
+  const phase = shownPhase(record);
+  const generation = metadata?.generation;
+  const isDone = phase === 'Failed' || phase === 'Succeeded';
+  const {reason, message} = record.refused ?? (isDone ? (record.ending ?? {}) : {});
+  const common = {
+    phase,
+    ...(reason ?? (before?.phase === phase && before.reason) ? {reason: reason ?? before?.reason} : {}),
+    ...(message ?? (before?.phase === phase && before.message) ? {message: message ?? before?.message} : {}),
+    ...(generation ? {observedGeneration: generation} : {}),
+    startTime: before?.startTime ?? wireTime(record.startTime),
+  } as OwnStatus;
+  if (record.refused) return {...common, conditions: conditionsOf(record, {}, phase, now)};
+  const statuses = containerStatuses(record, now);
+  const [hostIP] = hostAddresses;
+  const [podIP] = record.addresses;
+  return {
+    ...common,
+    conditions: conditionsOf(record, statuses, phase, now),
+    ...(hostIP ? {hostIP, hostIPs: hostAddresses.map(ip => ({ip}))} : {}),
+    ...(podIP ? {podIP, podIPs: record.addresses.map(ip => ({ip}))} : {}),
+    ...statuses,
+  };
+};
+
+/** Those that differ, each with a null for what it no longer says: the lists are merged. */
+const changedConditions = (own: readonly PodCondition[], before: readonly Frozen<PodCondition>[]): Record<string, unknown>[] =>
+  own.flatMap(condition => {
+    const stored = withoutProbe(before.find(({type}) => type === condition.type));
+    if (sameJson(condition, stored)) return [];
+    const gone = Object.keys(stored ?? {}).filter(key => !(key in condition));
+    return [{...condition, ...Object.fromEntries(gone.map(key => [key, null]))}];
+  });
+
+const withoutProbe = (condition: Frozen<PodCondition> | undefined): object | undefined => {
+  if (!condition || !('lastProbeTime' in condition)) return condition;
+  const {lastProbeTime: _, ...rest} = condition;
+  return rest;
+};
+
+/** The strategic merge patch that makes a stored status say `own`; undefined where it does. */
+export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<string, unknown> | undefined => {
+  const patch: Record<string, unknown> = {};
+  for (const field of ownFields) {
+    if (own[field] === undefined) {
+      if (status[field] !== undefined) patch[field] = null;
+    } else if (!sameJson(own[field], status[field])) patch[field] = own[field];
+  }
+  const conditions = changedConditions(own.conditions ?? [], status.conditions ?? []);
+  if (conditions.length > 0) {
+    const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
+    patch['$setElementOrder/conditions'] = [...others, ...(own.conditions ?? [])].map(({type}) => ({type}));
+    patch['conditions'] = conditions;
+  }
+  return Object.keys(patch).length > 0 ? patch : undefined;
+};

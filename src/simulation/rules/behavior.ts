@@ -1,0 +1,57 @@
+/** A time in ms: as it stands where both are the same, else drawn evenly between them. Infinity: never. */
+export interface Spread {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** An amount, or a part of what the container requests. */
+export type UsageFigure = {readonly amount: number} | {readonly ofRequest: number};
+
+/** How a container behaves; what a rule leaves out, later rules say. */
+export interface Settings {
+  /** From the pod's admission to its sandbox: nothing runs before. Counts for the pod as a whole. */
+  readonly startAfter?: Spread;
+  /** How long an image takes that the node does not have. */
+  readonly pullFor?: Spread;
+  /** The image cannot be pulled, with this text as the runtime's. */
+  readonly pullError?: string;
+  /** From the container's start to when it counts as started; by its startup probe unless given. */
+  readonly startedAfter?: Spread;
+  /** From the container's start to when it is ready; by its readiness probe unless given. */
+  readonly readyAfter?: Spread;
+  /** From the container's start to its end. */
+  readonly runFor?: Spread;
+  /** The codes of one run after another; the last counts for all that follow. */
+  readonly exitCodes?: readonly number[];
+  /** `Completed` or `Error` by the code unless given. */
+  readonly exitReason?: string;
+  readonly exitMessage?: string;
+  /** From being asked to end to ending; past the grace period the container is killed. */
+  readonly stopAfter?: Spread;
+  /** The code of a container that ended because it was asked to. */
+  readonly stopExitCode?: number;
+  /** Thousandths of a core. */
+  readonly cpu?: UsageFigure;
+  /** Bytes. */
+  readonly memory?: UsageFigure;
+}
+
+type Required = 'startAfter' | 'pullFor' | 'runFor' | 'exitCodes' | 'stopAfter' | 'stopExitCode' | 'cpu' | 'memory';
+
+/** Everything that is to be known of a container. */
+export type Behavior = Settings & {readonly [K in Required]-?: NonNullable<Settings[K]>};
+
+export const exactly = (ms: number): Spread => ({min: ms, max: ms});
+export const never: Spread = exactly(Infinity);
+
+/** A number in [0, 1) that a text stands for (FNV-1a, mixed): chance that a restart and another order of events repeat. */
+export const chanceOf = (text: string): number => {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+};
+
+/** A time within the spread, the same for the same text. */
+export const drawn = ({min, max}: Spread, text: string): number => (min === max ? min : Math.round(min + (max - min) * chanceOf(text)));

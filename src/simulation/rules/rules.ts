@@ -1,0 +1,92 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import type {NodeRule} from '#src/simulation/node/machine.js';
+import {exactly, never, type Behavior, type Settings} from './behavior.js';
+
+/** What part a container plays in its pod. */
+export type Role = 'init' | 'sidecar' | 'regular' | 'ephemeral';
+export const roles: readonly Role[] = ['init', 'sidecar', 'regular', 'ephemeral'];
+
+/** Which containers a rule speaks of. Every list that is given must hold one that fits; texts may have `*` for anything. */
+export interface PodMatch {
+  readonly namespaces?: readonly RegExp[];
+  readonly names?: readonly RegExp[];
+  readonly nodes?: readonly RegExp[];
+  readonly labels?: LabelSelector;
+  readonly annotations?: Readonly<Record<string, RegExp>>;
+  readonly ownerKinds?: readonly string[];
+  readonly restartPolicies?: readonly string[];
+  readonly images?: readonly RegExp[];
+  readonly containers?: readonly RegExp[];
+  /** Regular containers unless given, or unless images or containers are named. */
+  readonly roles?: readonly Role[];
+}
+
+export interface PodRule {
+  readonly match: PodMatch;
+  readonly settings: Settings;
+}
+
+/** What is so without any rule of the user: whatever belongs to a job or is not started again ends by itself after a second. */
+const builtIn: readonly PodRule[] = [
+  {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
+  {match: {ownerKinds: ['Job']}, settings: {runFor: exactly(1_000)}},
+  {match: {restartPolicies: ['Never', 'OnFailure']}, settings: {runFor: exactly(1_000)}},
+  {
+    match: {roles},
+    settings: {
+      startAfter: exactly(100),
+      pullFor: exactly(0),
+      runFor: never,
+      exitCodes: [0],
+      stopAfter: exactly(1_000),
+      stopExitCode: 143,
+      cpu: {amount: 1},
+      memory: {amount: 1024 ** 2},
+    },
+  },
+];
+
+export interface ContainerPlace {
+  readonly pod: Frozen<Pod>;
+  readonly container: Frozen<AnyContainer>;
+  readonly role: Role;
+}
+
+const some = (patterns: readonly RegExp[] | undefined, text: string): boolean => !patterns || patterns.some(pattern => pattern.test(text));
+
+const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}: ContainerPlace): boolean => {
+  const {labels, annotations, ownerKinds, restartPolicies} = match;
+  const wanted = match.roles ?? (match.images || match.containers ? roles : ['regular']);
+  return (
+    wanted.includes(role) &&
+    some(match.images, container.image ?? '') &&
+    some(match.containers, container.name) &&
+    some(match.namespaces, metadata.namespace ?? '') &&
+    some(match.names, metadata.name ?? '') &&
+    some(match.nodes, spec?.nodeName ?? '') &&
+    (!labels || labels.matches(metadata.labels)) &&
+    (!ownerKinds || (metadata.ownerReferences ?? []).some(({kind, controller}) => controller && ownerKinds.includes(kind))) &&
+    (!restartPolicies || restartPolicies.includes(spec?.restartPolicy ?? 'Always')) &&
+    (!annotations || Object.entries(annotations).every(([key, pattern]) => metadata.annotations?.[key] !== undefined && pattern.test(metadata.annotations[key])))
+  );
+};
+
+/** How a container behaves: of each setting, what the first rule says that fits and says anything of it. The pod's own rules come first, the built-in ones last. */
+export const behaviorOf = (rules: readonly PodRule[], place: ContainerPlace): Behavior => {
+  const found: Record<string, unknown> = {};
+  for (const list of [rules, builtIn]) {
+    for (const {match, settings} of list) {
+      if (matches(match, place)) for (const [name, value] of Object.entries(settings)) if (!(name in found)) found[name] = value;
+    }
+  }
+  return found as unknown as Behavior; // The last built-in rule fits every container and says everything that is required.
+};
+
+/** What the user says of nodes and of pods. */
+export interface Rules {
+  readonly nodes: readonly NodeRule[];
+  readonly pods: readonly PodRule[];
+}
+export const noRules: Rules = {nodes: [], pods: []};

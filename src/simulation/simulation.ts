@@ -1,0 +1,135 @@
+import {setMaxListeners} from 'node:events';
+import type {Change} from '#informers/change.js';
+import {InformerFactory} from '#informers/factory.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {sameJson} from '#src/api/equal.js';
+import type {Node} from '#src/api/types.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import {standardLimiter} from '#src/queue/rate-limiter.js';
+import {WorkQueue} from '#src/queue/work-queue.js';
+import {work} from '#src/queue/workers.js';
+import {attempts} from '#src/runtime/attempts.js';
+import type {Reconcile} from '#src/runtime/controller.js';
+import {Recorder} from '#src/runtime/events.js';
+import {AddressPool} from './node/addresses.js';
+import {instructionsOf, isStopped, type Agent} from './node/agent.js';
+import {noImages} from './node/images.js';
+import {machineOf, nodeName, usualNodeRanges} from './node/machine.js';
+import {emptyRoom} from './node/room.js';
+import {nodeKeeper} from './nodes.js';
+import {podKeeper} from './pods.js';
+import {noRules, type Rules} from './rules/rules.js';
+import type {SimulationWorld} from './world.js';
+
+export interface SimulationOptions {
+  /** How many nodes there are. */
+  readonly nodes: number;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly rules?: Rules;
+  /** The release the nodes report. */
+  readonly version: string;
+  /** The process's own client: it follows pods and nodes for all. */
+  readonly client: Client;
+  /** A client that acts as a node. */
+  clientAs(user: UserInfo): Client;
+  /** Whether cached objects are deeply frozen, for tests. */
+  readonly freeze?: boolean;
+}
+
+/** Simulated nodes at work. */
+export interface Simulation {
+  /** Ends all work; what is written stays. */
+  stop(): Promise<void>;
+}
+
+/** Addresses of pods on nodes without a range of their own. */
+const sharedRange = '10.128.0.0/9';
+
+/** How many nodes and how many pods are worked on at once. */
+const nodeHands = 16;
+const podHands = 32;
+
+/** Runs simulated nodes against a server; resolves once every one is registered. */
+export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
+  const {clock, random, log, meter, naming, client, rules = noRules} = options;
+  const life = new AbortController();
+  const {signal} = life;
+  setMaxListeners(0, signal); // As many listen as there are nodes.
+  const informers = new InformerFactory({...options, minResyncMs: 0, signal});
+  const pods = informers.informer<Pod>(kinds.pods);
+  const nodes = informers.informer<Node>(kinds.nodes);
+  const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: standardLimiter(clock, {maxDelayMs: 30_000})});
+  const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
+
+  const agentOf = (index: number): Agent => {
+    const machine = machineOf(index, {rules: rules.nodes, ranges: usualNodeRanges, version: options.version});
+    const {name} = machine;
+    const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
+    const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
+    return {machine, client: own, events, images: noImages(), room: emptyRoom(), pools: new Map(), registered: false, renewAt: 0, reportedAt: -Infinity};
+  };
+  const agents = new Map(Array.from({length: options.nodes}, (_, index) => [nodeName(index), agentOf(index)]));
+
+  const world: SimulationWorld = {
+    naming, clock, random, log, rules, client, agents,
+    nodes: nodes.lister,
+    pods: pods.lister,
+    sharedPools: [new AddressPool(sharedRange)],
+    lookAtPod: key => podQueue.add(key),
+    lookAtNode: name => nodeQueue.add(name),
+  };
+  const keeper = podKeeper(world);
+  let missing = agents.size;
+  let allRegistered = () => {};
+  const registered = new Promise<void>(resolve => (allRegistered = resolve));
+  const nodeReconcile = nodeKeeper(world, () => {
+    if (--missing === 0) allRegistered();
+  });
+
+  const hearPod = ({object}: Change<Pod>) => {
+    if (agents.has(object.spec?.nodeName ?? '')) podQueue.add(keyText(keyOf(object)));
+  };
+  const hearNode = (change: Change<Node>) => {
+    const {object} = change;
+    const name = object.metadata?.name ?? '';
+    if (!agents.has(name) || (change.type === 'updated' && sameJson(instructionsOf(change.old), instructionsOf(object)))) return;
+    nodeQueue.add(name);
+    if (change.type === 'updated' && isStopped(naming, change.old) && !isStopped(naming, object)) {
+      for (const pod of pods.lister.by(byNode, name)) podQueue.add(keyText(keyOf(pod)));
+    }
+  };
+
+  informers.start();
+  await informers.whenSynced();
+  for (const pod of pods.lister.list()) keeper.takeOver(pod);
+  const heard = [pods.listen(hearPod), nodes.listen(hearNode)];
+  const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
+    work(queue, hands, attempts({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
+  for (const name of agents.keys()) nodeQueue.add(name);
+  const hands = [run(nodeQueue, nodeHands, nodeReconcile)];
+  if (agents.size > 0) await registered;
+  hands.push(run(podQueue, podHands, keeper.reconcile));
+  return {
+    async stop() {
+      for (const listener of heard) listener[Symbol.dispose]();
+      for (const queue of [podQueue, nodeQueue]) queue.shutDown();
+      await Promise.all(hands.map(hand => hand.stop()));
+      life.abort();
+    },
+  };
+};
+
+/** Pods by the node they are bound to. */
+const byNode = {name: 'node', values: ({spec}: {readonly spec?: {readonly nodeName?: string}}) => (spec?.nodeName ? [spec.nodeName] : [])};

@@ -1,0 +1,30 @@
+import type {Lister} from '#informers/lister.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {AddressPool} from './node/addresses.js';
+import type {Agent} from './node/agent.js';
+import type {Rules} from './rules/rules.js';
+
+/** What all parts of the simulation share. */
+export interface SimulationWorld {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly rules: Rules;
+  readonly nodes: Lister<Node>;
+  readonly pods: Lister<Pod>;
+  /** The process's own way to the server, for what a rule says in an administrator's name. */
+  readonly client: Client;
+  /** Addresses of pods on nodes without a range of their own. */
+  readonly sharedPools: AddressPool[];
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** Asks for a look at a pod, by its key, and at a node. */
+  lookAtPod(key: string): void;
+  lookAtNode(name: string): void;
+}
