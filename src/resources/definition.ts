@@ -115,6 +115,8 @@ export interface Count {
 export interface Action<In extends KubeObject = KubeObject> {
   /** The kind it accepts and answers with; its group and version show in discovery. */
   readonly kind: Kind<In>;
+  /** Further versions of its group in which it is accepted, spelled the same. */
+  readonly otherVersions?: readonly string[];
   /** What the server must have for the action to be there at all. */
   readonly needs?: 'tokens';
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;

@@ -33,6 +33,14 @@ export class LeaseNotFound extends Error {
   override readonly name = 'LeaseNotFound';
 }
 
+/** A value that is longer than the store takes. Nothing was written. */
+export class ValueTooLarge extends Error {
+  override readonly name = 'ValueTooLarge';
+  constructor(length: number, limit: number) {
+    super(`request is too large: ${length} bytes, and the store takes ${limit}`);
+  }
+}
+
 /** The store cannot be opened, or not by this process; the message is one line for the person who starts it. */
 export class StoreUnusable extends Error {
   override readonly name = 'StoreUnusable';

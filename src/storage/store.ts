@@ -78,7 +78,7 @@ export interface Store {
   /** Throws `Compacted` for a revision whose history is gone, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
   count(start: string, end: string): Eventually<number>;
-  /** Puts a new key and resolves to its revision. Throws `KeyExists` when there is one. */
+  /** Puts a new key and resolves to its revision. Throws `KeyExists` when there is one, and like `update` `ValueTooLarge` for a value beyond what the store takes. */
   create(key: string, value: Buffer, options?: WriteOptions): Promise<number>;
   /** Replaces the value if the key's revision is still `expected`. Throws `RevisionMismatch` otherwise, also when the key is gone. */
   update(key: string, value: Buffer, expected: number, options?: WriteOptions): Promise<number>;

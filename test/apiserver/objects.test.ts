@@ -380,3 +380,38 @@ test('a GET waits for a version that is coming, and not for ever', async t => {
   t.is((await get(`${configMaps}/a?resourceVersion=0`)).status, 200);
   t.is((await get(`${configMaps}/a?resourceVersion=x`)).status, 400);
 });
+
+/** A map of many keys, whose owners take as much room as they, and a text that takes six bytes a letter. */
+const aLargeMap = (letters: number) => ({
+  ...aConfigMap('large', {data: {...Object.fromEntries(Array.from({length: 3000}, (_, i) => [`${i}`.padEnd(253, 'x'), ''])), text: '\u0001'.repeat(letters)}}),
+});
+const [fits, fitsAlone, fitsNot] = [200_000, 280_000, 400_000];
+
+for (const [what, write] of [
+  ['that replaces', ({put}: Awaited<ReturnType<typeof startWire>>, letters: number) => put(`${configMaps}/large`, aLargeMap(letters))],
+  ['that patches', ({patch}: Awaited<ReturnType<typeof startWire>>, letters: number) => patch(`${configMaps}/large`, {data: {text: '\u0001'.repeat(letters)}})],
+] as const) {
+  test(`a write ${what} does without the record of owners where the object is too large with it`, async t => {
+    const world = await startWire();
+    t.is((await world.post(configMaps, aLargeMap(fits))).json().metadata?.managedFields?.length, 1);
+    const written = await write(world, fitsAlone);
+
+    t.is(written.status, 200);
+    t.is(written.json().metadata?.managedFields, undefined);
+    t.is((await world.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
+    const refused = await write(world, fitsNot);
+    t.is(refused.status, 500);
+    t.regex(refused.json<Status>().message ?? '', /^request is too large: /);
+    t.is((await world.get(`${configMaps}/large`)).json<{data: {text: string}}>().data.text.length, fitsAlone);
+  });
+}
+
+test('an object is made without the record of owners where it is too large with it, but not applied', async t => {
+  const {post, patch} = await startWire();
+  const applied = await patch(`${configMaps}/large?fieldManager=m`, aLargeMap(fitsAlone), {headers: {'content-type': 'application/apply-patch+yaml'}});
+
+  t.is(applied.status, 500);
+  t.regex(applied.json<Status>().message ?? '', /^request is too large: /);
+  t.is((await post(configMaps, aLargeMap(fitsAlone))).json().metadata?.managedFields, undefined);
+  t.is((await post(configMaps, {...aLargeMap(fitsNot), metadata: {name: 'larger'}})).status, 500);
+});

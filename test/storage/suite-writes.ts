@@ -1,4 +1,4 @@
-import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+import {KeyExists, RevisionMismatch, ValueTooLarge} from '#src/storage/errors.js';
 import {bytes, type StoreTest} from './world.js';
 
 export const writeSuite = (test: StoreTest): void => {
@@ -25,6 +25,16 @@ export const writeSuite = (test: StoreTest): void => {
 
     await t.throwsAsync(store.create('/a', bytes('2')), {instanceOf: KeyExists});
     t.is(await store.revision(), 2);
+  });
+
+  test('a value has a limit, and one beyond it changes nothing', async (t, {store}) => {
+    const most = Buffer.alloc(3 << 20);
+    const revision = await store.create('/a', most);
+
+    await t.throwsAsync(store.create('/b', Buffer.alloc(most.length + 1)), {instanceOf: ValueTooLarge});
+    await t.throwsAsync(store.update('/a', Buffer.alloc(most.length + 1), revision), {instanceOf: ValueTooLarge});
+    t.is(await store.update('/a', most, revision), revision + 1);
+    t.is(await store.get('/b'), undefined);
   });
 
   test('an update or a deletion with another expectation changes nothing', async (t, {store}) => {

@@ -22,6 +22,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     naming,
     schemas,
     kind: action.kind,
+    otherVersions: action.otherVersions,
     fieldValidation: query.fieldValidation,
     warn: text => context.warnings.add(text),
   });

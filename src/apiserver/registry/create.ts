@@ -16,6 +16,7 @@ import {recordCreation, restoreMalformed} from './ownership.js';
 import {carriedOver} from './paths.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
+import {writeFitting} from './size.js';
 
 /** Generated names: the prefix is cut so that prefix and suffix fit into a label (the API reference, ObjectMeta.generateName). */
 const longestPrefix = 58;
@@ -97,14 +98,15 @@ const put = async (resource: Resource, object: KubeObject, namespace: string, co
   const {store} = resource.settings;
   const name = object.metadata!.name!;
   const key = resource.key(namespace, name);
-  const value = encodeRecord(object);
   if (context.dryRun) {
     if (await store.get(key)) throw new KeyExists();
-    return {object, value, revision: 0};
+    return {object, value: encodeRecord(object), revision: 0};
   }
   const lease = await leaseOf(resource, object);
-  const revision = await store.create(key, value, lease);
-  return {object: resource.objects.of(key, value, revision), value, revision};
+  return writeFitting(object, context, async value => {
+    const revision = await store.create(key, value, lease);
+    return {object: resource.objects.of(key, value, revision), value, revision};
+  });
 };
 
 /** The lease a record is written under, if its kind does not live for ever. */

@@ -17,6 +17,7 @@ import {withoutDoubleOwners} from './owners.js';
 import {entriesOf, recordUpdate, restoreMalformed, setEntries, withOldTimes} from './ownership.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
+import {writeFitting} from './size.js';
 
 /** How an update comes to its object: from the stored one, which is undefined when there is none. Called again after each lost race. */
 export type Transform = (old: Readonly<KubeObject> | undefined) => KubeObject | Promise<KubeObject>;
@@ -132,21 +133,23 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
 };
 
 const store = async (resource: Resource, record: StoredRecord, old: Readonly<KubeObject>, object: KubeObject, context: WriteContext): Promise<Updated> => {
-  const value = encodeRecord(object);
   const {settings, definition} = resource;
   const {metadata} = object;
   const over = Boolean(metadata?.deletionTimestamp) && !metadata?.finalizers?.length && !metadata?.deletionGracePeriodSeconds;
   if (over && (definition.mayRemove?.(object) ?? true)) {
     if (!context.dryRun) await settings.store.delete(record.key, record.revision);
     await released(resource, object, context);
-    return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'deleted'};
+    return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
   }
   if (sameJson(withOldTimes(object, old), withoutVersion(old))) {
     return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
   }
-  if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value, revision: record.revision, outcome: 'updated'};
-  const revision = await settings.store.update(record.key, value, record.revision, await leaseOf(resource, object));
-  return {object: resource.objects.of(record.key, value, revision), value, revision, outcome: 'updated'};
+  if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'updated'};
+  const lease = await leaseOf(resource, object);
+  return writeFitting(object, context, async value => {
+    const revision = await settings.store.update(record.key, value, record.revision, lease);
+    return {object: resource.objects.of(record.key, value, revision), value, revision, outcome: 'updated'};
+  });
 };
 
 /** The name and namespace an object says it has must be those it is written to; only the namespace may be left out. Throws 400. */

@@ -20,6 +20,8 @@ export interface BodyReader {
   readonly naming: Naming;
   readonly schemas: Schemas;
   readonly kind: Kind;
+  /** Versions of its group that a body may also say it is of. */
+  readonly otherVersions?: readonly string[] | undefined;
   readonly fieldValidation: FieldValidation;
   warn(text: string): void;
 }
@@ -61,7 +63,8 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const {request, naming: words, schemas, kind} = reader;
   const apiVersion = words.apiVersion(kind.group, kind.version);
   const body = await parsedBody(request, words, kind.kind);
-  checkKind(body, kind, apiVersion);
+  const {otherVersions = []} = reader;
+  checkKind(otherVersions.some(version => body.apiVersion === words.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
   const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
   return {...decoded.object, kind: kind.kind, apiVersion};

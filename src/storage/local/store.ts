@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed} from '#src/storage/errors.js';
+import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {Change, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
 import {Leases} from './leases.js';
@@ -13,6 +13,13 @@ interface Pending {
   readonly resolve: (revision: number) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** The longest value in bytes: as much as a request can carry. */
+const longestValue = 3 << 20;
+
+const checkValue = ({length}: Buffer): void => {
+  if (length > longestValue) throw new ValueTooLarge(length, longestValue);
+};
 
 /** How many records of a lease that ran out are deleted in one commit. */
 const expireAtOnce = 500;
@@ -76,6 +83,7 @@ export class LocalStore implements Store {
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
     checkKey(key);
+    checkValue(value);
     if (this.#newest(key)) return this.#lose(key, new KeyExists(`${key} exists`));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
@@ -84,6 +92,7 @@ export class LocalStore implements Store {
 
   async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
+    checkValue(value);
     const previous = this.#newest(key);
     if (previous?.revision !== expected) return this.#lose(key, mismatch(key, expected, previous));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);

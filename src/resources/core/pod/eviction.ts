@@ -139,6 +139,7 @@ const removeIdle = async (name: string, options: DeleteOptions, context: ActionC
 /** Deletes a pod as long as the budget of its like bears it (the API reference, API-initiated eviction). */
 export const evictionAction: Action<Eviction> = {
   kind: kinds.evictions,
+  otherVersions: ['v1beta1'],
   async run(eviction, context) {
     const {name} = context;
     if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object');

@@ -1,0 +1,25 @@
+import {plainFailure} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {ValueTooLarge} from '#src/storage/errors.js';
+import {encodeRecord} from './record.js';
+import type {WriteContext} from './registry.js';
+
+const withoutOwners = (object: KubeObject): KubeObject => {
+  const {managedFields: _, ...metadata} = object.metadata!;
+  return {...object, metadata};
+};
+
+/**
+ * Writes an object; where it is too large for the store, without the record of who owns what, which can be the larger part of it. Not so for an apply,
+ * which is about that record.
+ */
+export const writeFitting = async <T>(object: KubeObject, {ownershipStated}: WriteContext, write: (value: Buffer) => Promise<T>): Promise<T> => {
+  try {
+    return await write(encodeRecord(object)).catch((error: unknown) => {
+      if (!(error instanceof ValueTooLarge) || ownershipStated || !object.metadata?.managedFields) throw error;
+      return write(encodeRecord(withoutOwners(object)));
+    });
+  } catch (error) {
+    throw error instanceof ValueTooLarge ? plainFailure(error.message, error) : error;
+  }
+};
