@@ -123,6 +123,8 @@ const derive = (w: Words) => {
     groupToken: (wire: string): GroupToken | undefined => tokens.get(wire),
     /** `apiVersion` on the wire. */
     apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
+    /** A page of the documentation, which lies at one place whatever the vocabulary. */
+    page: (path: string): string => `https://kubernetes.io/docs/${path}`,
     /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
     key,
     /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */

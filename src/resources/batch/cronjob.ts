@@ -81,7 +81,8 @@ function* warn(cronJob: Readonly<CronJob>, old: Readonly<CronJob> | undefined, c
   }
   // The path is what callers of the original see.
   if (old && cronJob.spec?.schedule?.includes('TZ')) {
-    yield 'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details';
+    const page = context.naming.page('concepts/workloads/controllers/cron-jobs/');
+    yield `cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see ${page} for more details`;
   }
 }
 
