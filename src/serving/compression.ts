@@ -8,15 +8,21 @@ const smallestBytes = 128 << 10;
 
 const deflate = promisify(gzip);
 
+/** Whether a body of that size goes to the caller compressed. */
+export const goesCompressed = ({method, headers}: ApiRequest, size: number): boolean => method !== 'HEAD' && size > smallestBytes && acceptsGzip(headers['accept-encoding']);
+
+/** What an answer with a compressed body says of it, beside its other headers. */
+export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse['headers'] => ({...headers, 'Content-Encoding': 'gzip', Vary: vary(headers['Vary'])});
+
 /** The response with its body compressed when that pays and the caller takes it. Streams are left alone. */
 export const compressed = (request: ApiRequest, response: ApiResponse): ApiResponse | Promise<ApiResponse> => {
   const {body} = response;
   if (body.kind === 'empty' || body.kind === 'watch' || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
-  if (bytes.length <= smallestBytes || response.headers['Content-Encoding'] !== undefined || !acceptsGzip(request.headers['accept-encoding'])) return response;
+  if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) return response;
   return deflate(bytes, {level: constants.Z_BEST_SPEED}).then(packed => ({
     status: response.status,
-    headers: {...response.headers, 'Content-Encoding': 'gzip', Vary: vary(response.headers['Vary'])},
+    headers: compressedHeaders(response.headers),
     body: {kind: 'bytes', bytes: packed, contentType: body.contentType},
   }));
 };

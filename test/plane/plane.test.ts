@@ -1,4 +1,6 @@
+import {gunzipSync} from 'node:zlib';
 import test from 'ava';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane} from '#src/plane/plane.js';
@@ -35,4 +37,18 @@ test('the controllers of a plane elect a leader in either naming', async t => {
 
     t.truthy(lease.spec?.holderIdentity);
   }
+});
+
+test('OpenAPI documents come compressed to whoever takes that, under the same tag', async t => {
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
+  const ask = (headers: ApiRequest['headers']) =>
+    plane.api.exchange({method: 'GET', url: '/openapi/v3/api/v1', headers, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+  const [plain, packed] = [await ask({}), await ask({'accept-encoding': 'gzip'})];
+  const bytes = ({body}: ApiResponse): Buffer => (body.kind === 'bytes' ? Buffer.from(body.bytes) : Buffer.alloc(0));
+
+  t.deepEqual([plain.headers['Content-Encoding'], plain.headers['Vary']], [undefined, 'Accept']);
+  t.deepEqual([packed.headers['Content-Encoding'], packed.headers['Vary']], ['gzip', 'Accept, Accept-Encoding']);
+  t.is(plain.headers['ETag'], packed.headers['ETag']);
+  t.deepEqual(gunzipSync(bytes(packed)), bytes(plain));
+  t.is((await ask({'if-none-match': String(plain.headers['ETag'])})).status, 304);
 });

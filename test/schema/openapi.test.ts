@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto';
 import {existsSync, readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
@@ -5,6 +6,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming, type GroupToken} from '#src/api/naming.js';
 import type {DescribedAddress, DescribedGroup} from '#src/schema/openapi/description.js';
 import {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
 import {Schemas} from '#src/schema/schemas.js';
 
@@ -21,21 +23,22 @@ const groups: readonly DescribedGroup[] = [
 
 const schemas = new Schemas();
 const documents = (name: 'plat' | 'kubernetes') => new OpenApiDocuments({schemas, naming: naming(name), groups: () => groups, version: 'v1.35.0'});
-const parsed = (bytes: Buffer | undefined): Json => JSON.parse(bytes?.toString() ?? 'null') as Json;
+const bytesOf = async (document: Promise<PackedDocument> | undefined): Promise<Buffer> => unpacked((await document)!);
+const parsed = async (document: Promise<PackedDocument> | undefined): Promise<Json> => JSON.parse(String(await bytesOf(document))) as Json;
 const at = (value: unknown, ...path: readonly string[]): unknown => path.reduce<unknown>((inner, key) => (inner as Json | undefined)?.[key], value);
 
-test('the index names every document with its hash', t => {
+test('the index names every document with its hash', async t => {
   const made = documents('kubernetes');
-  const paths = at(parsed(made.index().bytes), 'paths') as Record<string, {serverRelativeURL: string}>;
+  const paths = at(await parsed(made.index()), 'paths') as Record<string, {serverRelativeURL: string}>;
 
   t.deepEqual(Object.keys(paths), ['api', 'api/v1', 'apis', 'apis/certificates.k8s.io', 'apis/certificates.k8s.io/v1']);
-  for (const [name, {serverRelativeURL}] of Object.entries(paths)) t.is(serverRelativeURL, `/openapi/v3/${name}?hash=${made.document(name)?.hash}`);
-  t.regex(made.document('api/v1')?.hash ?? '', /^[0-9A-F]{128}$/);
+  for (const [name, {serverRelativeURL}] of Object.entries(paths)) t.is(serverRelativeURL, `/openapi/v3/${name}?hash=${(await made.document(name))?.hash}`);
+  t.regex((await made.document('api/v1'))?.hash ?? '', /^[0-9A-F]{128}$/);
   t.is(made.document('apis/apps/v1'), undefined);
 });
 
-test('a document describes the operations and the types they use', t => {
-  const document = parsed(documents('kubernetes').document('apis/certificates.k8s.io/v1')?.bytes);
+test('a document describes the operations and the types they use', async t => {
+  const document = await parsed(documents('kubernetes').document('apis/certificates.k8s.io/v1'));
   const create = at(document, 'paths', '/apis/certificates.k8s.io/v1/certificatesigningrequests', 'post');
   const conditions = at(document, 'components', 'schemas', 'io.k8s.api.certificates.v1.CertificateSigningRequestStatus', 'properties', 'conditions');
 
@@ -46,9 +49,8 @@ test('a document describes the operations and the types they use', t => {
   t.is(at(conditions, 'x-plat-list-type'), undefined);
 });
 
-test('in the plat naming extensions stand under both prefixes and words are our own', t => {
-  const {bytes} = documents('plat').document('apis/certificates.plat.io/v1') ?? {};
-  const document = parsed(bytes);
+test('in the plat naming extensions stand under both prefixes and words are our own', async t => {
+  const document = await parsed(documents('plat').document('apis/certificates.plat.io/v1'));
   const type = at(document, 'components', 'schemas', 'io.plat.api.certificates.v1.CertificateSigningRequest') as Json;
   const words = JSON.stringify(document);
 
@@ -59,19 +61,19 @@ test('in the plat naming extensions stand under both prefixes and words are our 
   t.notRegex(words.replaceAll('x-kubernetes-', '').replaceAll(/https?:[^\s"]+/g, ''), /kubernetes\.io|k8s\.io|kubelet|Kubernetes/);
 });
 
-test('every reference of a document is defined in it', t => {
-  const made = documents('plat');
-  const all = [...['api', 'api/v1', 'apis', 'apis/certificates.plat.io/v1'].map(name => made.document(name)?.bytes), made.swagger().bytes];
-  for (const bytes of all) {
-    const document = parsed(bytes);
+test('every reference of a document is defined in it', async t => {
+  const all = documents('plat');
+  for (const made of [...['api', 'api/v1', 'apis', 'apis/certificates.plat.io/v1'].map(name => all.document(name)), all.swagger()]) {
+    const text = String(await bytesOf(made));
+    const document = JSON.parse(text) as Json;
     const defined = Object.keys((at(document, 'components', 'schemas') ?? document['definitions']) as Json);
-    const used = [...(bytes?.toString() ?? '').matchAll(/"\$ref":"#\/(?:components\/schemas|definitions)\/([^"]+)"/g)].map(([, name]) => name ?? '');
+    const used = [...text.matchAll(/"\$ref":"#\/(?:components\/schemas|definitions)\/([^"]+)"/g)].map(([, name]) => name ?? '');
     t.deepEqual([...new Set(used)].filter(name => !defined.includes(name)), []);
   }
 });
 
-test('the older document says the same without defaults', t => {
-  const document = parsed(documents('kubernetes').swagger().bytes);
+test('the older document says the same without defaults', async t => {
+  const document = await parsed(documents('kubernetes').swagger());
   const spec = at(document, 'definitions', 'io.k8s.api.certificates.v1.CertificateSigningRequest', 'properties', 'spec') as Json;
 
   t.is(document['swagger'], '2.0');
@@ -82,15 +84,16 @@ test('the older document says the same without defaults', t => {
   t.deepEqual([body?.['in'], body?.['name'], body?.['required']], ['body', 'body', true]);
 });
 
-test('documents are made anew when what is served has changed', t => {
+test('documents are made anew when what is served has changed', async t => {
   const served = [...groups];
   const made = new OpenApiDocuments({schemas, naming: naming('kubernetes'), groups: () => served, version: 'v1.35.0'});
-  const before = made.index().hash;
+  const hash = async () => (await made.index()).hash;
+  const before = await hash();
   served.pop();
 
-  t.is(made.index().hash, before);
+  t.is(await hash(), before);
   made.forget();
-  t.not(made.index().hash, before);
+  t.not(await hash(), before);
   t.is(made.document('apis/certificates.k8s.io/v1'), undefined);
 });
 
@@ -156,12 +159,12 @@ const plain = (value: unknown, key = ''): unknown => {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inner]) => [name, plain(inner, name)]));
 };
 
-compared('documents of all group versions agree with the original', t => {
+compared('documents of all group versions agree with the original', async t => {
   const made = new OpenApiDocuments({schemas, naming: original, groups: describedGroups, version: 'unversioned', mediaTypes: media});
   for (const file of readdirSync(join(oracle, 'openapi-v3'))) {
     const name = file.replace('_openapi.json', '').replaceAll('__', '/');
     if (!name.startsWith('api')) continue;
-    const [want, have] = [plain(read('openapi-v3', file)) as Json, plain(parsed(made.document(name)?.bytes)) as Json];
+    const [want, have] = [plain(read('openapi-v3', file)) as Json, plain(await parsed(made.document(name))) as Json];
     for (const part of ['schemas', 'securitySchemes']) {
       for (const [type, schema] of Object.entries(at(want, 'components', part) as Json)) t.deepEqual(at(have, 'components', part, type), schema, `${name} ${type}`);
     }
@@ -188,14 +191,25 @@ const namesIn = (bytes: Buffer, ...[number, ...inner]: number[]): string[] => {
   return found;
 };
 
-test('the older document has a binary form that holds the same definitions, paths and extensions', t => {
+test('the older document has a binary form that holds the same definitions, paths and extensions', async t => {
   const made = documents('kubernetes');
-  const document = parsed(made.swagger().bytes);
-  const {bytes, hash} = made.swaggerMessage();
+  const document = await parsed(made.swagger());
+  const bytes = await bytesOf(made.swaggerMessage());
 
   t.deepEqual(namesIn(bytes, 1), ['2.0']);
   t.deepEqual(namesIn(bytes, 9, 1, 1), Object.keys(document['definitions'] as Json));
   t.deepEqual(namesIn(bytes, 8, 2, 1), Object.keys(document['paths'] as Json));
   t.true(namesIn(bytes, 9, 1, 2, 31, 1).includes('x-kubernetes-group-version-kind'));
-  t.not(hash, made.swagger().hash);
+  t.not((await made.swaggerMessage()).hash, (await made.swagger()).hash);
+});
+
+test('a document is known by the hash of what it says, and asked for twice is made once', async t => {
+  const made = documents('plat');
+  const [once, again] = await Promise.all([made.swagger(), made.swagger()]);
+  const bytes = await unpacked(once);
+
+  t.is(once, again);
+  t.is(once.size, bytes.length);
+  t.is(once.hash, createHash('sha512').update(bytes).digest('hex').toUpperCase());
+  t.true(once.packed.length < bytes.length / 4);
 });

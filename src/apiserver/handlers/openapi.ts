@@ -1,7 +1,9 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
-import type {OpenApiDocument, OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
+import {compressedHeaders, goesCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import {pageNotFound, type Route} from '#src/apiserver/routes.js';
 
@@ -23,35 +25,38 @@ const accepted = (value: string | undefined, offered: readonly string[]): string
 
 const yearMs = 365 * 24 * 3600 * 1000;
 
-const answer = (context: RequestContext, {bytes, hash}: OpenApiDocument, headers: Record<string, string>, contentType = json): ApiResponse => {
-  const etag = `"${hash}"`;
+const answer = async (context: RequestContext, document: PackedDocument, headers: Record<string, string>, contentType = json): Promise<ApiResponse> => {
+  const etag = `"${document.hash}"`;
   const all = {ETag: etag, Vary: 'Accept', ...headers};
   if (header(context.request, 'if-none-match') === etag) return {status: 304, headers: all, body: {kind: 'empty'}};
-  return {status: 200, headers: all, body: {kind: 'bytes', bytes, contentType}};
+  if (goesCompressed(context.request, document.size)) {
+    return {status: 200, headers: compressedHeaders(all), body: {kind: 'bytes', bytes: document.packed, contentType}};
+  }
+  return {status: 200, headers: all, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
 };
 
 /** The routes of the OpenAPI documents; nothing is made before somebody asks. */
 export const openApiRoutes = (documents: () => Promise<OpenApiDocuments>, clock: Clock): Route[] => {
   const handler =
-    (respond: (context: RequestContext, all: OpenApiDocuments, form: string) => ApiResponse, offered: readonly string[] = []): Handler =>
+    (respond: (context: RequestContext, all: OpenApiDocuments, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
     async context => {
       const form = accepted(header(context.request, 'accept'), offered);
       return respond(context, await documents(), form);
     };
   return [
     {path: '/openapi/v2', methods: ['get', 'head'], handler: handler(versionTwo, [message, messageAlias])},
-    {path: '/openapi/v3', methods: ['get', 'head'], handler: handler((context, all) => answer(context, all.index(), {}))},
+    {path: '/openapi/v3', methods: ['get', 'head'], handler: handler(async (context, all) => answer(context, await all.index(), {}))},
     {path: '/openapi/v3/*', methods: ['get', 'head'], handler: handler((context, all) => oneDocument(context, all, clock))},
   ];
 };
 
-const versionTwo = (context: RequestContext, all: OpenApiDocuments, form: string): ApiResponse =>
-  form === json ? answer(context, all.swagger(), {}) : answer(context, all.swaggerMessage(), {}, message);
+const versionTwo = async (context: RequestContext, all: OpenApiDocuments, form: string): Promise<ApiResponse> =>
+  form === json ? answer(context, await all.swagger(), {}) : answer(context, await all.swaggerMessage(), {}, message);
 
 /** A document under its hash may be kept for ever; under an old hash the caller is sent to the current one. */
-const oneDocument = (context: RequestContext, all: OpenApiDocuments, clock: Clock): ApiResponse => {
+const oneDocument = async (context: RequestContext, all: OpenApiDocuments, clock: Clock): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
-  const document = all.document(name);
+  const document = await all.document(name);
   if (!document) return pageNotFound();
   const asked = context.info.query.get('hash');
   if (asked === null || asked === '') return answer(context, document, {});

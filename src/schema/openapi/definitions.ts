@@ -35,38 +35,81 @@ const kindsOf = (naming: Naming, {group, version, name}: TypeRef, node: SchemaNo
   return isKind ? [{group: naming.group(group as GroupToken), kind: name, version}] : undefined;
 };
 
+/** A definition as documents hold it, and what it refers to. */
+export interface WrittenDefinition<T> {
+  readonly content: T;
+  readonly refs: ReadonlyMap<string, SchemaNode>;
+}
+
+export interface DefinitionsOptions<T> {
+  readonly schemas: Schemas;
+  readonly naming: Naming;
+  readonly dialect: Dialect;
+  /** How definitions are kept: far fewer bytes than the objects they are made as. */
+  write(name: string, definition: Json): T;
+  /** Definitions by name, shared by documents that hold the same ones. */
+  readonly written: Map<string, WrittenDefinition<T>>;
+}
+
 /** Writes schema nodes as OpenAPI schemas, and gathers the definitions they refer to. */
-export class Definitions {
+export class Definitions<T = unknown> {
   readonly #schemas: Schemas;
   readonly #naming: Naming;
   readonly #dialect: Dialect;
-  readonly #done = new Map<string, Json>();
-  readonly #open: (() => void)[] = [];
+  readonly #options: DefinitionsOptions<T>;
+  readonly #done = new Map<string, T | undefined>();
+  readonly #open: [name: string, node: SchemaNode][] = [];
+  /** What the definition that is being written refers to. */
+  #refs = new Map<string, SchemaNode>();
 
-  constructor(schemas: Schemas, naming: Naming, dialect: Dialect) {
-    this.#schemas = schemas;
-    this.#naming = naming;
-    this.#dialect = dialect;
+  constructor(options: DefinitionsOptions<T>) {
+    this.#schemas = options.schemas;
+    this.#naming = options.naming;
+    this.#dialect = options.dialect;
+    this.#options = options;
   }
 
   /** A reference to a type, which becomes a definition of the document. */
   ref(of: TypeRef): Json {
     const node = this.#schemas.of(of.group, of.version, of.name) ?? {type: 'any', format: 'json', ref: of};
-    return this.#refTo(definitionName(this.#naming, of), node);
+    const name = definitionName(this.#naming, of);
+    this.#add(name, node);
+    return this.#pointer(name);
   }
 
-  /** All definitions referred to so far, with those they refer to themselves, sorted by name. */
-  all(): Json {
-    for (let make = this.#open.pop(); make; make = this.#open.pop()) make();
-    return Object.fromEntries([...this.#done].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** Writes one more of the definitions that were referred to; false once there are none left. */
+  writeOne(): boolean {
+    const [name, node] = this.#open.pop() ?? [];
+    if (name === undefined || !node) return false;
+    const {written} = this.#options;
+    let definition = written.get(name);
+    if (!definition) {
+      this.#refs = new Map();
+      definition = {content: this.#options.write(name, this.#definition(node)), refs: this.#refs};
+      written.set(name, definition);
+    }
+    for (const [ref, of] of definition.refs) this.#add(ref, of);
+    this.#done.set(name, definition.content);
+    return true;
+  }
+
+  /** All that were written, sorted by name. */
+  sorted(): [name: string, content: T][] {
+    return ([...this.#done] as [string, T][]).sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  #add(name: string, node: SchemaNode): void {
+    if (this.#done.has(name)) return;
+    this.#done.set(name, undefined);
+    this.#open.push([name, node]);
   }
 
   #refTo(name: string, node: SchemaNode): Json {
-    if (!this.#done.has(name)) {
-      const definition: Json = {};
-      this.#done.set(name, definition);
-      this.#open.push(() => Object.assign(definition, this.#definition(node)));
-    }
+    this.#refs.set(name, node);
+    return this.#pointer(name);
+  }
+
+  #pointer(name: string): Json {
     return {$ref: `${this.#dialect.refPrefix}${name}`};
   }
 

@@ -165,17 +165,28 @@ const pathItem = message(
 
 const apiKey = message(() => ({type: [1, text], name: [2, text], in: [3, text], description: [4, text]}), 5);
 
-const document = message(
+/** The fields of a document beside its paths and definitions. */
+const frame = message(
   () => ({
     swagger: [1, text],
     info: [2, message(() => ({title: [1, text], version: [2, text], description: [3, text]}), 7)],
-    paths: [8, mapOf(pathItem, 2)],
-    definitions: [9, mapOf(schema)],
     security: [12, listOf(requirement)],
     securityDefinitions: [13, mapOf(within(2, apiKey))],
   }),
   16,
 );
 
-/** The binary form of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), which clients before 1.27 read nothing but. Covers what our documents hold. */
-export const swaggerMessage = (parsed: Json): Buffer => document.encode(parsed);
+const ready: FieldType = {wire: 2, encode: value => value as Buffer};
+
+/** A path of a document as a piece of its message. */
+export const pathMessage = (path: string, item: Json): Buffer => entry(2, named(pathItem), [path, item]);
+
+/** A definition as a piece of a document's message. */
+export const definitionMessage = (name: string, definition: Json): Buffer => entry(1, named(schema), [name, definition]);
+
+/**
+ * The binary form of an OpenAPI 2.0 document (gnostic's openapi.v2.Document), which clients before 1.27 read nothing but, from its pieces. Covers
+ * what our documents hold.
+ */
+export const swaggerMessage = (rest: Json, paths: readonly Buffer[], definitions: readonly Buffer[]): Buffer =>
+  Buffer.concat([frame.encode(rest), entry(8, ready, Buffer.concat(paths)), entry(9, ready, Buffer.concat(definitions))]);

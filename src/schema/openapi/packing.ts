@@ -1,0 +1,65 @@
+import {createHash} from 'node:crypto';
+import {promisify} from 'node:util';
+import {constants, createGzip, gunzip} from 'node:zlib';
+
+/** A document as it is kept: a tenth of its size. Its hash is its ETag. */
+export interface PackedDocument {
+  /** Of what is unpacked, in bytes. */
+  readonly size: number;
+  /** SHA-512 of what is unpacked, in upper-case hex. */
+  readonly hash: string;
+  /** Compressed with gzip. */
+  readonly packed: Buffer;
+}
+
+const unzip = promisify(gunzip);
+
+export const unpacked = ({packed}: PackedDocument): Promise<Buffer> => unzip(packed);
+
+/** So much text is gathered before it is compressed, elsewhere than on this thread. */
+const gatheredLength = 64 << 10;
+
+/** Packs a document while it is written piece by piece, so that it never exists as a whole. */
+export class Packing {
+  readonly #hash = createHash('sha512');
+  readonly #gzip = createGzip({level: constants.Z_BEST_SPEED});
+  readonly #packed: Buffer[] = [];
+  #text = '';
+  #size = 0;
+
+  constructor() {
+    this.#gzip.on('data', (chunk: Buffer) => this.#packed.push(chunk));
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    if (this.#text.length >= gatheredLength) this.#send();
+  }
+
+  end(): Promise<PackedDocument> {
+    this.#send();
+    return new Promise((resolve, reject) => {
+      this.#gzip.once('error', reject);
+      this.#gzip.once('end', () => resolve({size: this.#size, hash: this.#hash.digest('hex').toUpperCase(), packed: Buffer.concat(this.#packed)}));
+      this.#gzip.end();
+    });
+  }
+
+  /** Packs what is already whole. */
+  static whole(bytes: Buffer): Promise<PackedDocument> {
+    const packing = new Packing();
+    packing.#write(bytes);
+    return packing.end();
+  }
+
+  #send(): void {
+    this.#write(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
+  #write(bytes: Buffer): void {
+    this.#hash.update(bytes);
+    this.#size += bytes.length;
+    this.#gzip.write(bytes);
+  }
+}
