@@ -2,6 +2,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import certificateSigningRequestApproving from './certificatesigningrequest-approving/controller.js';
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
+import deployment from './deployment/controller.js';
 import namespace from './namespace/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
@@ -13,6 +14,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
+  deployment,
   namespace,
   replicaSet,
   replicationController,

@@ -30,13 +30,21 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   }
 
   by(index: Index<T>, value: string): readonly Frozen<T>[] {
+    return [...(this.#shelf(index, value)?.values() ?? [])];
+  }
+
+  count(index: Index<T>, value: string): number {
+    return this.#shelf(index, value)?.size ?? 0;
+  }
+
+  #shelf(index: Index<T>, value: string): Shelf<T> | undefined {
     let shelves = this.#indexes.get(index);
     if (!shelves) {
       shelves = new Map();
       this.#indexes.set(index, shelves);
       for (const [key, object] of this.#objects) for (const each of index.values(object)) put(shelves, each, key, object);
     }
-    return [...(shelves.get(value)?.values() ?? [])];
+    return shelves.get(value);
   }
 
   /** Takes in an object as the server holds it now. A version known already, or older than that, changes nothing. */

@@ -15,5 +15,7 @@ export interface Lister<T extends KubeObject = KubeObject> {
   list(namespace?: string): readonly Frozen<T>[];
   /** The objects an index files under `value`. */
   by(index: Index<T>, value: string): readonly Frozen<T>[];
+  /** How many objects an index files under `value`, without a list of them. */
+  count(index: Index<T>, value: string): number;
   readonly size: number;
 }

@@ -15,6 +15,9 @@ const byController: Index = {
 export const controlledBy = <T extends KubeObject>(lister: Lister<T>, {metadata}: Frozen<KubeObject>): readonly Frozen<T>[] =>
   lister.by(byController as Index<T>, metadata?.uid ?? '');
 
+/** How many objects `parent` controls. */
+export const countOf = (lister: Lister, {metadata}: Frozen<KubeObject>): number => lister.count(byController, metadata?.uid ?? '');
+
 /** All that a parent has to look at to know its children: those it controls, and every orphan of its namespace. */
 export const possibleChildren = <T extends KubeObject>(lister: Lister<T>, parent: Frozen<KubeObject>): readonly Frozen<T>[] => [
   ...controlledBy(lister, parent),

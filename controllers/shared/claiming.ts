@@ -82,25 +82,27 @@ export const claimer = <T extends KubeObject>({client, parents, children: childK
       }
     };
 
-    /** Whether the child is the parent's now. */
-    const settle = async (child: Frozen<T>): Promise<boolean> => {
+    /** What becomes of the child. Most are kept, so that most take no waiting. */
+    const verdictOn = (child: Frozen<T>): 'keep' | 'ignore' | 'adopt' | 'release' => {
       const owner = controllerOf(child);
       if (owner) {
-        if (owner.uid !== uid) return false;
-        if (isMeant(child)) return true;
-        if (!deletionTimestamp) await release(child);
-        return false;
+        if (owner.uid !== uid) return 'ignore';
+        if (isMeant(child)) return 'keep';
+        return deletionTimestamp ? 'ignore' : 'release';
       }
-      if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace || !isMeant(child)) return false;
-      await adopt(child);
-      return true;
+      if (deletionTimestamp || child.metadata?.deletionTimestamp || namespace !== child.metadata?.namespace) return 'ignore';
+      return isMeant(child) ? 'adopt' : 'ignore';
     };
 
     const claimed: Frozen<T>[] = [];
     const errors: unknown[] = [];
     for (const child of children) {
+      const verdict = verdictOn(child);
+      if (verdict === 'ignore') continue;
       try {
-        if (await settle(child)) claimed.push(child);
+        if (verdict === 'adopt') await adopt(child);
+        if (verdict === 'release') await release(child);
+        else claimed.push(child);
       } catch (error) {
         if (!isNotFound(error)) errors.push(error);
       }

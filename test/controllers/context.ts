@@ -1,5 +1,5 @@
-import {keyText, type Frozen} from '#src/api/key.js';
-import type {CertificateSigningRequest, KubeObject} from '#src/api/types.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
 import {systemFiles} from '#src/base/files.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
@@ -12,14 +12,15 @@ import {writerOf} from '#src/runtime/writer.js';
 
 /** A cache that stays as it is, whatever the server has come to hold. */
 const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Lister<T> => ({
-  get: key => objects.find(({metadata}) => metadata?.name === (typeof key === 'string' ? key : keyText(key))),
+  get: key => objects.find(object => keyText(keyOf(object)) === (typeof key === 'string' ? key : keyText(key))),
   list: () => objects,
   by: () => [],
+  count: () => 0,
   size: objects.length,
 });
 
-/** What a reconcile gets when its cache holds these requests; it writes to the plane's server as its administrator. */
-export const contextOver = <O>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly CertificateSigningRequest[], options: O): KeyedContext<O> => {
+/** What a reconcile gets when each of its caches holds these objects; it writes to the plane's server as its administrator. */
+export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly Frozen<C>[], options: O): KeyedContext<O> => {
   const client = plane.client();
   return {
     name: 'tried',

@@ -18,7 +18,7 @@ const pendingWorkers = <const D extends string>(count: D, of: string, limits: {r
 export const concurrency = flagSection('Concurrency', {
   'concurrent-cron-job-syncs': pendingWorkers('5', 'Cron jobs'),
   'concurrent-daemonset-syncs': pendingWorkers('2', 'Daemon sets'),
-  'concurrent-deployment-syncs': pendingWorkers('5', 'Deployments'),
+  'concurrent-deployment-syncs': workers('5', 'Deployments'),
   'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': pendingWorkers('5', 'Endpoints'),
   'concurrent-ephemeralvolume-syncs': pendingWorkers('5', 'Ephemeral volumes'),

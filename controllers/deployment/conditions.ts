@@ -1,0 +1,24 @@
+import {wireTime} from '#src/api/time.js';
+import type {DeploymentStatus} from './kinds.js';
+
+export type DeploymentCondition = NonNullable<DeploymentStatus['conditions']>[number];
+export type Conditions = readonly DeploymentCondition[];
+
+/** A condition that is new as of `now`. */
+export const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message: string, now: number): DeploymentCondition => {
+  const time = wireTime(now);
+  return {type, status, lastUpdateTime: time, lastTransitionTime: time, reason, message};
+};
+
+export const conditionOf = (conditions: Conditions, type: string): DeploymentCondition | undefined => conditions.find(each => each.type === type);
+
+export const withoutCondition = (conditions: Conditions, type: string): Conditions =>
+  conditionOf(conditions, type) ? conditions.filter(each => each.type !== type) : conditions;
+
+/** The conditions with `next` among them. One of the same status and reason stays as it is; one of the same status keeps its time. */
+export const withCondition = (conditions: Conditions, next: DeploymentCondition): Conditions => {
+  const former = conditionOf(conditions, next.type);
+  if (former && former.status === next.status && former.reason === next.reason) return conditions;
+  const {lastTransitionTime = next.lastTransitionTime} = former?.status === next.status ? former : {};
+  return [...withoutCondition(conditions, next.type), {...next, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})}];
+};

@@ -1,0 +1,94 @@
+import {parseTime} from '#src/api/time.js';
+import {againAfter, settled, type Result} from '#src/runtime/controller.js';
+import {condition, conditionOf, withCondition, withoutCondition, type Conditions, type DeploymentCondition} from './conditions.js';
+import {progressDeadlineOf, replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
+
+/** The condition that tells how a rollout comes on, and its reasons. */
+export const progressing = 'Progressing';
+export const reasons = {
+  created: 'NewReplicaSetCreated',
+  notCreated: 'ReplicaSetCreateError',
+  found: 'FoundNewReplicaSet',
+  updated: 'ReplicaSetUpdated',
+  complete: 'NewReplicaSetAvailable',
+  timedOut: 'ProgressDeadlineExceeded',
+  paused: 'DeploymentPaused',
+  resumed: 'DeploymentResumed',
+} as const;
+
+const failing = 'ReplicaFailure';
+
+/** Whether every pod is of the newest template and available, and nothing else is there. */
+export const isComplete = (deployment: Deployment, status: DeploymentStatus | undefined): boolean => {
+  const wanted = replicasOf(deployment);
+  const {updatedReplicas = 0, replicas = 0, availableReplicas = 0, observedGeneration = 0} = status ?? {};
+  return updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted && observedGeneration >= (deployment.metadata?.generation ?? 0);
+};
+
+/** Whether there are more new pods, fewer old ones, or more that are ready or available than before. */
+const hasProgressed = (before: DeploymentStatus = {}, now: DeploymentStatus): boolean => {
+  const old = ({replicas = 0, updatedReplicas = 0}: DeploymentStatus) => replicas - updatedReplicas;
+  return (
+    (now.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
+    old(now) < old(before) ||
+    (now.readyReplicas ?? 0) > (before.readyReplicas ?? 0) ||
+    (now.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  );
+};
+
+/** When the last progress is too long ago, in ms. */
+const deadlineAfter = ({lastUpdateTime}: DeploymentCondition, seconds: number): number => (parseTime(lastUpdateTime) ?? 0) + seconds * 1000;
+
+/** A rollout that was complete once is never late: what happens to its pods later is no rollout. */
+const isLate = (last: DeploymentCondition | undefined, seconds: number, now: number): boolean => {
+  if (!last || last.reason === reasons.complete) return false;
+  return last.reason === reasons.timedOut || deadlineAfter(last, seconds) < now;
+};
+
+const withProgress = (deployment: Deployment, status: DeploymentStatus, newest: ReplicaSet | undefined, now: number): Conditions => {
+  const conditions = status.conditions ?? [];
+  const seconds = progressDeadlineOf(deployment);
+  if (seconds === undefined) return withoutCondition(conditions, progressing);
+  const last = conditionOf(deployment.status?.conditions ?? [], progressing);
+  if ((status.replicas ?? 0) === (status.updatedReplicas ?? 0) && last?.reason === reasons.complete) return conditions;
+
+  const who = newest ? `ReplicaSet "${newest.metadata?.name}"` : `Deployment "${deployment.metadata?.name}"`;
+  if (isComplete(deployment, status)) return withCondition(conditions, condition(progressing, 'True', reasons.complete, `${who} has successfully progressed.`, now));
+  if (hasProgressed(deployment.status, status)) {
+    const next = condition(progressing, 'True', reasons.updated, `${who} is progressing.`, now);
+    // Each progress counts anew, even if the condition says the same as before.
+    const {lastTransitionTime = next.lastTransitionTime} = last?.status === 'True' ? last : {};
+    return [...withoutCondition(conditions, progressing), {...next, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})}];
+  }
+  if (isLate(conditionOf(conditions, progressing), seconds, now)) {
+    return withCondition(conditions, condition(progressing, 'False', reasons.timedOut, `${who} has timed out progressing.`, now));
+  }
+  return conditions;
+};
+
+/** What keeps a replica set from making or deleting pods is told of the deployment, of the newest set before others. */
+const withFailure = (conditions: Conditions, newest: ReplicaSet | undefined, all: readonly ReplicaSet[]): Conditions => {
+  const failure = [...(newest ? [newest] : []), ...all].flatMap(({status}) => status?.conditions ?? []).find(({type}) => type === failing);
+  if (!failure) return withoutCondition(conditions, failing);
+  const {lastTransitionTime} = failure;
+  return withCondition(conditions, {...failure, ...(lastTransitionTime === undefined ? {} : {lastUpdateTime: lastTransitionTime})});
+};
+
+/** The status with what is to be said of the rollout. */
+export const withRollout = (deployment: Deployment, status: DeploymentStatus, newest: ReplicaSet | undefined, all: readonly ReplicaSet[], now: number): DeploymentStatus => {
+  const {conditions: _, ...counters} = status;
+  const conditions = withFailure(withProgress(deployment, status, newest, now), newest, all);
+  return {...counters, ...(conditions.length > 0 ? {conditions} : {})};
+};
+
+/**
+ * When to look again at a rollout about which nothing new can be said, so that its lateness is noticed.
+ * Differs from upstream: one that was complete once, and so is never late, is not looked at again and again.
+ */
+export const nextCheck = (deployment: Deployment, status: DeploymentStatus, now: number): Result => {
+  const seconds = progressDeadlineOf(deployment);
+  const last = conditionOf(deployment.status?.conditions ?? [], progressing);
+  if (seconds === undefined || !last || isComplete(deployment, status) || last.reason === reasons.timedOut || last.reason === reasons.complete) return settled;
+  const left = deadlineAfter(last, seconds) - now;
+  return againAfter(left < 1000 ? Math.max(left, 0) + 1 : left + 1000);
+};

@@ -1,0 +1,46 @@
+import {sameContent} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import type {PodTemplateSpec} from '#src/api/pod.js';
+import {parseTime} from '#src/api/time.js';
+import {revisionOf, type Keys} from './annotations.js';
+import {replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
+
+/** Tells the replica sets of one deployment apart, and their pods. */
+export const hashLabel = 'pod-template-hash';
+
+const withoutHash = ({metadata, ...rest}: Frozen<PodTemplateSpec>): object => {
+  const {[hashLabel]: _, ...labels} = metadata?.labels ?? {};
+  return {...rest, metadata: {...metadata, labels}};
+};
+
+/** Whether two templates make the same pods. */
+export const sameTemplate = (a: Frozen<PodTemplateSpec> = {}, b: Frozen<PodTemplateSpec> = {}): boolean => sameContent(withoutHash(a), withoutHash(b));
+
+const createdAt = ({metadata}: ReplicaSet): number => parseTime(metadata?.creationTimestamp) ?? 0;
+const nameOf = ({metadata}: ReplicaSet): string => metadata?.name ?? '';
+
+/** The oldest first. */
+export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - createdAt(b) || (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0);
+
+/** The lowest revision first; one that cannot be read counts as none. */
+export const byRevision =
+  (keys: Keys) =>
+  (a: ReplicaSet, b: ReplicaSet): number =>
+    (revisionOf(a, keys) ?? 0) - (revisionOf(b, keys) ?? 0) || byAge(a, b);
+
+/** The replica set of the deployment's present template: of several the oldest. `sets` are in order of age. */
+export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined => sets.find(set => sameTemplate(set.spec?.template, spec?.template));
+
+/** Those that have pods, or ought to. */
+export const isActive = (set: ReplicaSet): boolean => replicasOf(set) > 0;
+
+const sum = (sets: readonly ReplicaSet[], of: (set: ReplicaSet) => number | undefined): number => sets.reduce((total, set) => total + (of(set) ?? 0), 0);
+
+/** How many pods the sets ask for together. */
+export const wantedIn = (sets: readonly ReplicaSet[]): number => sum(sets, replicasOf);
+/** What the sets' status counts together. */
+export const countedIn = (sets: readonly ReplicaSet[], counter: 'replicas' | 'readyReplicas' | 'availableReplicas'): number => sum(sets, ({status}) => status?.[counter]);
+
+/** How many pods of the sets are on their way out; undefined if one of them does not say. */
+export const terminatingIn = (sets: readonly ReplicaSet[]): number | undefined =>
+  sets.some(({status}) => status?.terminatingReplicas === undefined) ? undefined : sum(sets, ({status}) => status?.terminatingReplicas);

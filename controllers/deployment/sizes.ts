@@ -1,0 +1,69 @@
+import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {annotationsOf, wholeNumber, type Keys} from './annotations.js';
+import {isRolling, replicasOf, type Deployment, type ReplicaSet} from './kinds.js';
+import {isActive, wantedIn} from './replica-sets.js';
+
+/** By how many pods a rollout may go beyond what is asked for, and stay below. Never both by none: it could not begin. */
+const bounds = (deployment: Deployment): {readonly surge: number; readonly unavailable: number} => {
+  const {maxSurge = 0, maxUnavailable = 0} = deployment.spec?.strategy?.rollingUpdate ?? {};
+  const surge = resolvedIntOrPercent(maxSurge, replicasOf(deployment), 'up');
+  const unavailable = resolvedIntOrPercent(maxUnavailable, replicasOf(deployment), 'down');
+  return {surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable};
+};
+
+export const maxSurge = (deployment: Deployment): number => (isRolling(deployment) ? bounds(deployment).surge : 0);
+
+export const maxUnavailable = (deployment: Deployment): number =>
+  isRolling(deployment) && replicasOf(deployment) > 0 ? Math.min(bounds(deployment).unavailable, replicasOf(deployment)) : 0;
+
+/** How many pods the newest set is to have, as far as all sets together leave room. It has `present` by now. */
+export const newestSize = (deployment: Deployment, all: readonly ReplicaSet[], present: number): number => {
+  const wanted = replicasOf(deployment);
+  if (!isRolling(deployment)) return wanted;
+  const room = wanted + maxSurge(deployment) - wantedIn(all);
+  return room <= 0 ? present : present + Math.min(room, wanted - present);
+};
+
+/** Whether deployment and set agree that the set can carry everything, and it does. */
+export const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined, keys: Keys): boolean => {
+  const wanted = replicasOf(deployment);
+  return set !== undefined && replicasOf(set) === wanted && wholeNumber(annotationsOf(set)[keys.desired]) === wanted && (set.status?.availableReplicas ?? 0) === wanted;
+};
+
+/** The set that takes whatever size the deployment has: the only active one, or without any the newest. Undefined where several are active. */
+export const onlyActive = (newest: ReplicaSet | undefined, old: readonly ReplicaSet[]): ReplicaSet | undefined => {
+  const active = [...old, ...(newest ? [newest] : [])].filter(isActive);
+  if (active.length > 1) return undefined;
+  return active[0] ?? newest ?? old.at(-1);
+};
+
+const rounded = (value: number): number => (value < 0 ? Math.trunc(value - 0.5) : Math.trunc(value + 0.5));
+
+/** By how much a set grows or shrinks with its deployment, were it alone. */
+const share = (set: ReplicaSet, deployment: Deployment, keys: Keys): number => {
+  const size = replicasOf(set);
+  if (replicasOf(deployment) === 0) return -size;
+  const before = wholeNumber(annotationsOf(set)[keys.most]) || (deployment.status?.replicas ?? 0);
+  return before === 0 ? 0 : rounded((size * (replicasOf(deployment) + maxSurge(deployment))) / before) - size;
+};
+
+/**
+ * The sizes of all active sets after the deployment was scaled amid a rollout: each in proportion to what it has, the rest to the largest. Answers
+ * them in the order in which they are to be written. `sets` are in order of age.
+ */
+export const proportionalSizes = (deployment: Deployment, sets: readonly ReplicaSet[], keys: Keys): readonly (readonly [ReplicaSet, number])[] => {
+  const wanted = replicasOf(deployment);
+  const change = (wanted > 0 ? wanted + maxSurge(deployment) : 0) - wantedIn(sets);
+  // Of sets of one size the newer grow first, the older shrink first.
+  const inOrder = change > 0 ? sets.toReversed() : change < 0 ? [...sets] : sets;
+  const ordered = change === 0 ? inOrder : inOrder.toSorted((a, b) => replicasOf(b) - replicasOf(a));
+  let left = change;
+  const sizes = ordered.map((set): [ReplicaSet, number] => {
+    const part = left === 0 ? 0 : change > 0 ? Math.min(share(set, deployment, keys), left) : Math.max(share(set, deployment, keys), left);
+    left -= part;
+    return [set, replicasOf(set) + part];
+  });
+  const [largest] = sizes;
+  if (largest && left !== 0) largest[1] = Math.max(0, largest[1] + left);
+  return sizes;
+};

@@ -1,0 +1,40 @@
+import {condition, withCondition, type Conditions} from './conditions.js';
+import {replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
+import {countedIn, terminatingIn, wantedIn} from './replica-sets.js';
+import {maxUnavailable} from './sizes.js';
+
+const counter = (name: string, count: number): object => (count > 0 ? {[name]: count} : {});
+
+const nextConditions = (deployment: Deployment, available: number, now: number): Conditions => {
+  const told =
+    available >= replicasOf(deployment) - maxUnavailable(deployment)
+      ? condition('Available', 'True', 'MinimumReplicasAvailable', 'Deployment has minimum availability.', now)
+      : condition('Available', 'False', 'MinimumReplicasUnavailable', 'Deployment does not have minimum availability.', now);
+  return withCondition(deployment.status?.conditions ?? [], told);
+};
+
+export interface Counted {
+  readonly newest: ReplicaSet | undefined;
+  readonly all: readonly ReplicaSet[];
+  /** Whether to tell how many pods are on their way out. */
+  readonly tellsTerminating: boolean;
+  readonly now: number;
+}
+
+/** The status that the replica sets make. Counters of zero are left out, as the original leaves them out. */
+export const nextStatus = (deployment: Deployment, {newest, all, tellsTerminating, now}: Counted): DeploymentStatus => {
+  const available = countedIn(all, 'availableReplicas');
+  const terminating = tellsTerminating ? terminatingIn(all) : undefined;
+  const {collisionCount} = deployment.status ?? {};
+  return {
+    observedGeneration: deployment.metadata?.generation ?? 0,
+    ...counter('replicas', countedIn(all, 'replicas')),
+    ...counter('updatedReplicas', newest?.status?.replicas ?? 0),
+    ...counter('readyReplicas', countedIn(all, 'readyReplicas')),
+    ...counter('availableReplicas', available),
+    ...counter('unavailableReplicas', wantedIn(all) - available),
+    ...(terminating === undefined ? {} : {terminatingReplicas: terminating}),
+    ...(collisionCount === undefined ? {} : {collisionCount}),
+    conditions: nextConditions(deployment, available, now),
+  };
+};

@@ -1,0 +1,660 @@
+import test from 'ava';
+import {annotationsAfterRollback, annotationsOfNewest, keysIn} from '#controllers/deployment/annotations.js';
+import type {Deployment, ReplicaSet} from '#controllers/deployment/kinds.js';
+import {roller} from '#controllers/deployment/reconcile.js';
+import {newestOf, sameTemplate} from '#controllers/deployment/replica-sets.js';
+import {maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
+import {selecting} from '#controllers/shared/parents.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {isTerminal} from '#src/model/pod/state.js';
+import {settled} from '#src/runtime/controller.js';
+import {attempt, contextOver} from './context.js';
+import {aPlaneWith, aTemplate, hands, namespace, type Hands} from './workloads.js';
+
+type Made = ObjectOf<typeof kinds.deployments>;
+type Spec = NonNullable<Made['spec']>;
+
+const keys = keysIn(naming('plat'));
+const labels = {app: 'a'};
+const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
+const changed = (version: number) => ({spec: {template: image(version)}});
+
+const aDeployment = (name: string, spec: Partial<Spec> = {}): Made => ({metadata: {name}, spec: {replicas: 3, selector: {matchLabels: labels}, template: image(1), ...spec}});
+
+const world = async (args: readonly string[] = []) => {
+  const plane = await aPlaneWith(['deployment-controller', 'replicaset-controller'], args);
+  const at = hands(plane);
+  const deployment = (name = 'web') => at.get(kinds.deployments, name);
+  const change = (body: object, name = 'web') => at.patch(kinds.deployments, name, body);
+  const sets = async () => (await at.list(kinds.replicaSets)).sort((a, b) => revision(a) - revision(b));
+  /** Plays the node until there is nothing more to do: every pod runs and is ready, and what is to go is gone. */
+  const play = async () => {
+    for (let busy = true; busy; ) {
+      const waiting = (await at.list(kinds.pods)).filter(pod => !isTerminal(pod) && !pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True'));
+      for (const pod of waiting) if (!pod.metadata?.deletionTimestamp) await at.runs(pod);
+      busy = waiting.length > 0;
+    }
+  };
+  return {plane, ...at, deployment, change, sets, play};
+};
+type World = Awaited<ReturnType<typeof world>>;
+
+const revision = ({metadata}: {metadata?: {annotations?: Record<string, string>}}): number => Number(metadata?.annotations?.[keys.revision]);
+const sizes = async (at: Pick<World, 'sets'>) => (await at.sets()).map(({spec}) => spec?.replicas);
+const conditions = async (at: Pick<World, 'deployment'>) =>
+  Object.fromEntries(((await at.deployment()).status?.conditions ?? []).map(({type, status, reason, message}) => [type, `${status} ${reason} ${message}`]));
+const scalings = async (at: Pick<Hands, 'eventsOn'>, sets: readonly ObjectOf<typeof kinds.replicaSets>[]) => {
+  const names = sets.map(({metadata}) => metadata!.name!);
+  return (await at.eventsOn('web')).filter(event => event.includes(' ScalingReplicaSet ')).map(event => names.reduce((text, name, index) => text.replace(name, String(index + 1)), event.replace('Normal ScalingReplicaSet Scaled ', '').replace(' replica set', '')));
+};
+
+test('a new deployment gets a replica set of its own, which gets the pods', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const {metadata: meta} = aDeployment('web');
+  await at.create(kinds.deployments, {...aDeployment('web', {minReadySeconds: 5}), metadata: {...meta, annotations: {note: 'x', [at.plane.naming.annotations.lastApplied]: '{}'}}});
+
+  const [set, ...others] = await at.sets();
+  const {metadata, status} = await at.deployment();
+  const hash = set!.metadata!.labels!['pod-template-hash']!;
+  t.deepEqual(others, []);
+  t.regex(hash, /^[bcdfghjklmnpqrstvwxz2456789]{8,10}$/);
+  t.is(set?.metadata?.name, `web-${hash}`);
+  t.deepEqual(set?.metadata?.labels, {app: 'a', 'pod-template-hash': hash});
+  t.deepEqual(set?.spec?.selector, {matchLabels: {app: 'a', 'pod-template-hash': hash}});
+  t.deepEqual(set?.spec?.template?.metadata?.labels, {app: 'a', 'pod-template-hash': hash});
+  t.deepEqual([set?.spec?.replicas, set?.spec?.minReadySeconds], [3, 5]);
+  t.deepEqual(set?.metadata?.annotations, {note: 'x', [keys.revision]: '1', [keys.desired]: '3', [keys.most]: '4'});
+  t.deepEqual(set?.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(await at.eventsOn('web'), [`Normal ScalingReplicaSet Scaled up replica set web-${hash} from 0 to 3`]);
+  t.deepEqual([metadata?.annotations?.[keys.revision], metadata?.generation], ['1', 1]);
+  t.is((await at.podsOf(`web-${hash}`)).length, 3);
+  const {conditions: _conditions, ...counts} = status!;
+  t.deepEqual(counts, {observedGeneration: 1, replicas: 3, updatedReplicas: 3, unavailableReplicas: 3, terminatingReplicas: 0});
+  t.deepEqual(await conditions(at), {
+    Available: 'False MinimumReplicasUnavailable Deployment does not have minimum availability.',
+    Progressing: `True ReplicaSetUpdated ReplicaSet "web-${hash}" is progressing.`,
+  });
+});
+
+test('a rollout is complete once all pods are available, and says so', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.clock.advance(5_000);
+  await at.play();
+
+  const [set] = await at.sets();
+  const {conditions: told = [], ...counts} = (await at.deployment()).status!;
+  t.deepEqual(counts, {observedGeneration: 1, replicas: 3, updatedReplicas: 3, readyReplicas: 3, availableReplicas: 3, terminatingReplicas: 0});
+  t.deepEqual(await conditions(at), {
+    Available: 'True MinimumReplicasAvailable Deployment has minimum availability.',
+    Progressing: `True NewReplicaSetAvailable ReplicaSet "${set?.metadata?.name}" has successfully progressed.`,
+  });
+  // The turn of a status and the last word on it are different times.
+  const {lastTransitionTime, lastUpdateTime} = told.find(({type}) => type === 'Progressing')!;
+  t.deepEqual([lastTransitionTime, lastUpdateTime], ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z']);
+});
+
+test('a rolling update goes step by step and never beyond its bounds', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: '25%', maxUnavailable: '25%'}}}));
+  await at.play();
+  await at.change(changed(2));
+  t.deepEqual(await sizes(at), [3, 2]);
+  const isReady = (pod: Pod) => pod.status?.conditions?.some(({type, status}) => type === 'Ready' && status === 'True') ?? false;
+  for (;;) {
+    const pods = await at.list(kinds.pods);
+    t.true(pods.length <= 5, `${pods.length} pods`);
+    t.true(pods.filter(isReady).length >= 3);
+    const next = pods.find(pod => !isReady(pod));
+    if (!next) break;
+    await at.runs(next);
+  }
+
+  t.deepEqual(await sizes(at), [0, 4]);
+  t.deepEqual(await scalings(at, await at.sets()), [
+    'up 1 from 0 to 4',
+    'up 2 from 0 to 1',
+    'down 1 from 4 to 3',
+    'up 2 from 1 to 2',
+    'down 1 from 3 to 2',
+    'up 2 from 2 to 3',
+    'down 1 from 2 to 1',
+    'up 2 from 3 to 4',
+    'down 1 from 1 to 0',
+  ]);
+  const {metadata} = await at.deployment();
+  t.is(metadata?.annotations?.[keys.revision], '2');
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+});
+
+test('pods of the old set that are not available go first, and those of a new one that fail hold the rest', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 4, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}}));
+  const pods = await at.list(kinds.pods);
+  for (const pod of pods.slice(1)) await at.runs(pod);
+  await at.change(changed(2));
+
+  const [old] = await at.sets();
+  const left = await at.podsOf(old!.metadata!.name!);
+  t.deepEqual(left.map(({metadata}) => metadata?.name).sort(), pods.slice(1).map(({metadata}) => metadata?.name).sort());
+  t.deepEqual(await sizes(at), [3, 2]);
+  await at.clock.advance(300_000);
+  t.deepEqual(await sizes(at), [3, 2]);
+});
+
+test('a set that was never rolled out makes room for the next at once', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 4}));
+  await at.play();
+  await at.change(changed(2));
+  await at.change(changed(3));
+  t.deepEqual(await sizes(at), [3, 0, 2]);
+  await at.play();
+
+  t.deepEqual(await sizes(at), [0, 0, 4]);
+});
+
+const rolling = (maxSurgeOf: number | string, maxUnavailableOf: number | string, replicas: number): Deployment => ({
+  spec: {replicas, selector: {}, template: {}, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: maxSurgeOf, maxUnavailable: maxUnavailableOf}}},
+});
+for (const [surge, unavailable, replicas, up, down] of [
+  ['25%', '25%', 10, 3, 2],
+  ['25%', '25%', 1, 1, 0],
+  [0, '25%', 1, 0, 1],
+  ['0%', '1%', 10, 0, 1],
+  [2, 5, 3, 2, 3],
+  ['25%', '25%', 0, 0, 0],
+  [0, 1, 0, 0, 0],
+] as const) {
+  test(`of ${replicas} with a surge of ${surge} and ${unavailable} unavailable, ${up} may be more and ${down} fewer`, t => {
+    t.deepEqual([maxSurge(rolling(surge, unavailable, replicas)), maxUnavailable(rolling(surge, unavailable, replicas))], [up, down]);
+  });
+}
+
+test('without a rolling update none may be more or fewer, and the newest set has the whole size', t => {
+  const recreated: Deployment = {spec: {replicas: 5, selector: {}, template: {}, strategy: {type: 'Recreate'}}};
+
+  t.deepEqual([maxSurge(recreated), maxUnavailable(recreated), newestSize(recreated, [{spec: {replicas: 9, selector: {}}}], 0)], [0, 0, 5]);
+});
+
+const sized = (name: string, replicas: number, most?: number): ReplicaSet => ({
+  metadata: {name, ...(most === undefined ? {} : {annotations: {[keys.most]: String(most)}})},
+  spec: {replicas, selector: {}},
+});
+for (const [title, replicas, sets, expected] of [
+  ['grow in proportion, and the largest takes the rest', 15, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 11], ['new', 7]]],
+  ['shrink in proportion', 5, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 5], ['new', 3]]],
+  ['all go at a size of zero', 0, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 0], ['new', 0]]],
+  ['grow from the newer on where they have one size', 10, [sized('old', 5, 13), sized('new', 5, 13)], [['new', 8], ['old', 5]]],
+  ['shrink from the older on where they have one size', 6, [sized('old', 5, 13), sized('new', 5, 13)], [['old', 4], ['new', 5]]],
+  ['go by the status where no former size is noted', 15, [sized('old', 8), sized('new', 5)], [['old', 12], ['new', 6]]],
+  ['stay as they are when nothing is to be added', 10, [sized('old', 8, 13), sized('new', 5, 13)], [['old', 8], ['new', 5]]],
+] as const) {
+  test(`sets amid a rollout ${title}`, t => {
+    const deployment: Deployment = {...rolling(3, 2, replicas), status: {replicas: 12}};
+
+    t.deepEqual(proportionalSizes(deployment, sets, keys).map(([{metadata}, size]) => [metadata?.name, size]), expected.map(each => [...each]));
+  });
+}
+
+test('without any former size a set takes no share, and the largest takes all', t => {
+  t.deepEqual(proportionalSizes(rolling(3, 2, 10), [sized('old', 2), sized('new', 1, 0)], keys).map(([, size]) => size), [12, 1]);
+});
+
+test('a deployment that is scaled amid a rollout passes the change on to all its sets, and goes on where it was', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.play();
+  await at.change(changed(2));
+  t.deepEqual(await sizes(at), [8, 5]);
+
+  await at.change({spec: {replicas: 15}});
+
+  t.deepEqual(await sizes(at), [11, 7]);
+  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.most]], ['15', '18']);
+  t.deepEqual((await scalings(at, await at.sets())).slice(-2), ['up 1 from 8 to 11', 'up 2 from 5 to 7']);
+  await at.play();
+  t.deepEqual(await sizes(at), [0, 15]);
+});
+
+test('a deployment with one active set is scaled by it, without a word on progress', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.play();
+  await at.change({spec: {replicas: 5}});
+  t.deepEqual(await sizes(at), [5]);
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+
+  await at.change({spec: {replicas: 0}});
+
+  t.deepEqual(await sizes(at), [0]);
+  const {conditions: _conditions, ...counts} = (await at.deployment()).status!;
+  t.deepEqual(counts, {observedGeneration: 3, terminatingReplicas: 0});
+  await at.clock.advance(3_600_000);
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+});
+
+test('a set that can carry everything lets adopted ones go when the size changes', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 2}));
+  await at.play();
+  const other: ObjectOf<typeof kinds.replicaSets> = {
+    metadata: {name: 'other', labels: {app: 'a'}, annotations: {[keys.desired]: '7'}},
+    spec: {replicas: 1, selector: {matchLabels: {app: 'a', x: 'y'}}, template: aTemplate({app: 'a', x: 'y'})},
+  };
+  await at.create(kinds.replicaSets, other);
+
+  const adopted = await at.get(kinds.replicaSets, 'other');
+  t.is(adopted.metadata?.ownerReferences?.[0]?.name, 'web');
+  t.is(adopted.spec?.replicas, 0);
+});
+
+test('a change of annotations alone makes no new revision and goes on to the replica set', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.change({metadata: {annotations: {note: 'x'}}, spec: {minReadySeconds: 7}});
+
+  const [set, ...others] = await at.sets();
+  t.deepEqual(others, []);
+  t.deepEqual([set?.metadata?.annotations?.['note'], set?.metadata?.annotations?.[keys.revision], set?.spec?.minReadySeconds], ['x', '1', 7]);
+  t.is((await at.deployment()).status?.observedGeneration, 2);
+});
+
+test('a return to an earlier template uses its set, which takes the highest revision and remembers the one it had', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.play();
+  await at.change(changed(2));
+  await at.play();
+  await at.change(changed(1));
+  await at.play();
+
+  const [second, first] = await at.sets();
+  t.deepEqual([revision(second!), revision(first!), first?.metadata?.annotations?.[keys.history]], [2, 3, '1']);
+  t.deepEqual(await sizes(at), [0, 3]);
+  t.is(revision(await at.deployment()), 3);
+});
+
+test('annotations of a set follow its deployment, but for those that are its own', t => {
+  const deployment = {metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}}};
+  const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.most]: '4'};
+
+  t.deepEqual(annotationsOfNewest(deployment, own, 4, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
+  t.deepEqual(annotationsOfNewest(deployment, own, 2, keys), {...own, a: 'new'});
+  t.deepEqual(annotationsOfNewest(deployment, {}, 1, keys), {a: 'new', [keys.revision]: '1'});
+  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: 'x'}, 4, keys), {[keys.revision]: 'x'});
+  t.deepEqual(annotationsAfterRollback(deployment, {metadata: {annotations: own}}, keys), {...deployment.metadata.annotations, a: 'old', b: 'kept'});
+});
+
+test('the history of revisions is cut at its front', t => {
+  const history = Array.from({length: 500}, (_, i) => String(100 + i)).join(',').slice(0, 1999);
+  const next = annotationsOfNewest({}, {[keys.revision]: '700', [keys.history]: history}, 701, keys)[keys.history]!;
+
+  t.true(next.length <= 2000);
+  t.true(next.endsWith(',700'));
+  t.true(next.startsWith('101,'));
+  t.is(annotationsOfNewest({}, {[keys.revision]: '3', [keys.history]: '9'.repeat(2001)}, 4, keys)[keys.history], '3');
+});
+
+test('templates are the same whatever their hash and whatever is empty in them', t => {
+  const hashed = aTemplate({...labels, 'pod-template-hash': 'x'});
+
+  t.true(sameTemplate(hashed, aTemplate(labels)));
+  t.true(sameTemplate({...hashed, metadata: {...hashed.metadata, annotations: {}}}, aTemplate(labels)));
+  t.false(sameTemplate(hashed, aTemplate({...labels, more: 'y'})));
+  t.false(sameTemplate(hashed, image(2)));
+});
+
+test('of several sets with the present template the oldest is the newest revision', t => {
+  const sets = [sized('a', 1), sized('b', 1), sized('c', 1)].map((set, index): ReplicaSet => ({...set, spec: {...set.spec!, template: image(index === 0 ? 2 : 1)}}));
+
+  t.is(newestOf(aDeployment('web'), sets)?.metadata?.name, 'b');
+  t.is(newestOf(aDeployment('web', {template: image(3)}), sets), undefined);
+});
+
+test('a paused deployment makes no new set, can be scaled, and rolls out once it goes on', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.play();
+  await at.change({spec: {paused: true}});
+  t.is((await conditions(at))['Progressing'], 'Unknown DeploymentPaused Deployment is paused');
+  await at.change(changed(2));
+  await at.change({spec: {replicas: 4}});
+  t.deepEqual(await sizes(at), [4]);
+  await at.clock.advance(3_600_000);
+  t.is((await conditions(at))['Progressing'], 'Unknown DeploymentPaused Deployment is paused');
+
+  await at.change({spec: {paused: false}});
+
+  t.deepEqual(await sizes(at), [3, 2]);
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ReplicaSetUpdated');
+  await at.play();
+  t.deepEqual(await sizes(at), [0, 4]);
+});
+
+test('a rollout that is paused amid is scaled in proportion, and its deadline starts anew when it goes on', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, progressDeadlineSeconds: 60, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.play();
+  await at.change(changed(2));
+  await at.change({spec: {paused: true}});
+  await at.change({spec: {replicas: 5}});
+  t.deepEqual(await sizes(at), [5, 3]);
+  await at.clock.advance(600_000);
+  await at.change({spec: {paused: false}});
+  await at.clock.advance(59_000);
+  const reason = async () => (await conditions(at))['Progressing']?.split(' ')[1];
+  t.not(await reason(), 'ProgressDeadlineExceeded');
+  await at.clock.advance(3_000);
+
+  t.is(await reason(), 'ProgressDeadlineExceeded');
+});
+
+test('a rollout without progress is late after its deadline, until it moves again', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.clock.advance(599_000);
+  const [set] = await at.sets();
+  const name = set?.metadata?.name;
+  t.is((await conditions(at))['Progressing'], `True ReplicaSetUpdated ReplicaSet "${name}" is progressing.`);
+  await at.clock.advance(3_000);
+  t.is((await conditions(at))['Progressing'], `False ProgressDeadlineExceeded ReplicaSet "${name}" has timed out progressing.`);
+  // A pause does not make this forgotten.
+  await at.change({spec: {paused: true}});
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ProgressDeadlineExceeded');
+  await at.change({spec: {paused: false}});
+
+  await at.runs((await at.podsOf(name!))[0]!);
+
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ReplicaSetUpdated');
+});
+
+test('without a deadline nothing is said of progress', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {progressDeadlineSeconds: 2 ** 31 - 1}));
+  await at.play();
+  await at.change({spec: {paused: true}});
+
+  t.deepEqual(Object.keys(await conditions(at)), ['Available']);
+});
+
+test('with a surge of none the old pods go first', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 0, maxUnavailable: '1%'}}}));
+  await at.play();
+  await at.change(changed(2));
+
+  t.deepEqual(await sizes(at), [0, 1]);
+  t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 1', 'down 1 from 1 to 0', 'up 2 from 0 to 1']);
+});
+
+test('old sets beyond the limit are deleted, the lowest revisions first, once a rollout is complete', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {revisionHistoryLimit: 2}));
+  await at.play();
+  for (const version of [2, 3, 4]) {
+    await at.change(changed(version));
+    await at.play();
+  }
+  t.deepEqual((await at.sets()).map(revision), [2, 3, 4]);
+  await at.change(changed(5));
+  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
+
+  await at.change({spec: {revisionHistoryLimit: 0}});
+  await at.play();
+
+  t.deepEqual((await at.sets()).map(revision), [5]);
+});
+
+test('a paused deployment forgets old sets as well, but none that has pods', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.play();
+  await at.change(changed(2));
+  await at.play();
+  await at.change(changed(3));
+  await at.change({spec: {paused: true, revisionHistoryLimit: 0}});
+
+  t.deepEqual((await at.sets()).map(revision), [2, 3]);
+});
+
+test('a deployment that recreates waits until the last old pod is gone', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 2, strategy: {type: 'Recreate'}, template: placed(1)}));
+  await at.play();
+  await at.change({spec: {template: placed(2)}});
+  const [old] = await at.sets();
+  t.deepEqual(await sizes(at), [0]);
+  t.deepEqual([(await at.deployment()).status?.replicas, (await at.deployment()).status?.terminatingReplicas], [undefined, 2]);
+  const [first, second] = await at.podsOf(old!.metadata!.name!);
+  await at.remove(kinds.pods, first!.metadata!.name!, {gracePeriodSeconds: 0});
+  t.deepEqual(await sizes(at), [0]);
+
+  await at.remove(kinds.pods, second!.metadata!.name!, {gracePeriodSeconds: 0});
+
+  t.deepEqual(await sizes(at), [0, 2]);
+  await at.play();
+  t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 2', 'down 1 from 2 to 0', 'up 2 from 0 to 2']);
+  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+});
+
+test('a deployment that recreates does not wait for old pods whose work is over', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'Recreate'}, template: placed(1)}));
+  const [pod] = await at.list(kinds.pods);
+  await at.change({spec: {template: placed(2)}});
+  t.deepEqual(await sizes(at), [0]);
+  await at.runs(pod!, {phase: 'Failed', ready: false});
+  await at.change({metadata: {annotations: {look: 'again'}}});
+
+  t.deepEqual(await sizes(at), [0, 1]);
+});
+
+test('a name that another set has already makes the deployment count a collision and take another', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  const [first] = await at.sets();
+  await at.remove(kinds.deployments, 'web', {propagationPolicy: 'Background'});
+  await at.create(kinds.deployments, aDeployment('web'));
+
+  const {metadata, status} = await at.deployment();
+  t.is(status?.collisionCount, 1);
+  const own = (await at.sets()).filter(set => set.metadata?.ownerReferences?.[0]?.uid === metadata?.uid);
+  t.is(own.length, 1);
+  t.not(own[0]?.metadata?.name, first?.metadata?.name);
+  t.is(own[0]?.spec?.replicas, 3);
+});
+
+test('a set that the cache does not know yet is taken for what it is', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  const deployment = await at.deployment();
+  const behind = {...deployment, metadata: {...deployment.metadata, annotations: {}}};
+  const context = contextOver(at.plane, [behind], {});
+
+  await roller(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt);
+
+  t.is((await at.sets()).length, 1);
+  t.is((await at.deployment()).status?.collisionCount, undefined);
+  t.is(revision(await at.deployment()), 1);
+});
+
+test('a deployment that selects everything is refused in an event, and observed', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 0}));
+  const deployment = await at.deployment();
+  const events: string[] = [];
+  const context = {
+    ...contextOver(at.plane, [{...deployment, metadata: {...deployment.metadata, generation: 9}, spec: {...deployment.spec, selector: {}}}], {}),
+    events: {normal() {}, warning: (_: unknown, reason: string, message: string) => void events.push(`${reason} ${message}`)},
+  };
+
+  t.is(await roller(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt), settled);
+  t.deepEqual(events, ['SelectingAll This deployment is selecting all pods. A non-empty selector is required.']);
+  t.is((await at.deployment()).status?.observedGeneration, 9);
+});
+
+test('deployments with the same selector keep apart', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('one', {replicas: 1}));
+  await at.create(kinds.deployments, aDeployment('two', {replicas: 2, template: image(2)}));
+  await at.clock.advance(60_000);
+
+  const owners = (await at.sets()).map(({metadata, spec}) => [metadata?.ownerReferences?.[0]?.name, spec?.replicas]).sort();
+  t.deepEqual(owners, [['one', 1], ['two', 2]]);
+});
+
+test('a deployment that is deleted without its sets and made again adopts them, and no pod is made anew', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.play();
+  const [before] = await at.sets();
+  const pods = (await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort();
+  await at.client.resource(kinds.deployments).delete('web', {namespace, propagationPolicy: 'Background'});
+  await at.patch(kinds.replicaSets, before!.metadata!.name!, {metadata: {ownerReferences: null}});
+
+  await at.create(kinds.deployments, aDeployment('web'));
+
+  const [after, ...others] = await at.sets();
+  t.deepEqual(others, []);
+  t.deepEqual([after?.metadata?.uid, after?.metadata?.ownerReferences?.[0]?.uid], [before?.metadata?.uid, (await at.deployment()).metadata?.uid]);
+  t.deepEqual((await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort(), pods);
+  t.is((await conditions(at))['Progressing'], `True NewReplicaSetAvailable ReplicaSet "${after?.metadata?.name}" has successfully progressed.`);
+});
+
+test('a set that is labelled away is let go, and another takes its place', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
+  const [first] = await at.sets();
+  await at.patch(kinds.replicaSets, first!.metadata!.name!, {metadata: {labels: {app: 'b'}}});
+
+  t.is((await at.get(kinds.replicaSets, first!.metadata!.name!)).metadata?.ownerReferences, undefined);
+  t.is((await at.deployment()).status?.collisionCount, 1);
+  t.is((await at.sets()).length, 2);
+});
+
+for (const [title, asked, event, version] of [
+  ['the revision asked for', '1', 'Normal DeploymentRollback Rolled back deployment "web" to revision 1', 1],
+  ['the last revision', '0', 'Normal DeploymentRollback Rolled back deployment "web" to revision 2', 2],
+  ['no revision that is not there', '7', 'Warning DeploymentRollbackRevisionNotFound Unable to find the revision to rollback to.', 3],
+  ['no revision of the same template', '3', 'Warning DeploymentRollbackTemplateUnchanged The rollback revision contains the same template as current deployment "web"', 3],
+] as const) {
+  test(`a deployment goes back to ${title}, and is asked no more`, async t => {
+    const at = await world();
+    await using _ = at.plane;
+    const {metadata: meta} = aDeployment('web');
+    await at.create(kinds.deployments, {...aDeployment('web', {replicas: 1}), metadata: {...meta, annotations: {cause: '1'}}});
+    await at.play();
+    for (const next of [2, 3]) {
+      await at.change({metadata: {annotations: {cause: String(next)}}, ...changed(next)});
+      await at.play();
+    }
+
+    await at.change({metadata: {annotations: {[keys.rollback]: asked}}});
+
+    const {metadata, spec} = await at.deployment();
+    t.is(spec?.template.spec?.containers[0]?.image, `example.com/app:${version}`);
+    t.deepEqual([metadata?.annotations?.[keys.rollback], metadata?.annotations?.['cause']], [undefined, String(version)]);
+    t.is(spec?.template.metadata?.labels?.['pod-template-hash'], undefined);
+    t.is((await at.eventsOn('web')).filter(each => each.includes('Rollback')).join(), event);
+    await at.play();
+    t.is(revision(await at.deployment()), version === 3 ? 3 : 4);
+  });
+}
+
+test('a deployment without a last revision says so, and one whose wish is no number goes nowhere', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.change({metadata: {annotations: {[keys.rollback]: 'back'}}});
+  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], 'back');
+  await at.change({metadata: {annotations: {[keys.rollback]: '0'}}});
+
+  t.true((await at.eventsOn('web')).includes('Warning DeploymentRollbackRevisionNotFound Unable to find last revision.'));
+  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], undefined);
+});
+
+test('what keeps pods from being made is told of the deployment until it is over', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {template: {...image(1), spec: {...image(1).spec!, serviceAccountName: 'missing'}}}));
+  const [set] = await at.sets();
+  t.is(
+    (await conditions(at))['ReplicaFailure'],
+    `True FailedCreate pods "${set?.metadata?.name}-" is forbidden: error looking up service account default/missing: serviceaccount "missing" not found`,
+  );
+  await at.create(kinds.serviceAccounts, {metadata: {name: 'missing'}});
+  await at.clock.advance(120_000);
+
+  t.deepEqual(Object.keys(await conditions(at)).sort(), ['Available', 'Progressing']);
+});
+
+test('a set that cannot be made is told of in an event and a condition, and given up after fifteen retries', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const roles = at.client.resource(kinds.clusterRoles);
+  const role = await roles.get('system:controller:deployment-controller');
+  const rules = role.rules!.map(rule => (rule.resources?.includes('replicasets') ? {...rule, verbs: rule.verbs.filter(verb => verb !== 'create')} : rule));
+  await roles.update({...role, rules});
+  await at.clock.advance(1000);
+  await at.create(kinds.deployments, aDeployment('web'));
+  await at.clock.advance(3_600_000);
+
+  const [event] = (await at.list(kinds.coreEvents)).filter(({reason}) => reason === 'ReplicaSetCreateError');
+  t.regex(event?.message ?? '', /^Failed to create new replica set "web-[a-z0-9]+": replicasets\.apps is forbidden: User "system:serviceaccount:plat-system:deployment-controller" cannot create resource "replicasets"/);
+  t.is((await conditions(at))['Progressing'], `False ReplicaSetCreateError ${event?.message}`);
+  t.is(event?.count, 16);
+});
+
+test('a deployment that is being deleted makes nothing, but still counts', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const {metadata} = aDeployment('web');
+  await at.create(kinds.deployments, {...aDeployment('web'), metadata: {...metadata, finalizers: ['example.com/hold']}});
+  await at.remove(kinds.deployments, 'web', {propagationPolicy: 'Background'});
+  await at.change(changed(2));
+  await at.play();
+
+  t.deepEqual(await sizes(at), [3]);
+  t.is((await at.deployment()).status?.readyReplicas, 3);
+});
+
+test('pods on their way out are counted, if every set says how many it has', async t => {
+  for (const gate of ['true', 'false']) {
+    const at = await world([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
+    await using _ = at.plane;
+    await at.create(kinds.deployments, aDeployment('web', {replicas: 2, template: {...image(1), spec: {...image(1).spec!, nodeName: 'node'}}}));
+    await at.change({spec: {replicas: 1}});
+
+    t.is((await at.deployment()).status?.terminatingReplicas, gate === 'true' ? 1 : undefined);
+  }
+});
