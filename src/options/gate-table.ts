@@ -48,6 +48,7 @@ export const gateTable = {
     ClusterTrustBundleProjection: [alpha, beta, beta, beta],
     ContainerRestartRules: [absent, absent, alpha, betaOn],
     ContainerStopSignals: [absent, alpha, alpha, alpha],
+    CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
     DRADeviceTaints: [absent, alpha, alpha, alpha],
@@ -65,6 +66,7 @@ export const gateTable = {
     MatchLabelKeysInPodTopologySpreadSelectorMerge: [absent, absent, betaOn, betaOn],
     MaxUnavailableStatefulSet: [alpha, alpha, alpha, betaOn],
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
+    MutablePVNodeAffinity: [absent, absent, absent, alpha],
     MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
@@ -152,11 +154,9 @@ export const gateTable = {
     DRASchedulerFilterTimeout: [absent, absent, betaOn, betaOn],
   }),
   ...idle('the subject comes with the storage controllers', {
-    CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
     CSIVolumeHealth: [alpha, alpha, alpha, alpha],
     MutableCSINodeAllocatableCount: [absent, alpha, beta, betaOn],
-    MutablePVNodeAffinity: [absent, absent, absent, alpha],
     SELinuxMountReadWriteOncePod: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...idle('the subject comes with the cloud controllers', {

@@ -1,11 +1,14 @@
 import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {problems, startWorld} from './world.js';
+import {warningsOf} from './warnings.js';
+import {findings, problems, startWorld} from './world.js';
 
 const namespace = 'default';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
+
+const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 const aVolume = (spec: Volume['spec'] = {}): Volume => ({
   metadata: {name: 'v'},
@@ -46,7 +49,7 @@ test('a local volume says where it is, and every volume stays there', async t =>
 
   const made = await of(kinds.persistentVolumes).create(aVolume());
   t.deepEqual(await problems(of(kinds.persistentVolumes).update({...made, spec: {...made.spec, hostPath: {path: '/other'}}})), [
-    'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation',
+    'spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n- hostPath: {"path":"/data","type":""}\n+ hostPath: {"path":"/other","type":""}',
   ]);
 });
 
@@ -55,14 +58,14 @@ test('a bound claim may grow, and nothing else of a claim changes', async t => {
   const claims = of(kinds.persistentVolumeClaims);
   const made = await claims.create(aClaim());
   const bigger = (claim: Claim): Claim => ({...claim, spec: {...claim.spec, resources: {requests: {storage: '2Gi'}}}});
-  const refused = 'spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+  const refused = (text: string) => `spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${text}`;
   t.is(made.status?.phase, 'Pending');
-  t.deepEqual(await problems(claims.update(bigger(made))), [refused]);
+  t.deepEqual(await problems(claims.update(bigger(made))), [refused('- resources: {"requests":{"storage":"1Gi"}}\n+ resources: {"requests":{"storage":"2Gi"}}')]);
 
   const bound = await claims.update({...(await claims.update({...made, spec: {...made.spec, volumeName: 'v'}})), status: {phase: 'Bound', capacity: {storage: '1Gi'}}}, {subresource: 'status'});
   const grown = await claims.update(bigger(bound));
   t.is(grown.spec?.resources?.requests?.['storage'], '2Gi');
-  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, volumeName: 'w'}})), [refused]);
+  t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, volumeName: 'w'}})), [refused('- volumeName: "v"\n+ volumeName: "w"')]);
   t.deepEqual(await problems(claims.update({...grown, spec: {...grown.spec, resources: {requests: {storage: '1Gi'}}}})), ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity']);
 });
 
@@ -71,6 +74,101 @@ test('both ways to name the source of a claim say the same', async t => {
   const {spec} = await of(kinds.persistentVolumeClaims).create(aClaim({dataSource: {kind: 'PersistentVolumeClaim', name: 'old'}}));
 
   t.deepEqual(spec?.dataSourceRef, {kind: 'PersistentVolumeClaim', name: 'old'});
+});
+
+const claimCases: [title: string, spec: Claim['spec'], expected: string[]][] = [
+  ['of a group that is none', {dataSourceRef: {apiGroup: 'A', kind: 'K', name: 'n'}}, [
+    `spec.dataSource.apiGroup: Invalid value: "A": ${subdomain}`,
+    `spec.dataSourceRef.apiGroup: Invalid value: "A": ${subdomain}`,
+  ]],
+  ['of no kind', {dataSourceRef: {kind: '', name: ''}}, [
+    'spec.dataSource.name: Required value',
+    'spec.dataSource.kind: Required value',
+    "spec.dataSource: Invalid value: \"\": must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+    'spec.dataSourceRef.name: Required value',
+    'spec.dataSourceRef.kind: Required value',
+    "spec.dataSourceRef: Invalid value: \"\": must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+  ]],
+];
+
+for (const [title, spec, expected] of claimCases) {
+  test(`a claim from a source ${title} is refused`, async t => {
+    const {of} = await startWorld();
+
+    t.deepEqual(await problems(of(kinds.persistentVolumeClaims).create(aClaim(spec))), expected);
+  });
+}
+
+const sourceCases: [title: string, gates: string[], spec: Claim['spec'], expected: Partial<NonNullable<Claim['spec']>>][] = [
+  ['elsewhere is dropped without its gate', [], {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}, {}],
+  ['elsewhere stays with its gate', ['CrossNamespaceVolumeDataSource'], {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}, {dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'm'}}],
+  ['of another kind is dropped from the old field', [], {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}}, {}],
+  ['of another kind stays when both fields name it', [], {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}}, {dataSource: {apiGroup: 'a.b', kind: 'K', name: 'n'}, dataSourceRef: {apiGroup: 'a.b', kind: 'K', name: 'n'}}],
+];
+
+for (const [title, gates, spec, expected] of sourceCases) {
+  test(`a source of a claim ${title}`, async t => {
+    const {of} = await startWorld({gate: name => gates.includes(name)});
+    const made = await of(kinds.persistentVolumeClaims).create(aClaim(spec));
+
+    t.deepEqual({...(made.spec?.dataSource ? {dataSource: made.spec.dataSource} : {}), ...(made.spec?.dataSourceRef ? {dataSourceRef: made.spec.dataSourceRef} : {})}, expected);
+  });
+}
+
+test('a claim from a namespace that none can be is refused', async t => {
+  const {of} = await startWorld({gate: () => true});
+
+  t.deepEqual(await problems(of(kinds.persistentVolumeClaims).create(aClaim({dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'n', namespace: 'a.b'}}))), ['spec.dataSourceRef.namespace: Invalid value: "a.b": must not contain dots']);
+});
+
+test('a claim keeps the class that an annotation gives it', async t => {
+  const {of} = await startWorld();
+  const annotations = {'volume.beta.plat.io/storage-class': 'a'};
+  const made = await of(kinds.persistentVolumeClaims).create({...aClaim(), metadata: {name: 'c', namespace, annotations}});
+  const {annotations: _none, ...metadata} = made.metadata!;
+
+  t.deepEqual(await problems(of(kinds.persistentVolumeClaims).update({...made, metadata})), ['metadata.annotations.volume.beta.plat.io/storage-class: Invalid value: "": field is immutable']);
+  t.deepEqual(await findings(of(kinds.persistentVolumeClaims).update({...made, metadata, spec: {...made.spec, storageClassName: 'a'}})), []);
+});
+
+const affinity = (key: string, value = 'z') => ({nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key, operator: 'In', values: [value]}]}]}}});
+
+test('a volume stays where it is, but its labels may have their new names', async t => {
+  const world = await startWorld();
+  const volumes = world.of(kinds.persistentVolumes);
+  const made = await volumes.create(aVolume(affinity('failure-domain.beta.plat.io/zone')));
+  const moved = (to: object) => volumes.update({...made, spec: {...made.spec, ...to}});
+
+  t.deepEqual(await problems(moved(affinity('topology.plat.io/zone', 'y'))), [
+    `nodeAffinity: Invalid value: ${JSON.stringify(affinity('topology.plat.io/zone', 'y').nodeAffinity)}: field is immutable, except for updating from beta label to GA`,
+  ]);
+  t.deepEqual(await findings(moved(affinity('topology.plat.io/zone'))), []);
+});
+
+test('a volume may go elsewhere with its gate', async t => {
+  const {of} = await startWorld({gate: name => name === 'MutablePVNodeAffinity'});
+  const made = await of(kinds.persistentVolumes).create(aVolume(affinity('a')));
+
+  t.deepEqual(await findings(of(kinds.persistentVolumes).update({...made, spec: {...made.spec, ...affinity('b')}})), []);
+});
+
+test('options to mount with are for what is mounted', async t => {
+  const {of} = await startWorld();
+  const metadata = {name: 'v', annotations: {'volume.beta.plat.io/mount-options': 'ro'}};
+  const {hostPath: _none, ...spec} = aVolume().spec!;
+
+  t.deepEqual(await problems(of(kinds.persistentVolumes).create({...aVolume(), metadata})), ['metadata.annotations.volume.beta.plat.io/mount-options: Forbidden: may not specify mount options for this volume type']);
+  t.deepEqual(await findings(of(kinds.persistentVolumes).create({metadata, spec: {...spec, nfs: {server: 's', path: '/p'}}})), []);
+});
+
+test('old places of volumes and old labels of nodes are warned of', async t => {
+  const {hostPath: _none, ...spec} = aVolume(affinity('beta.plat.io/os')).spec!;
+  const world = await startWorld();
+
+  t.deepEqual(await warningsOf(world, client => client.resource(kinds.persistentVolumes).create({metadata: {name: 'v'}, spec: {...spec, storageos: {volumeName: 'v'}}})), [
+    'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.plat.io/os is deprecated since v1.14; use "plat.io/os" instead',
+    'spec.storageOS: deprecated in v1.22, non-functional in v1.25+',
+  ]);
 });
 
 test('a class of storage is settled when it is made', async t => {

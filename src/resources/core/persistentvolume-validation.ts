@@ -5,7 +5,6 @@ import type {Naming} from '#src/api/naming.js';
 import type {NodeSelector} from '#src/api/pod.js';
 import {compareQuantities, formatQuantity, quantityValue, zeroQuantity} from '#src/api/quantity.js';
 import {validateAccessModes, volumeModes} from '#src/resources/validation/claim-spec.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
 import {dnsLabel, dnsSubdomain, each, notPositiveText, oneOf} from '#src/resources/validation/values.js';
@@ -54,7 +53,7 @@ function* glusterfs(source: Source<'glusterfs'>, path: string): Iterable<FieldEr
 
 function* iscsi(source: Source<'iscsi'>, path: string, {name}: SourceContext): Iterable<FieldError> {
   if (sources.isLongIscsi(name, source)) yield invalid(`${path}.targetportal`, source.targetPortal, sources.longIscsiText);
-  yield* sources.iscsi(source, path);
+  yield* sources.iscsi(source, path, 'must be valid format');
   yield* secret(source.secretRef, path, 'name');
 }
 
@@ -190,21 +189,5 @@ export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {n
   yield* classes(spec, path, isInline);
 }
 
-const sourceOf = (spec: Readonly<VolumeSpec>): Record<string, unknown> => Object.fromEntries(judges.map(([field]) => [field, spec[field]]));
-
-/** A volume stays where it is; only the secret that its driver grows it with may come later. */
-export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old = {}}: Readonly<Volume>, gate: (name: string) => boolean): Iterable<FieldError> {
-  const now = sourceOf(spec);
-  if (spec.csi && old.csi && !old.csi.controllerExpandSecretRef) {
-    const {controllerExpandSecretRef: _, ...driver} = spec.csi;
-    now['csi'] = driver;
-  }
-  if (!sameContent(now, sourceOf(old))) yield forbiddenField('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation');
-  yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);
-  if (!gate('MutablePVNodeAffinity') && old.nodeAffinity && !sameContent(spec.nodeAffinity, old.nodeAffinity)) {
-    yield invalid('nodeAffinity', spec.nodeAffinity, 'field is immutable, except for updating from beta label to GA');
-  }
-  if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
-    yield forbiddenField('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');
-  }
-}
+/** The fields that say where a volume lies. */
+export const sourceFields: readonly (keyof VolumeSpec)[] = judges.map(([field]) => field);

@@ -1,11 +1,13 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import type {NodeSelector} from '#src/api/pod.js';
+import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
-import {validateVolumeSpec, validateVolumeUpdate, type VolumeSpec} from './persistentvolume-validation.js';
+import {mountOptionsKey, validateMountOptions, validateVolumeUpdate} from './persistentvolume-update.js';
+import {validateVolumeSpec, type VolumeSpec} from './persistentvolume-validation.js';
 import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
@@ -45,14 +47,27 @@ const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
 
 const claimText = ({spec}: Readonly<Volume>): string => (spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '');
 
+const deprecatedSources: readonly (readonly [field: keyof VolumeSpec, spelled: string, text: string])[] = [
+  ['cephfs', 'cephfs', 'deprecated in v1.28, non-functional in v1.31+'],
+  ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
+  ['scaleIO', 'scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
+  ['storageos', 'storageOS', 'deprecated in v1.22, non-functional in v1.25+'],
+  ['glusterfs', 'glusterfs', 'deprecated in v1.25, non-functional in v1.26+'],
+  ['rbd', 'rbd', 'deprecated in v1.28, non-functional in v1.31+'],
+];
+
 function* warnings({metadata, spec}: Readonly<Volume>, _old: unknown, {naming}: HookContext): Iterable<string> {
   const key = classAnnotation(naming);
   if (metadata?.annotations?.[key] !== undefined) yield `metadata.annotations[${key}]: deprecated since v1.8; use "storageClassName" attribute instead`;
-  const mountOptions = naming.subKey('volume.beta', 'mount-options');
+  const mountOptions = mountOptionsKey(naming);
   if (metadata?.annotations?.[mountOptions] !== undefined) yield `metadata.annotations[${mountOptions}]: deprecated since v1.31; use "mountOptions" attribute instead`;
   if (spec?.persistentVolumeReclaimPolicy === 'Recycle') {
     yield 'spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.';
   }
+  for (const [i, term] of (spec?.nodeAffinity?.required?.nodeSelectorTerms ?? []).entries()) {
+    yield* nodeTermWarnings(term as NodeSelectorTerm, `spec.nodeAffinity.required.nodeSelectorTerms[${i}]`, naming);
+  }
+  for (const [field, spelled, text] of deprecatedSources) if (spec?.[field]) yield `spec.${spelled}: ${text}`;
 }
 
 /** A piece of storage that exists, and the claim it is bound to. */
@@ -76,9 +91,15 @@ export const persistentVolumes = defineResource<Volume>({
       volume.status = {phase: 'Pending'};
       stampPhase(volume, undefined, context);
     },
-    *validate(volume, old, {naming, gate}) {
-      yield* validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)});
-      if (old) yield* validateVolumeUpdate(volume, old, gate);
+    *validate(volume, old, context) {
+      const {naming} = context;
+      const errors = [...validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)})];
+      yield* errors;
+      yield* validateMountOptions(volume, naming);
+      if (!old) return;
+      // A change is judged as a volume and as a change; each has its say.
+      yield* errors;
+      yield* validateVolumeUpdate(volume, old, context);
     },
     warn: warnings,
   },

@@ -5,8 +5,9 @@ import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {claimSpecWarnings, validateClaimSpec} from '#src/resources/validation/claim-spec.js';
-import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
+import {differences, immutable, sameContent} from '#src/resources/validation/equality.js';
+import {hasOddValues} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
 import {isNativeResource} from '#src/model/resource-names.js';
@@ -24,19 +25,24 @@ const resizeStates = [
   'NodeResizePending',
 ];
 
-/** The old field takes claims and snapshots only, and says the same as the new one wherever both can say it. */
-const alignSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
-  if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef?.namespace && spec.dataSourceRef) delete spec.dataSourceRef.namespace;
-  const {dataSource: source} = spec;
-  const inUse = Boolean(old?.dataSource ?? old?.dataSourceRef);
-  const isClaim = source?.kind === 'PersistentVolumeClaim' && !source.apiGroup;
-  const isSnapshot = source?.kind === 'VolumeSnapshot' && source.apiGroup === `snapshot.${naming.group('storage')}`;
-  if (!inUse && !isClaim && !isSnapshot) delete spec.dataSource;
+/** The two fields for a source say the same wherever both can say it. */
+const sayTheSame = (spec: Spec): void => {
   if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = {...spec.dataSource};
   else if (!spec.dataSource && spec.dataSourceRef && !spec.dataSourceRef.namespace) {
     const {namespace: _, ...local} = spec.dataSourceRef;
     spec.dataSource = local;
   }
+};
+
+/** The old field alone takes claims and snapshots only; sources elsewhere need a gate. */
+const alignSources = (spec: Spec, old: Spec | undefined, {naming, gate}: HookContext): void => {
+  if (!gate('CrossNamespaceVolumeDataSource') && !old?.dataSourceRef && spec.dataSourceRef?.namespace) delete spec.dataSourceRef;
+  const {dataSource: source} = spec;
+  const inUse = Boolean(old?.dataSource ?? old?.dataSourceRef);
+  const isClaim = source?.kind === 'PersistentVolumeClaim' && !source.apiGroup;
+  const isSnapshot = source?.kind === 'VolumeSnapshot' && source.apiGroup === `snapshot.${naming.group('storage')}`;
+  if (!inUse && !spec.dataSourceRef && !isClaim && !isSnapshot) delete spec.dataSource;
+  sayTheSame(spec);
 };
 
 /** The spec without what a change may touch: growth of a bound claim, its first volume, its class where it had none. */
@@ -57,14 +63,18 @@ const settled = (claim: Readonly<Claim>, old: Readonly<Claim>): Spec => {
 
 function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: Naming): Iterable<FieldError> {
   const {spec: now = {}} = claim;
-  const {spec: before = {}} = old;
+  const before = {...old.spec};
+  sayTheSame(before);
   const key = classAnnotation(naming);
   const [annotation, annotated] = [claim, old].map(({metadata}) => metadata?.annotations?.[key]);
   const movesFromAnnotation = annotated !== undefined && before.storageClassName === undefined && now.storageClassName === annotated && (annotation ?? annotated) === annotated;
-  if (!movesFromAnnotation) yield* immutable(`metadata.annotations[${key}]`, annotation, annotated);
+  if (!movesFromAnnotation && (annotation ?? '') !== (annotated ?? '')) yield invalid(`metadata.annotations.${key}`, annotation ?? '', 'field is immutable');
   const wrongClass = before.storageClassName === undefined && annotated !== undefined && now.storageClassName !== undefined && now.storageClassName !== annotated;
-  if (wrongClass || !sameContent(settled(claim, old), settled({...old, status: claim.status!}, old))) {
-    yield forbiddenField('spec', 'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims');
+  const aligned = {...old, spec: before};
+  const [kept, stored] = [settled(claim, aligned), settled({...aligned, status: claim.status!}, aligned)];
+  if (wrongClass || !sameContent(kept, stored)) {
+    const shown = wrongClass ? differences({...kept, storageClassName: now.storageClassName}, stored) : differences(kept, stored);
+    yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);
   }
   const size = quantityIn(now.resources?.requests?.['storage'] ?? '0');
   if (compareQuantities(size, quantityIn(before.resources?.requests?.['storage'] ?? '0')) < 0 && compareQuantities(size, quantityIn(old.status?.capacity?.['storage'] ?? '0')) <= 0) {
@@ -107,6 +117,11 @@ function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterab
   }
 }
 
+const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
+  const {selector, dataSource, dataSourceRef} = old?.spec ?? {};
+  return {anyValue: hasOddValues(selector), anyGroup: dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined};
+};
+
 /** A wish for storage, which is bound to a volume that fulfils it. */
 export const persistentVolumeClaims = defineResource<Claim>({
   kind: kinds.persistentVolumeClaims,
@@ -127,7 +142,7 @@ export const persistentVolumeClaims = defineResource<Claim>({
       alignSources(claim.spec!, old?.spec, context);
     },
     *validate(claim, old, {naming}) {
-      yield* validateClaimSpec(claim.spec!, 'spec', naming);
+      yield* validateClaimSpec(claim.spec!, 'spec', naming, allowances(old));
       if (old) yield* validateChange(claim, old, naming);
     },
     *warn({metadata, spec}, _old, {naming}) {

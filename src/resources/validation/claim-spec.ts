@@ -1,12 +1,12 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
-import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
+import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type * as kinds from '#src/api/kinds.js';
 import {compareQuantities, formatQuantity, zeroQuantity} from '#src/api/quantity.js';
 import {validateLabelSelector} from './label-selector.js';
 import {isWholeQuantity, quantityIn} from './resource-names.js';
 import {resourceQuantity} from './resource-lists.js';
-import {each, notPositiveText, oneOf} from './values.js';
+import {dnsLabel, each, notPositiveText, oneOf} from './values.js';
 
 type Claim = (typeof kinds.kinds.persistentVolumeClaims) extends kinds.Kind<infer T> ? T : never;
 export type ClaimSpec = NonNullable<Claim['spec']>;
@@ -22,6 +22,14 @@ export function* validateAccessModes(modes: readonly string[], path: string): It
   }
 }
 
+/** What a stored claim holds that a new one may not: it may keep it. */
+export interface ClaimAllowances {
+  /** Label values that are none, in the selector. */
+  readonly anyValue?: boolean;
+  /** Groups of sources that are none. */
+  readonly anyGroup?: boolean;
+}
+
 interface Source {
   readonly apiGroup?: string;
   readonly kind: string;
@@ -29,18 +37,18 @@ interface Source {
   readonly namespace?: string;
 }
 
-function* dataSource({apiGroup = '', kind, name}: Source, path: string): Iterable<FieldError> {
+function* dataSource({apiGroup = '', kind, name}: Source, path: string, {anyGroup}: ClaimAllowances): Iterable<FieldError> {
   if (!name) yield required(`${path}.name`);
   if (!kind) yield required(`${path}.kind`);
   if (!apiGroup && kind !== 'PersistentVolumeClaim') yield invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-  if (apiGroup) yield* each(path, apiGroup, dnsSubdomainProblems(apiGroup));
+  if (apiGroup && !anyGroup) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
 }
 
-function* sources({dataSource: source, dataSourceRef: ref}: ClaimSpec, path: string): Iterable<FieldError> {
-  if (source) yield* dataSource(source, `${path}.dataSource`);
+function* sources({dataSource: source, dataSourceRef: ref}: ClaimSpec, path: string, allow: ClaimAllowances): Iterable<FieldError> {
+  if (source) yield* dataSource(source, `${path}.dataSource`, allow);
   if (ref) {
-    yield* dataSource(ref, `${path}.dataSourceRef`);
-    if (ref.namespace) yield* each(`${path}.dataSourceRef.namespace`, ref.namespace, pathSegmentProblems(ref.namespace));
+    yield* dataSource(ref, `${path}.dataSourceRef`, allow);
+    if (ref.namespace) yield* dnsLabel(`${path}.dataSourceRef.namespace`, ref.namespace);
   }
   if (!source || !ref) return;
   if (ref.namespace) yield invalid(path, `${path}.dataSource`, 'may not be specified when dataSourceRef.namespace is specified');
@@ -63,14 +71,14 @@ export function* claimSpecWarnings({resources}: Pick<ClaimSpec, 'resources'>, pa
 }
 
 /** What a claim asks of a volume, in a claim of its own or in a pod's template for one. */
-export function* validateClaimSpec(spec: ClaimSpec, path: string, naming: Naming): Iterable<FieldError> {
+export function* validateClaimSpec(spec: ClaimSpec, path: string, naming: Naming, allow: ClaimAllowances = {}): Iterable<FieldError> {
   const {accessModes: modes = [], selector, resources, storageClassName, volumeMode, volumeAttributesClassName} = spec;
   if (modes.length === 0) yield required(`${path}.accessModes`, 'at least 1 access mode is required');
-  if (selector) yield* validateLabelSelector(selector, `${path}.selector`);
+  if (selector) yield* validateLabelSelector(selector, `${path}.selector`, allow.anyValue);
   yield* validateAccessModes(modes, `${path}.accessModes`);
   yield* size(resources?.requests?.['storage'], `${path}.resources[storage]`, naming);
   if (storageClassName) yield* each(`${path}.storageClassName`, storageClassName, dnsSubdomainProblems(storageClassName));
   if (volumeMode !== undefined) yield* oneOf(`${path}.volumeMode`, volumeMode, volumeModes);
-  yield* sources(spec, path);
+  yield* sources(spec, path, allow);
   if (volumeAttributesClassName) yield* each(`${path}.volumeAttributesClassName`, volumeAttributesClassName, dnsSubdomainProblems(volumeAttributesClassName));
 }

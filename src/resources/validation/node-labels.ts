@@ -3,6 +3,16 @@ import type {Naming} from '#src/api/naming.js';
 import type {NodeSelectorTerm} from '#src/api/pod.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 
+/** Labels of nodes that only have another name now, with that name. */
+export const renamedNodeLabels = (naming: Naming): ReadonlyMap<string, string> =>
+  new Map([
+    [naming.subKey('beta', 'arch'), naming.labels.arch],
+    [naming.subKey('beta', 'os'), naming.labels.os],
+    [naming.subKey('failure-domain.beta', 'region'), naming.subKey('topology', 'region')],
+    [naming.subKey('failure-domain.beta', 'zone'), naming.subKey('topology', 'zone')],
+    [naming.subKey('beta', 'instance-type'), naming.subKey('node', 'instance-type')],
+  ]);
+
 const known = new WeakMap<Naming, ReadonlyMap<string, string>>();
 
 /** Labels of nodes that have other names now, each with what to say of it. */
@@ -10,13 +20,9 @@ const deprecatedLabels = (naming: Naming): ReadonlyMap<string, string> => {
   const found = known.get(naming);
   if (found) return found;
   const use = (key: string): string => `use "${key}" instead`;
-  const since = (release: string, key: string): string => `deprecated since ${release}; ${use(key)}`;
+  const early = [naming.labels.arch, naming.labels.os];
   const made = new Map([
-    [naming.subKey('beta', 'arch'), since('v1.14', naming.labels.arch)],
-    [naming.subKey('beta', 'os'), since('v1.14', naming.labels.os)],
-    [naming.subKey('failure-domain.beta', 'region'), since('v1.17', naming.subKey('topology', 'region'))],
-    [naming.subKey('failure-domain.beta', 'zone'), since('v1.17', naming.subKey('topology', 'zone'))],
-    [naming.subKey('beta', 'instance-type'), since('v1.17', naming.subKey('node', 'instance-type'))],
+    ...[...renamedNodeLabels(naming)].map(([old, key]): [string, string] => [old, `deprecated since ${early.includes(key) ? 'v1.14' : 'v1.17'}; ${use(key)}`]),
     [naming.subKey('app', 'created-by'), 'deprecated since v1.9'],
     [naming.subKey('scheduler.alpha', 'preferAvoidPods'), 'deprecated since v1.22; use Taints and Tolerations instead'],
     [naming.subKey('node-role', 'master'), use(naming.subKey('node-role', 'control-plane'))],

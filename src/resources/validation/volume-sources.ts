@@ -49,9 +49,9 @@ const initiatorForms: Readonly<Record<string, RegExp>> = {
 };
 
 /** A name of iSCSI (RFC 3720 §3.2.6). */
-function* initiator(name: string, path: string): Iterable<FieldError> {
+function* initiator(name: string, path: string, formless: string): Iterable<FieldError> {
   const form = initiatorForms[name.slice(0, 3)];
-  if (!form) yield invalid(path, name, 'must be valid format starting with iqn, eui, or naa');
+  if (!form) yield invalid(path, name, formless);
   else if (!form.test(name)) yield invalid(path, name, 'must be valid format');
 }
 
@@ -68,13 +68,14 @@ export interface Iscsi {
 export const longIscsiText = 'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
 export const isLongIscsi = (volume: string, {targetPortal, initiatorName}: Iscsi): boolean => initiatorName !== undefined && Buffer.byteLength(`${volume}:${targetPortal}`) > 64;
 
-export function* iscsi(source: Iscsi, path: string): Iterable<FieldError> {
+/** `formless` is what is said of names that begin like none. */
+export function* iscsi(source: Iscsi, path: string, formless = 'must be valid format starting with iqn, eui, or naa'): Iterable<FieldError> {
   yield* present(path, source, 'targetPortal');
   if (!source.iqn) yield required(`${path}.iqn`);
-  else yield* initiator(source.iqn, `${path}.iqn`);
+  else yield* initiator(source.iqn, `${path}.iqn`, formless);
   if (source.lun < 0 || source.lun > 255) yield invalid(`${path}.lun`, source.lun, rangeText(0, 255));
   if ((source.chapAuthDiscovery || source.chapAuthSession) && !source.secretRef) yield required(`${path}.secretRef`);
-  if (source.initiatorName !== undefined) yield* initiator(source.initiatorName, `${path}.initiatorname`);
+  if (source.initiatorName !== undefined) yield* initiator(source.initiatorName, `${path}.initiatorname`, formless);
 }
 
 export function* fibreChannel({targetWWNs = [], wwids = [], lun}: {readonly targetWWNs?: readonly string[]; readonly wwids?: readonly string[]; readonly lun?: number}, path: string): Iterable<FieldError> {

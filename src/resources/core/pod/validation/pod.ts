@@ -2,7 +2,7 @@ import {forbiddenField, invalid, required, type FieldError} from '#src/api/field
 import {sameJson} from '#src/api/equal.js';
 import type {Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {differences, sameContent} from '#src/resources/validation/equality.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
@@ -130,14 +130,6 @@ const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> =>
     ...(grace ? {terminationGracePeriodSeconds: old.terminationGracePeriodSeconds} : {}),
     ...(gated ? {nodeSelector: old.nodeSelector, affinity: {...otherAffinity, ...(oldNodes ? {nodeAffinity: oldNodes} : {})}} : {}),
   };
-};
-
-/** Two specs' fields that differ, a line for each side. */
-export const differences = (now: object, before: object): string => {
-  const [left, right] = [before, now] as Record<string, unknown>[];
-  const fields = [...new Set([...Object.keys(left!), ...Object.keys(right!)])].sort().filter(field => !sameContent(left![field], right![field]));
-  const line = (sign: string, field: string, value: unknown) => (value === undefined ? [] : [`${sign} ${field}: ${JSON.stringify(value)}`]);
-  return fields.flatMap(field => [...line('-', field, left![field]), ...line('+', field, right![field])]).join('\n');
 };
 
 /** What is wrong with a change of a pod's spec and annotations. */

@@ -3,9 +3,9 @@ import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.j
 import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {differences, sameContent} from '#src/resources/validation/equality.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
-import {differences, podRules, validatePodItself} from './pod.js';
+import {podRules, validatePodItself} from './pod.js';
 
 const isMirror = ({metadata}: Readonly<Pod>, {naming}: HookContext): boolean => metadata?.annotations?.[podAnnotations(naming).mirror] !== undefined;
 

@@ -1,0 +1,54 @@
+import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {HookContext} from '#src/resources/definition.js';
+import {differences, immutable, sameContent} from '#src/resources/validation/equality.js';
+import {renamedNodeLabels} from '#src/resources/validation/node-labels.js';
+import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
+
+type Volume = ObjectOf<typeof kinds.persistentVolumes>;
+
+const sourceOf = (spec: Readonly<VolumeSpec>): Record<string, unknown> => Object.fromEntries(sourceFields.map(field => [field, spec[field]]));
+
+/** Whether an affinity is the stored one, but perhaps for labels of nodes that have other names now. */
+const sameAffinity = (affinity: VolumeSpec['nodeAffinity'], old: VolumeSpec['nodeAffinity'], naming: Naming): boolean => {
+  const renamed = renamedNodeLabels(naming);
+  const terms = affinity?.required?.nodeSelectorTerms ?? [];
+  const before = old?.required?.nodeSelectorTerms ?? [];
+  const keyAt = (i: number, j: number): string | undefined => terms[i]?.matchExpressions?.[j]?.key;
+  const followed = before.map((term, i) => ({
+    ...term,
+    ...(term.matchExpressions ? {matchExpressions: term.matchExpressions.map((one, j) => (renamed.get(one.key) === keyAt(i, j) && keyAt(i, j) ? {...one, key: keyAt(i, j)!} : one))} : {}),
+  }));
+  return sameContent(affinity, old?.required ? {...old, required: {...old.required, nodeSelectorTerms: followed}} : old);
+};
+
+/** Plugins that mount with options; for the others there is nothing to give them to. */
+const mounting = ['gcePersistentDisk', 'awsElasticBlockStore', 'glusterfs', 'nfs', 'rbd', 'quobyte', 'iscsi', 'cinder', 'cephfs', 'azureFile', 'vsphereVolume', 'azureDisk', 'photonPersistentDisk'] as const;
+
+export const mountOptionsKey = (naming: Naming): string => naming.subKey('volume.beta', 'mount-options');
+
+export function* validateMountOptions({metadata, spec}: Readonly<Volume>, naming: Naming): Iterable<FieldError> {
+  const key = mountOptionsKey(naming);
+  if (metadata?.annotations?.[key] === undefined || mounting.some(field => spec?.[field])) return;
+  yield forbiddenField(`metadata.annotations.${key}`, 'may not specify mount options for this volume type');
+}
+
+/** A volume stays where it is; only the secret that its driver grows it with may come later. */
+export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old = {}}: Readonly<Volume>, {gate, naming}: Pick<HookContext, 'gate' | 'naming'>): Iterable<FieldError> {
+  const now = sourceOf(spec);
+  if (spec.csi && old.csi && !old.csi.controllerExpandSecretRef) {
+    const {controllerExpandSecretRef: _, ...driver} = spec.csi;
+    now['csi'] = driver;
+  }
+  if (!sameContent(now, sourceOf(old))) {
+    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${differences(now, sourceOf(old))}`);
+  }
+  yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);
+  if (!gate('MutablePVNodeAffinity') && old.nodeAffinity && !sameAffinity(spec.nodeAffinity, old.nodeAffinity, naming)) {
+    yield invalid('nodeAffinity', spec.nodeAffinity, 'field is immutable, except for updating from beta label to GA');
+  }
+  if (old.volumeAttributesClassName !== undefined && spec.volumeAttributesClassName === undefined) {
+    yield forbiddenField('spec.volumeAttributesClassName', 'update from non-nil value to nil is forbidden');
+  }
+}
