@@ -1,36 +1,118 @@
-import {sameJson} from '#src/api/equal.js';
+import {sameContent} from '#src/api/equal.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
-import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {every, sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import {autoupdateKey, mandatoryObjects, suggestedObjects} from '#src/resources/flowcontrol/bootstrap.js';
+import {autoupdateKey, mandatoryObjects, suggestedObjects, type PriorityLevel} from '#src/resources/flowcontrol/bootstrap.js';
+
+const fieldManager = 'api-priority-and-fairness-config-producer-v1';
+const periodMs = 60_000;
+const retryMs = 1000;
+const patienceMs = 300_000;
 
 interface Specified extends KubeObject {
   spec?: unknown;
 }
 
-/** Makes an object that is missing, and puts back the spec of one that follows the server's own idea of it. */
-const settle = async <T extends Specified>(client: Client, kind: Kind<T>, wanted: T, isMandatory: boolean): Promise<void> => {
+/** The objects of one kind as they are, and what they are measured by. */
+interface Stock<T extends Specified> {
+  readonly kind: Kind<T>;
+  readonly found: ReadonlyMap<string, T>;
+  isAsWanted(found: T, wanted: T): boolean;
+}
+
+const flags: ReadonlyMap<string | undefined, boolean> = new Map([
+  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(text => [text, true] as const),
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(text => [text, false] as const),
+]);
+
+/** What an object says about who keeps its spec; undefined where it says nothing that can be read. */
+const saysServerKeeps = (client: Client, {metadata}: KubeObject): boolean | undefined => flags.get(metadata?.annotations?.[autoupdateKey(client.naming)]);
+
+/** Makes an object that is missing, puts back the spec of one that the server keeps, and notes on each who keeps it: its users do once they changed it. */
+const settle = async <T extends Specified>(client: Client, {kind, found, isAsWanted}: Stock<T>, wanted: T, isMandatory: boolean): Promise<void> => {
   const objects = client.resource(kind);
-  const key = autoupdateKey(client.naming);
-  let found: T;
-  try {
-    found = await objects.get(wanted.metadata!.name!);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await objects.create(wanted).catch((failure: unknown) => {
-      if (!isAlreadyExists(failure)) throw failure;
-    });
-    return;
+  const current = found.get(wanted.metadata!.name!);
+  if (!current) {
+    // Another server may have made it meanwhile; it is looked at in the next pass.
+    return void (await objects.create(wanted, {fieldManager}).catch(unless(isAlreadyExists)));
   }
-  const follows = isMandatory || found.metadata?.annotations?.[key] === 'true';
-  if (follows && !sameJson(found.spec, wanted.spec)) await objects.update({...found, spec: wanted.spec});
+  const said = saysServerKeeps(client, current);
+  const keeps = isMandatory || (said ?? current.metadata?.generation === 1);
+  const differs = keeps && !isAsWanted(current, wanted);
+  if (said === keeps && !differs) return;
+  const metadata = said === keeps ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(keeps)}};
+  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(isConflict));
 };
 
-/** Brings up the schemas and levels that flow control begins with (KEP-1040). The levels come first: schemas refer to them. */
-export const ensureFlowControl = async (client: Client): Promise<void> => {
-  for (const [objects, isMandatory] of [[mandatoryObjects(client.naming), true], [suggestedObjects(client.naming), false]] as const) {
-    await Promise.all(objects.levels.map(level => settle(client, kinds.priorityLevelConfigurations, level, isMandatory)));
-    await Promise.all(objects.schemas.map(schema => settle(client, kinds.flowSchemas, schema, isMandatory)));
+const unless = (isExpected: (error: unknown) => boolean) => (error: unknown) => {
+  if (!isExpected(error)) throw error;
+};
+
+/** Deletes what an earlier release suggested and this one does not, where nobody but the server keeps it. */
+const removeForgotten = async <T extends Specified>(client: Client, {kind, found}: Stock<T>, wanted: readonly KubeObject[]): Promise<void> => {
+  const names = new Set(wanted.map(({metadata}) => metadata?.name));
+  for (const [name, object] of found) {
+    if (names.has(name) || !saysServerKeeps(client, object)) continue;
+    const {resourceVersion = ''} = object.metadata ?? {};
+    await client.resource(kind).delete(name, {preconditions: {resourceVersion}}).catch(unless(error => isNotFound(error) || isConflict(error)));
   }
+};
+
+const stockOf = async <T extends Specified>(client: Client, kind: Kind<T>, isAsWanted: Stock<T>['isAsWanted']): Promise<Stock<T>> => {
+  const {items} = await client.resource(kind).list();
+  return {kind, found: new Map(items.map(object => [object.metadata!.name!, object])), isAsWanted};
+};
+
+const sameSpec = ({spec}: Specified, wanted: Specified): boolean => sameContent(spec, wanted.spec);
+
+/** How many seats those who wait for nobody leave to others is the administrator's to say. */
+const sameLevel = (found: PriorityLevel, wanted: PriorityLevel): boolean => {
+  const {exempt} = found.spec ?? {};
+  return sameSpec(found, exempt && wanted.spec?.exempt ? {spec: {...wanted.spec, exempt}} : wanted);
+};
+
+/**
+ * One pass over the schemas and levels that flow control begins with (KEP-1040): what is suggested, then what must be, levels before the schemas that
+ * refer to them, and then what is no longer either.
+ */
+export const settleFlowControl = async (client: Client): Promise<void> => {
+  const [levels, schemas] = await Promise.all([stockOf(client, kinds.priorityLevelConfigurations, sameLevel), stockOf(client, kinds.flowSchemas, sameSpec)]);
+  const [suggested, mandatory] = [suggestedObjects(client.naming), mandatoryObjects(client.naming)];
+  for (const [objects, isMandatory] of [[suggested, false], [mandatory, true]] as const) {
+    await Promise.all(objects.levels.map(level => settle(client, levels, level, isMandatory)));
+    await Promise.all(objects.schemas.map(schema => settle(client, schemas, schema, isMandatory)));
+  }
+  await removeForgotten(client, schemas, [...suggested.schemas, ...mandatory.schemas]);
+  await removeForgotten(client, levels, [...suggested.levels, ...mandatory.levels]);
+};
+
+export interface FlowControlParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps the objects of flow control as they should be, with a pass a minute. Resolves after the first that succeeds; rejects when none does for five minutes. */
+export const keepFlowControl = async ({client, clock, log}: FlowControlParts, signal: AbortSignal): Promise<void> => {
+  const deadline = clock.monotonic() + patienceMs;
+  const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');
+  for (;;) {
+    try {
+      await settleFlowControl(client);
+      break;
+    } catch (error) {
+      if (clock.monotonic() >= deadline) throw error;
+      failed(error);
+      await sleep(clock, retryMs, signal);
+    }
+  }
+  every(clock, periodMs, signal, async () => {
+    using _ = clock.hold();
+    await settleFlowControl(client).catch((error: unknown) => {
+      if (!signal.aborted) failed(error);
+    });
+  });
 };

@@ -25,7 +25,7 @@ import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js
 import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {Peers} from '#src/apiserver/registry/peers.js';
-import {ensureFlowControl} from '#src/controlplane/flow-control.js';
+import {keepFlowControl} from '#src/controlplane/flow-control.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
@@ -184,7 +184,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => ensureFlowControl(client)}] : []),
+      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log}, following.signal)}] : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

@@ -1,0 +1,149 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {serviceUnavailable} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {keepFlowControl, settleFlowControl} from '#src/controlplane/flow-control.js';
+import {startServer, type ServerOptions} from '#test/fixtures/server.js';
+
+const key = 'apf.plat.io/autoupdate-spec';
+
+const start = async (options: ServerOptions = {}) => {
+  const world = startServer(options);
+  const client = world.clientOf();
+  await settleFlowControl(client);
+  const [levels, schemas] = [client.resource(kinds.priorityLevelConfigurations), client.resource(kinds.flowSchemas)];
+  const all = async (): Promise<KubeObject[]> => [...(await levels.list()).items, ...(await schemas.list()).items];
+  const settle = () => settleFlowControl(client);
+  return {...world, client, levels, schemas, all, settle};
+};
+
+const saysWhoKeeps = ({metadata}: KubeObject): string | undefined => metadata?.annotations?.[key];
+
+test('flow control begins with what is suggested and what must be, kept by the server', async t => {
+  const {all} = await start();
+  const objects = await all();
+
+  t.is(objects.length, 8 + 13);
+  t.true(objects.every(object => saysWhoKeeps(object) === 'true'));
+  t.deepEqual([...new Set(objects.flatMap(({metadata}) => metadata?.managedFields?.map(({manager}) => manager)))], ['api-priority-and-fairness-config-producer-v1']);
+});
+
+test('a pass over objects that are as they should be writes nothing', async t => {
+  const {settle, store} = await start();
+  const before = await store.revision();
+  await settle();
+
+  t.is(await store.revision(), before);
+});
+
+test('what is deleted comes back, suggested or not', async t => {
+  const {settle, levels, schemas} = await start();
+  await schemas.delete('exempt');
+  await schemas.delete('probes');
+  await levels.delete('catch-all');
+  await levels.delete('system');
+  await settle();
+
+  for (const name of ['exempt', 'probes']) t.is((await schemas.get(name)).metadata?.name, name);
+  for (const name of ['catch-all', 'system']) t.is((await levels.get(name)).metadata?.name, name);
+});
+
+test('what must be is put back, whatever its annotation says', async t => {
+  const {settle, schemas} = await start();
+  const found = await schemas.get('catch-all');
+  await schemas.patch('catch-all', 'merge', {metadata: {annotations: {[key]: 'false'}}});
+  await settle();
+
+  t.is(saysWhoKeeps(await schemas.get('catch-all')), 'true');
+  t.deepEqual((await schemas.get('catch-all')).spec, found.spec);
+});
+
+test('how many seats the exempt have and lend is the administrator\'s to say', async t => {
+  const {settle, levels} = await start();
+  await levels.patch('exempt', 'merge', {spec: {exempt: {nominalConcurrencyShares: 9, lendablePercent: 20}}});
+  await settle();
+
+  t.deepEqual((await levels.get('exempt')).spec?.exempt, {nominalConcurrencyShares: 9, lendablePercent: 20});
+});
+
+for (const [what, annotation, change, annotationAfter, sharesAfter] of [
+  ['that says so follows the server', 'true', true, 'true', 30],
+  ['that says so in another way follows the server', 'T', true, 'T', 30],
+  ['that says no is left alone', 'false', true, 'false', 99],
+  ['that says nothing and was changed is its users\'', null, true, 'false', 99],
+  ['that says nonsense and was changed is its users\'', 'maybe', true, 'false', 99],
+  ['that says nothing and was not changed is the server\'s', null, false, 'true', 30],
+] as const) {
+  test(`a suggested level ${what}`, async t => {
+    const {settle, levels} = await start();
+    await levels.patch('system', 'merge', {metadata: {annotations: {[key]: annotation}}, ...(change ? {spec: {limited: {nominalConcurrencyShares: 99}}} : {})});
+    await settle();
+    const {spec, ...object} = await levels.get('system');
+
+    t.is(saysWhoKeeps(object), annotationAfter);
+    t.is(spec?.limited?.nominalConcurrencyShares, sharesAfter);
+  });
+}
+
+test('what is no longer suggested goes, what users made stays', async t => {
+  const {settle, schemas, levels} = await start();
+  const {spec} = await schemas.get('probes');
+  const {spec: levelSpec} = await levels.get('system');
+  const annotated = (name: string, value?: string) => ({metadata: {name, ...(value === undefined ? {} : {annotations: {[key]: value}})}});
+  for (const [name, value] of [['forgotten', 'true'], ['own', 'false'], ['odd', 'maybe'], ['plain', undefined]] as const) {
+    await schemas.create({...annotated(name, value), spec: spec!});
+    await levels.create({...annotated(name, value), spec: levelSpec!});
+  }
+  await settle();
+  const names = async (of: typeof schemas | typeof levels) => (await of.list()).items.map(({metadata}) => metadata!.name!).filter(name => ['forgotten', 'own', 'odd', 'plain'].includes(name));
+
+  t.deepEqual(await names(schemas), ['odd', 'own', 'plain']);
+  t.deepEqual(await names(levels), ['odd', 'own', 'plain']);
+});
+
+test('a server looks after the objects every minute until it stops', async t => {
+  const {client, clock, schemas} = await start();
+  const stop = new AbortController();
+  await keepFlowControl({client, clock, log: noLog}, stop.signal);
+  await schemas.delete('exempt');
+  await clock.advance(60_000);
+  t.is((await schemas.get('exempt')).metadata?.name, 'exempt');
+
+  stop.abort();
+  await schemas.delete('exempt');
+  await clock.advance(120_000);
+  t.false((await schemas.list()).items.some(({metadata}) => metadata?.name === 'exempt'));
+  t.is(clock.pending, 0);
+});
+
+/** A server that takes no schemas for so long. */
+const moody = (untilMs: number) => {
+  const clock = new VirtualClock();
+  const validate = ({resource}: AdmissionAttributes): void => {
+    if (clock.monotonic() < untilMs && resource === 'flowschemas') throw serviceUnavailable('not now');
+  };
+  const world = startServer({clock, admission: () => [{name: 'Moody', validate}]});
+  const stop = new AbortController();
+  return {...world, stop, kept: keepFlowControl({client: world.clientOf(), clock, log: noLog}, stop.signal)};
+};
+
+test('a first pass that fails is tried again every second', async t => {
+  const {clock, clientOf, stop, kept} = moody(10_000);
+  await clock.advance(11_000);
+  await kept;
+  stop.abort();
+
+  t.is((await clientOf().resource(kinds.flowSchemas).list()).items.length, 13);
+});
+
+test('a server whose first passes fail for five minutes does not go on', async t => {
+  const {clock, kept} = moody(Infinity);
+  const refused = t.throwsAsync(kept, {message: 'not now'});
+  await clock.advance(301_000);
+
+  await refused;
+  t.is(clock.pending, 0);
+});
