@@ -9,6 +9,7 @@ import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {versionOf} from '#src/options/parsed.js';
+import {givesBackMemory} from './resting.js';
 
 /** What a program is given to work with. */
 export interface Invocation<R> {
@@ -90,6 +91,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, ...(write ? {write} : {})});
     for (const warning of parsed.warnings) log.warn(warning);
     staysAlive();
+    givesBackMemory(systemClock, stopping);
     const code = await run({parsed, log, verbosity, version, stopping, print});
     process.exit(code ?? 0);
   } catch (error) {

@@ -1,0 +1,87 @@
+import test from 'ava';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {givesBackMemory, ownHeap, type EngineHeap} from '#src/cli/resting.js';
+
+const mb = 1 << 20;
+
+/** A heap that is told what it looks like, in MB. */
+class ToldHeap implements EngineHeap {
+  readonly collections: number[] = [];
+  readonly #now: () => number;
+  readonly #after: readonly [taken: number, used: number];
+  #state: readonly [taken: number, used: number];
+  work = 0;
+
+  constructor(clock: VirtualClock, before: readonly [taken: number, used: number], after: readonly [taken: number, used: number]) {
+    const start = clock.monotonic();
+    this.#now = () => clock.monotonic() - start;
+    this.#state = before;
+    this.#after = after;
+  }
+
+  sizes() {
+    return {taken: this.#state[0] * mb, used: this.#state[1] * mb};
+  }
+
+  busy() {
+    return this.work;
+  }
+
+  collect() {
+    this.collections.push(this.#now() / 1000);
+    this.#state = this.#after;
+  }
+}
+
+test('a process that rests gives back what its last burst needed, once', async t => {
+  const clock = new VirtualClock();
+  const heap = new ToldHeap(clock, [60, 40], [20, 15]);
+  givesBackMemory(clock, new AbortController().signal, heap);
+  await clock.advance(600_000);
+
+  t.deepEqual(heap.collections, [4]);
+});
+
+test('a process at work is left alone, and so is a large heap', async t => {
+  const clock = new VirtualClock();
+  const busy = new ToldHeap(clock, [60, 40], [20, 15]);
+  busy.work = 0.2;
+  const large = new ToldHeap(clock, [900, 500], [600, 500]);
+  for (const heap of [busy, large]) givesBackMemory(clock, new AbortController().signal, heap);
+  await clock.advance(600_000);
+
+  t.deepEqual([busy.collections, large.collections], [[], []]);
+});
+
+test('collections that free little come less and less often', async t => {
+  const clock = new VirtualClock();
+  const heap = new ToldHeap(clock, [60, 40], [58, 15]);
+  givesBackMemory(clock, new AbortController().signal, heap);
+  await clock.advance(100_000);
+
+  t.deepEqual(heap.collections, [4, 9, 19, 39, 79]);
+});
+
+test('a process that stops stops looking', async t => {
+  const clock = new VirtualClock();
+  const heap = new ToldHeap(clock, [60, 40], [20, 15]);
+  const stopping = new AbortController();
+  givesBackMemory(clock, stopping.signal, heap);
+  stopping.abort();
+  await clock.advance(60_000);
+
+  t.deepEqual(heap.collections, []);
+});
+
+test('the heap of this very process can be collected', t => {
+  const heap = ownHeap();
+  let garbage: unknown[] | undefined = Array.from({length: 500_000}, (_, index) => ({index}));
+  t.is(garbage.length, 500_000);
+  garbage = undefined;
+  const before = heap.sizes();
+  heap.collect();
+
+  t.true(heap.sizes().used < before.used - 10 * mb);
+  t.true(heap.busy() >= 0 && heap.busy() <= 1);
+  t.is(typeof globalThis.gc, 'undefined');
+});
