@@ -23,6 +23,7 @@ import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {InFlight} from './request/in-flight.js';
 import {router, type Route} from './routes.js';
+import {Bookmarks} from './watch/bookmarks.js';
 
 /** What a request core is made of. Everything that lives comes in from outside and is closed by who made it. */
 export interface ApiServerSettings {
@@ -149,7 +150,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
     components: settings.components,

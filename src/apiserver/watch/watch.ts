@@ -9,10 +9,10 @@ import {reached, scopeOf} from '#src/apiserver/registry/list.js';
 import type {Filter, ListOptions} from '#src/apiserver/registry/options.js';
 import {objectOf} from '#src/apiserver/registry/read.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Bookmarks} from './bookmarks.js';
 import {bookmark, eventOf, errorEvent, initialEvent} from './events.js';
 import {transition} from './transition.js';
 
-const bookmarkPeriodMs = 60_000;
 /** A last bookmark goes out so long before the server closes a stream. */
 const farewellMs = 2000;
 
@@ -20,6 +20,7 @@ export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
   /** The streams that are open, so that a shutdown can end them. */
   readonly streams: Set<{end(): void}>;
+  readonly bookmarks: Bookmarks;
   /** Told of every event sent, for the metrics. */
   counted(resource: Labels, events: number): void;
 }
@@ -181,15 +182,7 @@ class WatchStream implements Disposable {
     this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
     if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, () => this.#mark()));
-    const period = () => {
-      const timer = clock.schedule(bookmarkPeriodMs, () => {
-        this.#timers.delete(timer);
-        this.#mark();
-        if (!this.#over) period();
-      });
-      this.#timers.add(timer);
-    };
-    period();
+    this.#timers.add(this.#settings.bookmarks.remind(() => this.#mark()));
   }
 
   /** Ends the stream towards its consumer. */

@@ -1,0 +1,35 @@
+import type {Clock} from '#src/base/clock.js';
+
+const periodMs = 60_000;
+
+/** Reminds streams each minute to tell how far they are, with one timer for all: a server has many, and each would else wake it at a moment of its own. */
+export class Bookmarks {
+  readonly #clock: Clock;
+  readonly #marks = new Set<() => void>();
+  #timer: Disposable | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `mark` each minute, the first time within one, until the answer is disposed of. */
+  remind(mark: () => void): Disposable {
+    this.#marks.add(mark);
+    this.#timer ??= this.#next();
+    return {
+      [Symbol.dispose]: () => {
+        this.#marks.delete(mark);
+        if (this.#marks.size > 0) return;
+        this.#timer?.[Symbol.dispose]();
+        this.#timer = undefined;
+      },
+    };
+  }
+
+  #next(): Disposable {
+    return this.#clock.schedule(periodMs, () => {
+      this.#timer = this.#next();
+      for (const mark of this.#marks) mark();
+    });
+  }
+}
