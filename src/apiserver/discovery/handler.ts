@@ -1,8 +1,9 @@
 import {createHash} from 'node:crypto';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse, ResponseBody} from '#src/api/exchange.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
+import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {isPretty} from '#src/apiserver/handlers/resource.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
@@ -17,7 +18,7 @@ export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: () => string;
   #groups: readonly DiscoveredGroup[] | undefined;
-  readonly #documents = new Map<string, {bytes: Buffer; etag: string}>();
+  readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
   constructor(registry: Registry, serverAddress: () => string) {
     this.#registry = registry;
@@ -62,16 +63,19 @@ export class Discovery {
     const key = `${core} ${accepted.contentType}`;
     let document = this.#documents.get(key);
     if (!document) {
-      const bytes = encoded(accepted, () => aggregated(this.#registry.settings.naming, this.groups, accepted.shapeVersion, core), false);
-      const made = bytes.kind === 'object' ? bytes.bytes() : Buffer.alloc(0);
-      document = {bytes: made, etag: `"${createHash('sha512').update(made).digest('hex').toUpperCase()}"`};
+      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.groups, accepted.shapeVersion, core));
+      const bytes = bytesOf(encoded(accepted, () => object, false));
+      const body: ResponseBody = {kind: 'object', contentType: accepted.contentType, object: () => object, bytes: () => bytes};
+      document = {body, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"`};
       this.#documents.set(key, document);
     }
     const headers = {ETag: document.etag, Vary: 'Accept', 'Cache-Control': 'public'};
     if (header(request, 'if-none-match') === document.etag) return {status: 304, headers, body: {kind: 'empty'}};
-    return {status: 200, headers, body: {kind: 'bytes', bytes: document.bytes, contentType: accepted.contentType}};
+    return {status: 200, headers, body: document.body};
   }
 }
+
+const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
 const plain = (context: RequestContext, make: () => unknown): ApiResponse => {
   const accepted = negotiate(header(context.request, 'accept'), 'plain', plainShapes);
