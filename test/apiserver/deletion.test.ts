@@ -68,13 +68,67 @@ for (const [options, before, after] of [
   });
 }
 
-test('finalizers of a pending deletion are no longer chosen', async t => {
-  const {remove, get} = await start({finalizers: ['x.io/y']});
-  await remove(one);
+test('who waits for finalizers may choose anew what becomes of dependents', async t => {
+  const {remove, get, clock} = await start({finalizers: ['x.io/y']});
+  const first = (await remove(one)).json();
+  await clock.advance(5000);
   await remove(`${one}?propagationPolicy=Orphan`);
+  const orphaning = (await get(one)).json();
+  t.deepEqual(finalizersOf(orphaning), ['x.io/y', 'orphan']);
+  t.is(orphaning.metadata?.deletionTimestamp, first.metadata?.deletionTimestamp);
 
+  await remove(one);
+  t.deepEqual((await get(one)).json(), orphaning);
+  await remove(`${one}?propagationPolicy=Background`);
   t.deepEqual(finalizersOf((await get(one)).json()), ['x.io/y']);
 });
+
+test('an object that waits for its dependents alone is gone once it need not', async t => {
+  const {remove, get} = await start();
+  await remove(`${one}?propagationPolicy=Foreground`);
+  t.is((await get(one)).status, 200);
+
+  t.is((await remove(`${one}?propagationPolicy=Background`)).json().kind, 'Status');
+  t.is((await get(one)).status, 404);
+});
+
+test('finalizers of a pod whose grace runs are no longer chosen', async t => {
+  const {post, remove, get} = await startWire({garbageCollector: true});
+  const pods = '/api/v1/namespaces/default/pods';
+  await post(pods, {metadata: {name: 'p'}, spec: {nodeName: 'n', containers: [{name: 'c', image: 'i'}]}});
+  const {resourceVersion: _, ...metadata} = (await remove(`${pods}/p`)).json().metadata!;
+  await remove(`${pods}/p?propagationPolicy=Orphan`);
+
+  const {resourceVersion: __, ...after} = (await get(`${pods}/p`)).json().metadata!;
+  t.deepEqual(after, metadata);
+});
+
+for (const [kind, path, defaults] of [
+  ['replication controllers', '/api/v1/namespaces/default/replicationcontrollers', ['orphan']],
+  ['jobs', '/apis/batch/v1/namespaces/default/jobs', ['orphan']],
+  ['cron jobs', '/apis/batch/v1/namespaces/default/cronjobs', undefined],
+  ['replica sets', '/apis/apps/v1/namespaces/default/replicasets', undefined],
+  ['deployments', '/apis/apps/v1/namespaces/default/deployments', undefined],
+  ['stateful sets', '/apis/apps/v1/namespaces/default/statefulsets', undefined],
+  ['daemon sets', '/apis/apps/v1/namespaces/default/daemonsets', undefined],
+] as const) {
+  test(`unless asked otherwise, ${kind} ${defaults ? 'leave their dependents behind' : 'take their dependents along'}`, async t => {
+    const {post, remove, get} = await startWire({garbageCollector: true});
+    const template = {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'i'}], restartPolicy: kind.includes('jobs') ? 'Never' : 'Always'}};
+    const spec = kind === 'jobs' ? {template} : kind === 'cron jobs' ? {schedule: '* * * * *', jobTemplate: {spec: {template}}} : kind === 'replication controllers' ? {selector: {a: 'b'}, template} : {selector: {matchLabels: {a: 'b'}}, template};
+    for (const name of ['by-default', 'in-background', 'in-foreground', 'one-of-many']) t.is((await post(path, {metadata: {name}, spec})).status, 201);
+    await remove(`${path}/by-default`);
+    await remove(`${path}/in-background?propagationPolicy=Background`);
+    await remove(`${path}/in-foreground?propagationPolicy=Foreground`);
+    await remove(`${path}?fieldSelector=metadata.name=one-of-many`, {body: {propagationPolicy: 'Orphan'}});
+
+    const found = await get(`${path}/by-default`);
+    t.deepEqual(found.status === 404 ? undefined : finalizersOf(found.json()), defaults && [...defaults]);
+    t.is((await get(`${path}/in-background`)).status, 404);
+    t.deepEqual(finalizersOf((await get(`${path}/in-foreground`)).json()), ['foregroundDeletion']);
+    t.deepEqual(finalizersOf((await get(`${path}/one-of-many`)).json()), ['orphan']);
+  });
+}
 
 test('without a garbage collector nobody would take its finalizers away, so none are added', async t => {
   const {remove, get} = await start({}, {garbageCollector: false});

@@ -44,13 +44,14 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const dying = Boolean(old.metadata!.deletionTimestamp);
   const grace = giveGrace(resource, object, options);
   if (grace === 'pending') return {object: old, value: record.value, revision: record.revision, removed: false};
-  if (!dying) chooseFinalizers(resource, object, options);
+  // Who waits for an end that does not come may choose another way out: only a time of grace that runs is left alone.
+  const rechosen = chooseFinalizers(resource, object, options);
   const held = begun === 'keep' || (object.metadata!.finalizers?.length ?? 0) > 0;
   if (grace !== undefined) return held || grace > 0 ? keep(resource, record, object, context) : removeMarked(resource, record, object, context);
   if (!held) return remove(resource, record, old, context);
-  if (dying) return {object: old, value: record.value, revision: record.revision, removed: false};
+  if (dying && !rechosen) return {object: old, value: record.value, revision: record.revision, removed: false};
   // A kind that keeps its objects by itself has marked this one already.
-  if (begun === 'remove') markDying(resource, object);
+  if (!dying && begun === 'remove') markDying(resource, object);
   return keep(resource, record, object, context);
 };
 
@@ -121,16 +122,18 @@ const checkPreconditions = ({ref}: Resource, name: string, old: Readonly<KubeObj
   }
 };
 
-/** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). */
-const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): void => {
-  if (!settings.garbageCollector || definition.dependents === 'unsupported') return;
+/** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). Tells whether that is news. */
+const chooseFinalizers = ({settings, definition}: Resource, object: KubeObject, options: DeleteOptions): boolean => {
+  if (!settings.garbageCollector || definition.dependents === 'unsupported') return false;
   const meta = object.metadata!;
   const before = meta.finalizers ?? [];
   const chosen = choice(options, before, definition.dependents === 'orphan');
   const finalizers = before.filter(finalizer => finalizer !== orphanFinalizer && finalizer !== foregroundFinalizer);
   if (chosen) finalizers.push(chosen);
+  if (finalizers.length === before.length && finalizers.every(finalizer => before.includes(finalizer))) return false;
   if (finalizers.length > 0) meta.finalizers = finalizers;
   else delete meta.finalizers;
+  return true;
 };
 
 const choice = ({orphanDependents, propagationPolicy}: DeleteOptions, before: readonly string[], orphanByDefault: boolean): string | undefined => {
