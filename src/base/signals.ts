@@ -1,3 +1,5 @@
+import {setMaxListeners} from 'node:events';
+
 /** A signal that aborts with the first of several, until it is disposed of. */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
@@ -9,6 +11,7 @@ export interface LinkedSignal extends Disposable {
  */
 export const firstOf = (...sources: readonly (AbortSignal | undefined)[]): LinkedSignal => {
   const linked = new AbortController();
+  setMaxListeners(0, linked.signal); // As many may wait for it as like.
   const undo: (() => void)[] = [];
   const unlink = () => undo.splice(0).forEach(step => step());
   for (const source of sources) {

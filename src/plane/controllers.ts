@@ -11,7 +11,7 @@ import {clientOver} from '#src/client/resource-client.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import type {Controller} from '#src/runtime/controller.js';
+import type {Controller, DebugPages} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {Manager} from '#src/runtime/manager.js';
 import {electionOf} from './controller-manager/election.js';
@@ -52,6 +52,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   if (missing.length > 0) shared.log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
   const checks = new HealthChecks(shared.log);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  const debugPages = new Map<string, DebugPages>();
   const clientAs = clients(parts);
   const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);
   // The lock has a name of its own, which the role of the manager's user does not know in every naming: the process vouches for it.
@@ -71,6 +72,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
       return clientAs(user, `${agent}/${controller}`, factors);
     },
     checks,
+    debugPages,
     startIntervalMs: options.controllerStartInterval,
     shutdownTimeoutMs: options.controllerShutdownTimeout,
     minResyncMs: options.minResyncPeriod,
@@ -82,7 +84,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
       const {openPort} = await import('./controller-manager/port.js');
       const reviewer = own('delegated-review');
-      const port = await openPort({...parts, checks, metrics, verbosity: undefined, authentication: reviewer, authorization: reviewer});
+      const port = await openPort({...parts, checks, metrics, debugPages, verbosity: undefined, authentication: reviewer, authorization: reviewer});
       shared.log.info({address: port.address, port: port.port}, 'the controller manager serves');
       return () => port.close();
     },

@@ -3,7 +3,7 @@ import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {attempts} from './attempts.js';
 import {clientOf, contextOf, Sources, type Life} from './context.js';
-import type {Controller, KeyedContext, KeyedController, LongRunningController, Loops, Reconcile} from './controller.js';
+import type {Controller, DebugPages, KeyedContext, KeyedController, LongRunningController, Loops, Reconcile} from './controller.js';
 import {abortOf} from './shutdown.js';
 import {connect, spelled, type Ask} from './triggers.js';
 import type {Wish} from './watches.js';
@@ -46,16 +46,26 @@ const asking = () => {
   return {ask, open};
 };
 
+/** What a controller may offer beside its work while it is created. */
+const offered = () => {
+  let check: BuiltController['check'] = () => {};
+  let debugPages: BuiltController['debugPages'];
+  return {
+    context: {healthCheck: (own: BuiltController['check']) => void (check = own), debugPages: (own: DebugPages) => void (debugPages = own)},
+    built: () => ({check: () => check(), debugPages}),
+  };
+};
+
 const buildKeyed = async (controller: KeyedController, world: World, life: Life): Promise<BuiltController> => {
   const {name, primary, reads = [], workers = 1} = controller;
   const sources = new Sources(world, name);
   for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
   const {ask, open} = asking();
-  let check: BuiltController['check'] = () => {};
+  const offers = offered();
   const context: KeyedContext = {
     ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
     enqueue: (key, {afterMs = 0, loop} = {}) => ask({key, afterMs}, loop),
-    healthCheck: own => void (check = own),
+    ...offers.context,
   };
   const loops = loopsOf(await controller.create(context), controller, world);
   open(loops);
@@ -65,7 +75,7 @@ const buildKeyed = async (controller: KeyedController, world: World, life: Life)
   const {log, clock, meter} = context;
   return {
     name,
-    check: () => check(),
+    ...offers.built(),
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
       const running = loops.map(({queue, reconcile}) => {
@@ -85,13 +95,13 @@ const buildRunning = async (controller: LongRunningController, world: World, lif
   const {name, reads = []} = controller;
   const sources = new Sources(world, name);
   for (const source of reads) sources.informer(source);
-  let check: BuiltController['check'] = () => {};
+  const offers = offered();
   const run = await controller.create({
     ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
-    healthCheck: own => void (check = own),
+    ...offers.context,
   });
   sources.close();
-  return {name, check: () => check(), whenSynced: signal => sources.whenSynced(signal), run};
+  return {name, ...offers.built(), whenSynced: signal => sources.whenSynced(signal), run};
 };
 
 /** Builds a controller: its handlers are registered, its informers asked for, nothing runs yet. */

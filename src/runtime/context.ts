@@ -57,14 +57,14 @@ export const clientOf = async (world: World, {name, serviceAccount, clientLimits
   return boundClient(await world.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), life.calls);
 };
 
-/** What a controller gets to touch, but for its queue and health check. */
+/** What a controller gets to touch, but for its queue and for what it offers. */
 export const contextOf = (
   world: World,
   {name, eventSource = name}: Controller,
   client: Client,
   sources: Sources,
   life: Life,
-): Omit<ControllerContext, 'healthCheck'> => {
+): Omit<ControllerContext, 'healthCheck' | 'debugPages'> => {
   const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = ''} = world;
   const log = world.log.child({component: name, controller: name});
   return {

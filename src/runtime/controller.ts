@@ -55,7 +55,17 @@ export interface ControllerContext<O = unknown> {
   readonly signal: AbortSignal;
   /** Replaces the controller's health check, which otherwise always passes. It fails by throwing. */
   healthCheck(check: () => void | Promise<void>): void;
+  /** Shows pages at and below `/debug/controllers/<name>` of the manager's port while the controller is there. */
+  debugPages(pages: DebugPages): void;
 }
+
+/** A page for people who look for a fault. */
+export interface DebugPage {
+  readonly contentType: string;
+  readonly body: string;
+}
+/** Answers a path below the controller's own, such as `/graph`; undefined where there is no page. */
+export type DebugPages = (path: string, query: URLSearchParams) => DebugPage | undefined;
 
 /** What a controller by key gets besides. */
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {

@@ -8,7 +8,7 @@ import type {HealthChecks} from '#src/observe/health.js';
 import {build} from './build.js';
 import {checkNames, requirementsOf} from './choice.js';
 import type {Life} from './context.js';
-import type {Controller} from './controller.js';
+import type {Controller, DebugPages} from './controller.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
 import {abortOf, allEnded, unlessAborted} from './shutdown.js';
 import type {BuiltController, World} from './world.js';
@@ -21,6 +21,8 @@ export interface ManagerOptions extends Omit<World, 'informers'> {
   /** The manager's own client, which the informers share. */
   readonly client: Client;
   readonly checks: HealthChecks;
+  /** Where the pages of the controllers that run are kept, by their names. */
+  readonly debugPages?: Map<string, DebugPages>;
   /** Controllers begin up to twice this after each other's construction, each at its own random moment. */
   readonly startIntervalMs: number;
   /** How long a stop waits for controllers; 0: without limit. */
@@ -101,6 +103,7 @@ export class Manager {
       const informers = new InformerFactory({...this.#options, signal: calls.signal});
       const controllers = await this.#buildAll({...this.#options, informers}, life, signal);
       checks.push(...controllers.map(({name, check}) => this.#options.checks.add(name, check)));
+      for (const {name, debugPages} of controllers) if (debugPages) this.#options.debugPages?.set(name, debugPages);
       informers.start();
       const synced = controllers.map(controller => controller.whenSynced(stopping.signal));
       for (const controller of controllers) running.set(controller.name, this.#runOne(controller, stopping.signal));
@@ -114,6 +117,7 @@ export class Manager {
       stopping.abort();
       calls.abort();
       for (const check of checks) check[Symbol.dispose]();
+      this.#options.debugPages?.clear();
     }
   }
 

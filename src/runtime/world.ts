@@ -6,7 +6,7 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import type {Gates} from './controller.js';
+import type {DebugPages, Gates} from './controller.js';
 
 /** As whom a controller acts, and how much it may ask of the server. */
 export interface ControllerIdentity {
@@ -41,6 +41,7 @@ export interface BuiltController {
   readonly name: string;
   /** Fails by throwing. */
   check(): void | Promise<void>;
+  readonly debugPages?: DebugPages | undefined;
   /** Resolves once every cache the controller reads is synced. */
   whenSynced(signal: AbortSignal): Promise<void>;
   /** Works until the signal aborts; resolves once all work has ended. */

@@ -41,6 +41,7 @@ export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane &
     serverAuthority: '',
     signal: new AbortController().signal,
     healthCheck() {},
+    debugPages() {},
     enqueue() {},
   };
 };

@@ -33,15 +33,17 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
+  const debugPages: NonNullable<ManagerOptions['debugPages']> = new Map();
   const gate = gateOf(parsed);
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
-  const manager = new Manager(managerOptions({...shared, checks, metrics, chosen, set}));
+  const manager = new Manager(managerOptions({...shared, checks, metrics, debugPages, chosen, set}));
   if (options.securePort !== 0) {
     const delegate = (file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
     const port = await openPort({
       ...shared,
       checks,
       metrics,
+      debugPages,
       verbosity,
       naming: connection.naming,
       authentication: await delegate(options.authenticationKubeconfig, '--authentication-kubeconfig'),
@@ -64,6 +66,7 @@ interface Parts {
   readonly options: ControllerManagerOptions;
   readonly connection: ServerConnection;
   readonly checks: HealthChecks;
+  readonly debugPages: NonNullable<ManagerOptions['debugPages']>;
   readonly metrics: MetricsRegistry;
   readonly log: Given['log'];
   readonly chosen: readonly Controller[];
@@ -73,7 +76,7 @@ interface Parts {
 }
 
 const managerOptions = (parts: Parts): ManagerOptions => {
-  const {options, connection, checks, metrics, log, chosen, gate} = parts;
+  const {options, connection, checks, debugPages, metrics, log, chosen, gate} = parts;
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
   const election = electionOf({...parts, client, clock, random});
   return {
@@ -86,6 +89,7 @@ const managerOptions = (parts: Parts): ManagerOptions => {
     meter: metrics,
     gates: {enabled: gate},
     checks,
+    debugPages,
     controllers: chosen,
     client: connection.client('shared-informers'),
     clientFor: ({controller, serviceAccount, qpsFactor, burstFactor}) => {

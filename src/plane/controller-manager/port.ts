@@ -8,13 +8,14 @@ import type {HealthChecks} from '#src/observe/health.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Verbosity} from '#src/observe/verbosity.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {DebugPages} from '#src/runtime/controller.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {administration} from '#src/serving/administration/exchange.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
-import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import {type AdministrativeRoute, notFoundPage, text} from '#src/serving/administration/route.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {httpFace} from '#src/serving/http-face.js';
@@ -29,6 +30,8 @@ export interface PortParts {
   readonly authorization: Delegate | undefined;
   readonly checks: HealthChecks;
   readonly metrics: MetricsRegistry;
+  /** The pages of the controllers that run here. */
+  readonly debugPages: ReadonlyMap<string, DebugPages>;
   /** How much the log tells, where that may be changed. */
   readonly verbosity: Verbosity | undefined;
   readonly clock: Clock;
@@ -77,13 +80,26 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
   return {address: listener.address, port: listener.port, close: () => listener.close({graceMs: 0})};
 };
 
-const routesOf = ({options, naming, checks, metrics, verbosity, clock}: PortParts): AdministrativeRoute[] => [
+const routesOf = ({options, naming, checks, metrics, debugPages, verbosity, clock}: PortParts): AdministrativeRoute[] => [
   ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
   metricsRoute(metrics),
   slisRoute(metrics, naming, [checks]),
   configzRoute(() => configuration(options, naming)),
+  debugRoute(debugPages),
   ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
 ];
+
+const debugRoot = '/debug/controllers/';
+
+/** What controllers show of themselves, each below its name. */
+const debugRoute = (pages: ReadonlyMap<string, DebugPages>): AdministrativeRoute => ({
+  path: `${debugRoot}*`,
+  answer({path, query}) {
+    const [, name = '', below = ''] = /^([^/]*)(.*)$/.exec(path.slice(debugRoot.length)) ?? [];
+    const page = pages.get(name)?.(below, query);
+    return page ? text(page.body, 200, page.contentType) : notFoundPage();
+  },
+});
 
 const servingCertificates = (options: ControllerManagerOptions, naming: Naming, ports: {clock: Clock; log: Log; signal: AbortSignal}) =>
   openServingCertificates({
