@@ -1,9 +1,10 @@
-import {pathOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
+import {handleOf, type FoundResource} from '#controllers/shared/discovery.js';
+import {kinds} from '#src/api/kinds.js';
 import {StatusError, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Client} from '#src/client/client.js';
+import type {Client, ResourceClient} from '#src/client/client.js';
 
 /** What is left of a resource in a namespace after a round of deleting. */
 export interface Leftover {
@@ -19,11 +20,6 @@ export interface Leftover {
 /** How long finalizers are given. */
 const finalizerSeconds = 15;
 
-interface Pod extends KubeObject {
-  readonly spec?: {readonly terminationGracePeriodSeconds?: number};
-  readonly status?: {readonly phase?: string};
-}
-
 const nothing: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
 
 /** The server does not do that with this resource, whatever discovery says. */
@@ -31,11 +27,10 @@ const isUnsupported = (error: unknown): boolean => error instanceof StatusError 
 
 export const isPods = ({group, resource}: FoundResource): boolean => group === '' && resource === 'pods';
 
-/** Deletes what a namespace holds, one resource at a time. Remembers what a resource does not support. */
+/** Deletes what a namespace holds, one resource at a time. */
 export class ContentDeleter {
   readonly #client: Client;
   readonly #clock: Clock;
-  readonly #unsupported = new Set<string>();
 
   constructor(client: Client, clock: Clock) {
     this.#client = client;
@@ -58,7 +53,7 @@ export class ContentDeleter {
   /** The longest time that pods still running may take to end; 0 once that has passed since the namespace was deleted. */
   async #graceLeft(resource: FoundResource, namespace: string, deletedAt: string): Promise<number> {
     if (!isPods(resource)) return 0;
-    const {items} = (await this.#client.request('GET', pathOf(resource, namespace))) as KubeList<Pod>;
+    const {items} = await this.#client.resource(kinds.pods).list({namespace});
     const running = items.filter(({status}) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
     const grace = Math.max(0, ...running.map(({spec}) => spec?.terminationGracePeriodSeconds ?? 0));
     const passedMs = this.#clock.now() - (parseTime(deletedAt) ?? 0);
@@ -67,16 +62,14 @@ export class ContentDeleter {
 
   /** Whether the resource can be deleted as a whole; then it was. */
   async #deleteCollection(resource: FoundResource, namespace: string): Promise<boolean> {
-    const done = await this.#ifSupported('deletecollection', resource, () =>
-      this.#client.request('DELETE', pathOf(resource, namespace), {body: background}),
-    );
+    const done = await this.#ifSupported('deletecollection', resource, () => this.#of(resource).deleteCollection({namespace, propagationPolicy}));
     return done !== undefined;
   }
 
   async #deleteEach(resource: FoundResource, namespace: string): Promise<void> {
     for (const {metadata} of (await this.#list(resource, namespace)) ?? []) {
       try {
-        await this.#client.request('DELETE', `${pathOf(resource, namespace)}/${encodeURIComponent(metadata?.name ?? '')}`, {body: background});
+        await this.#of(resource).delete(metadata?.name ?? '', {namespace, propagationPolicy});
       } catch (error) {
         if (!isUnsupported(error) && !isNotFound(error)) throw error;
       }
@@ -85,28 +78,30 @@ export class ContentDeleter {
 
   /** What is there, or undefined where the resource cannot be listed. */
   async #list(resource: FoundResource, namespace: string): Promise<readonly KubeObject[] | undefined> {
-    const accept = `application/json;as=PartialObjectMetadataList;g=${this.#client.naming.group('meta')};v=v1,application/json`;
-    const list = await this.#ifSupported('list', resource, () => this.#client.request('GET', pathOf(resource, namespace), {accept}));
+    const list = await this.#ifSupported('list', resource, () => this.#of(resource).list({namespace}));
     return (list as KubeList<KubeObject> | undefined)?.items;
   }
 
-  async #ifSupported(verb: string, resource: FoundResource, act: () => Promise<unknown>): Promise<unknown> {
-    const operation = `${verb} ${resource.group}/${resource.version} ${resource.resource}`;
-    if (!resource.verbs.includes(verb) || this.#unsupported.has(operation)) return undefined;
+  #of(resource: FoundResource): ResourceClient<KubeObject> {
+    return this.#client.metadata(handleOf(this.#client.naming, resource));
+  }
+
+  async #ifSupported(verb: string, {verbs}: FoundResource, act: () => Promise<unknown>): Promise<unknown> {
+    if (!verbs.includes(verb)) return undefined;
     try {
       return (await act()) ?? {};
     } catch (error) {
       if (!isUnsupported(error)) throw error;
-      this.#unsupported.add(operation);
+      // Nothing is remembered: a resource that is gone now may be served again.
       return undefined;
     }
   }
 }
 
 /** Whoever depends on the objects is found by the garbage collector; nobody waits for it here. */
-const background = {kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background'};
+const propagationPolicy = 'Background';
 
-const leftover = (resource: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, estimateSeconds: number): Leftover => {
+const leftover = ({group, version, resource}: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, estimateSeconds: number): Leftover => {
   if (!left) return {...nothing, estimateSeconds};
   if (left.length === 0) return nothing;
   const finalizers = new Map<string, number>();
@@ -114,6 +109,6 @@ const leftover = (resource: FoundResource, namespace: string, left: readonly Kub
   const found = {count: left.length, finalizers};
   if (estimateSeconds > 0) return {...found, estimateSeconds};
   if (finalizers.size > 0) return {...found, estimateSeconds: finalizerSeconds};
-  const error = new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${resourceText(resource)}, version ${resource.version}`);
+  const error = new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${group}/${version}, Resource=${resource}`);
   return {...found, estimateSeconds, error};
 };

@@ -1,3 +1,5 @@
+import {kindOnWire, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
 
 /** A resource as discovery tells of it, one the code need not know. */
@@ -12,7 +14,10 @@ export interface FoundResource {
 
 /** What discovery told, and which group versions it could not tell of, with the reason. */
 export interface Discovered {
+  /** Each resource once, in its preferred version. */
   readonly resources: readonly FoundResource[];
+  /** Each resource in every version there is. */
+  readonly served: readonly FoundResource[];
   readonly failed: ReadonlyMap<string, string>;
   /** Group versions that are spelled like none. */
   readonly malformed: readonly string[];
@@ -21,11 +26,11 @@ export interface Discovered {
 /** `resource.group`, or the resource of the core group. */
 export const resourceText = ({group, resource}: Pick<FoundResource, 'group' | 'resource'>): string => (group ? `${resource}.${group}` : resource);
 
-/** The path of a resource's collection. */
-export const pathOf = ({group, version, resource}: FoundResource, namespace?: string): string => {
-  const root = group ? `/apis/${group}/${version}` : `/api/${version}`;
-  return namespace ? `${root}/namespaces/${encodeURIComponent(namespace)}/${resource}` : `${root}/${resource}`;
-};
+/** Group and version as objects and discovery spell them. */
+export const groupVersionOf = ({group, version}: Pick<FoundResource, 'group' | 'version'>): string => (group ? `${group}/${version}` : version);
+
+/** The handle by which clients and informers know a resource that was found. */
+export const handleOf = (naming: Naming, {resource, ...found}: FoundResource): Kind => kindOnWire(naming, {...found, plural: resource});
 
 interface AggregatedResource {
   readonly resource: string;
@@ -67,24 +72,26 @@ interface FoundVersion {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * Every resource of the server in its preferred version: the group's preferred one where the resource has it, else the first that has it.
+ * Every resource of the server. The preferred version of one is the group's preferred version where the resource has it, else the first that has it.
  * Groups that cannot be asked are told of, not thrown. Rejects when the server does not tell its groups at all.
  */
 export const discover = async (client: Client): Promise<Discovered> => {
   const resources = new Map<string, FoundResource>();
+  const served: FoundResource[] = [];
   const failed = new Map<string, string>();
   const malformed: string[] = [];
   for (const found of [...(await versionsAt(client, '/api')), ...(await versionsAt(client, '/apis'))]) {
     if (found.groupVersion.split('/').length > 2) malformed.push(found.groupVersion);
     else if (found.failure !== undefined) failed.set(found.groupVersion, found.failure);
     else {
+      served.push(...found.resources);
       for (const resource of found.resources) {
         const name = resourceText(resource);
         if (!resources.has(name)) resources.set(name, resource);
       }
     }
   }
-  return {resources: [...resources.values()], failed, malformed};
+  return {resources: [...resources.values()], served, failed, malformed};
 };
 
 /** The versions below a root, from one aggregated document where the server has it. */
@@ -97,7 +104,7 @@ const versionsAt = async (client: Client, path: string): Promise<readonly FoundV
 };
 
 const fromAggregated = (group: string, {version, resources = [], freshness}: AggregatedVersion): FoundVersion => {
-  const groupVersion = group ? `${group}/${version}` : version;
+  const groupVersion = groupVersionOf({group, version});
   if (freshness === 'Stale') return {groupVersion, resources: [], failure: `stale GroupVersion discovery: ${groupVersion}`};
   return {
     groupVersion,
