@@ -3,6 +3,7 @@ import certificateSigningRequestApproving from './certificatesigningrequest-appr
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import deployment from './deployment/controller.js';
+import garbageCollector from './garbage-collector/controller.js';
 import namespace from './namespace/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
@@ -15,6 +16,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
   deployment,
+  garbageCollector,
   namespace,
   replicaSet,
   replicationController,

@@ -1,10 +1,20 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane, type Plane, type PlaneOptions} from '#src/plane/plane.js';
 
+export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> {
+  readonly clock?: VirtualClock;
+  /** Who takes part, as `--controllers` has it. Fewer make a test faster, above all one that lives through days: watches end and begin again every few minutes. */
+  readonly controllers?: readonly string[];
+}
+
+/** The garbage collector follows every kind there is: too much for tests that do not need it. */
+const usual = ['*', '-garbage-collector-controller'];
+
 /** A plane in memory on a virtual clock, at rest: everything its start set off has happened. */
-export const aPlane = async (options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {}): Promise<Plane & {readonly clock: VirtualClock}> => {
+export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<Plane & {readonly clock: VirtualClock}> => {
   const clock = options.clock ?? new VirtualClock();
-  const plane = await startPlane({...options, listen: false, freeze: true, clock});
+  const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
+  const plane = await startPlane({...options, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true, clock});
   await clock.drain();
   return {...plane, clock};
 };

@@ -7,7 +7,7 @@ import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager, type Ending, type ManagerOptions} from '#src/runtime/manager.js';
-import {startServer} from '#test/fixtures/server.js';
+import {startServer, type ServerWorld} from '#test/fixtures/server.js';
 import {FaultyClient} from './faulty-client.js';
 
 /** A log that remembers. */
@@ -23,8 +23,7 @@ export const listeningLog = () => {
 };
 
 /** Controllers under a manager over a real server, on virtual time. */
-export const managed = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}) => {
-  const {clock, clientOf} = startServer();
+export const managed = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<ServerWorld, 'clock' | 'clientOf'> = startServer()) => {
   const client = clientOf();
   const own = new FaultyClient(clientOf('system:serviceaccount:plat-system:own'));
   const meter = new MetricsRegistry();

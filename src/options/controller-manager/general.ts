@@ -32,7 +32,6 @@ export const general = flagSection('Controller selection and misc', {
     type: 'bool',
     help: 'Run the generic garbage collector. Must be the same as the API server\'s flag of this name.',
     default: 'true',
-    subject: 'pending',
   },
   'enable-hostpath-provisioner': {
     type: 'bool',

@@ -22,7 +22,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': pendingWorkers('5', 'Endpoints'),
   'concurrent-ephemeralvolume-syncs': pendingWorkers('5', 'Ephemeral volumes'),
-  'concurrent-gc-syncs': pendingWorkers('20', 'Objects to collect'),
+  'concurrent-gc-syncs': workers('20', 'Objects to collect'),
   'concurrent-horizontal-pod-autoscaler-syncs': pendingWorkers('5', 'Autoscalers'),
   'concurrent-job-syncs': pendingWorkers('5', 'Jobs'),
   'concurrent-namespace-syncs': workers('10', 'Namespaces'),

@@ -1,0 +1,20 @@
+import {Lru} from '#src/base/lru.js';
+import type {Identity} from './identity.js';
+
+/** How many are remembered. Each was asked for, or seen to go, not long ago. */
+const most = 500;
+
+const textOf = ({apiVersion, kind, namespace, name, uid}: Identity): string => `${uid} ${apiVersion} ${kind} ${namespace} ${name}`;
+
+/** The owners that were found not to exist, so that the server is not asked once for each of their dependents. A uid never comes back. */
+export class AbsentOwners {
+  readonly #known = new Lru<string, true>(most);
+
+  add(identity: Identity): void {
+    this.#known.set(textOf(identity), true);
+  }
+
+  has(identity: Identity): boolean {
+    return this.#known.get(textOf(identity)) === true;
+  }
+}

@@ -1,0 +1,113 @@
+import {isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {foregroundFinalizer, orphanFinalizer, type Graph} from './graph.js';
+import {identityOf, type Identity, type Owner} from './identity.js';
+import {OwnerNeedsNamespace, type KindMap} from './kind-map.js';
+import {holdingNobodyUp, withoutOwners, type Live} from './live.js';
+import {blockingDependents, type Node} from './node.js';
+
+export interface CollectorParts {
+  readonly graph: Graph;
+  readonly live: Live;
+  readonly kinds: KindMap;
+  /** Asks for a look at a node. */
+  suspect(node: Node): void;
+}
+
+/** Whether the object was found, and its owners were looked into. */
+export type Look = 'done' | 'missing';
+
+/** How the owners of an object fare: they are there, they are not, or they wait for their dependents to be gone. */
+interface Owners {
+  readonly solid: readonly Owner[];
+  readonly dangling: readonly Owner[];
+  readonly waiting: readonly Owner[];
+}
+
+/** Looks whether an object has to go because its owners have gone, and lets it. The server is asked for everything that matters. */
+export class Collector {
+  readonly #parts: CollectorParts;
+
+  constructor(parts: CollectorParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects when it must be tried again; with `OwnerNeedsNamespace` that is of no use. */
+  async look(node: Node): Promise<Look> {
+    if (node.beingDeleted && !node.deletingDependents) return 'done';
+    // The graph may come to know better meanwhile; what is looked at here stays the same.
+    const {identity} = node;
+    const live = await unlessMissing(this.#parts.live.get(identity));
+    if (live?.metadata?.uid !== identity.uid) return this.#missing(identity);
+    if (node.deletingDependents) return this.#awaitDependents(node, identity);
+
+    const owners = await this.#classified(identity, live.metadata.ownerReferences ?? []);
+    if (owners.solid.length > 0) return this.#drop(identity, [...owners.dangling, ...owners.waiting]);
+    if (owners.dangling.length === 0 && owners.waiting.length === 0) return 'done';
+    if (owners.waiting.length === 0 || node.dependents.size === 0) return this.#delete(identity, live, policyOf(live));
+    // Owners and dependents that all wait for each other would wait for ever.
+    const isCircle = [...node.dependents].some(({deletingDependents}) => deletingDependents);
+    if (isCircle) await this.#parts.live.patchOwners(identity, holdingNobodyUp(node.owners));
+    return this.#delete(identity, live, 'Foreground');
+  }
+
+  /** Lets an object go that waits for its dependents, once none holds it up. */
+  async #awaitDependents(node: Node, identity: Identity): Promise<Look> {
+    const blocking = blockingDependents(node);
+    if (blocking.length === 0) await this.#parts.live.removeFinalizer(identity, foregroundFinalizer);
+    // Those that are on their way need no push.
+    for (const dependent of blocking) if (!dependent.beingDeleted) this.#parts.suspect(dependent);
+    return 'done';
+  }
+
+  /** Parts an object from owners of no more use: from those that wait too, or they would wait for it in vain. */
+  async #drop(identity: Identity, owners: readonly Owner[]): Promise<Look> {
+    if (owners.length > 0) await this.#parts.live.patchOwners(identity, withoutOwners(owners.map(({uid}) => uid)));
+    return 'done';
+  }
+
+  async #delete(identity: Identity, seen: KubeObject, policy: 'Orphan' | 'Foreground' | 'Background'): Promise<Look> {
+    const deleted = await unlessMissing(this.#parts.live.delete(identity, seen, policy).then(() => true));
+    return deleted ? 'done' : this.#missing(identity);
+  }
+
+  #missing(identity: Identity): Look {
+    this.#parts.graph.missing(identity);
+    return 'missing';
+  }
+
+  async #classified(item: Identity, owners: readonly Owner[]): Promise<Owners> {
+    const found: {readonly [K in keyof Owners]: Owner[]} = {solid: [], dangling: [], waiting: []};
+    for (const owner of owners) found[await this.#stateOf(owner, item)].push(owner);
+    return found;
+  }
+
+  async #stateOf(owner: Owner, item: Identity): Promise<keyof Owners> {
+    const {absent} = this.#parts.graph;
+    const anywhere = identityOf(owner, '');
+    const here = identityOf(owner, item.namespace);
+    if (absent.has(anywhere) || absent.has(here)) return 'dangling';
+    const {namespaced} = this.#parts.kinds.of(owner);
+    if (namespaced && item.namespace === '') throw new OwnerNeedsNamespace(here);
+    const identity = namespaced ? here : anywhere;
+    const live = await unlessMissing(this.#parts.live.get(identity));
+    if (live?.metadata?.uid === owner.uid) return live.metadata.deletionTimestamp && live.metadata.finalizers?.includes(foregroundFinalizer) ? 'waiting' : 'solid';
+    absent.add(identity);
+    return 'dangling';
+  }
+}
+
+/** Who deleted an object before may have said what is to become of its own dependents. */
+const policyOf = ({metadata}: KubeObject): 'Orphan' | 'Foreground' | 'Background' => {
+  if (metadata?.finalizers?.includes(orphanFinalizer)) return 'Orphan';
+  return metadata?.finalizers?.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
+};
+
+const unlessMissing = async <T>(call: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};

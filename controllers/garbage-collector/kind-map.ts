@@ -1,0 +1,57 @@
+import {groupVersionOf, handleOf, type FoundResource} from '#controllers/shared/discovery.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Client, ResourceClient} from '#src/client/client.js';
+import {identityText, type Identity} from './identity.js';
+
+/** No resource is known for that kind. It may come to be served later, so this is to be tried again. */
+export class UnknownKind extends Error {
+  override readonly name = 'UnknownKind';
+
+  constructor({apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>) {
+    super(`unable to get REST mapping for ${apiVersion}/${kind}.`);
+  }
+}
+
+/** Something without a namespace names an owner that has one. No other try will change that. */
+export class OwnerNeedsNamespace extends Error {
+  override readonly name = 'OwnerNeedsNamespace';
+
+  constructor(identity: Identity) {
+    super(`cluster-scoped objects cannot refer to namespaced owners: ${identityText(identity)}`);
+  }
+}
+
+/** The way to the objects of a kind. */
+export interface Place {
+  readonly namespaced: boolean;
+  /** Answers with metadata alone. */
+  readonly objects: ResourceClient<KubeObject>;
+}
+
+/** Which resource serves a kind in a version, as discovery told last. */
+export class KindMap {
+  readonly #client: Client;
+  #places = new Map<string, Place>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** Forgets what was known and learns what is served now, in every version. */
+  reset(served: readonly FoundResource[]): void {
+    const places = new Map<string, Place>();
+    for (const found of served) {
+      const key = `${groupVersionOf(found)} ${found.kind}`;
+      // Where several resources show one kind, the first is the kind's own.
+      if (!places.has(key)) places.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
+    }
+    this.#places = places;
+  }
+
+  /** Throws `UnknownKind`. */
+  of(identity: Pick<Identity, 'apiVersion' | 'kind'>): Place {
+    const place = this.#places.get(`${identity.apiVersion} ${identity.kind}`);
+    if (!place) throw new UnknownKind(identity);
+    return place;
+  }
+}

@@ -1,0 +1,74 @@
+import {groupVersionOf, handleOf, type FoundResource} from '#controllers/shared/discovery.js';
+import {isResync} from '#informers/change.js';
+import type {Borrowed, InformerFactory} from '#informers/factory.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Graph} from './graph.js';
+
+/** Tells one resource in one version from all others. */
+export const monitorKey = (found: Pick<FoundResource, 'group' | 'version' | 'resource'>): string => `${groupVersionOf(found)} ${found.resource}`;
+
+interface Monitor extends Disposable {
+  readonly found: FoundResource;
+  readonly borrowed: Borrowed;
+}
+
+export interface MonitorsParts {
+  readonly informers: InformerFactory;
+  readonly naming: Naming;
+  readonly graph: Graph;
+}
+
+/** What the graph is fed from: an informer for each resource whose objects own, or are owned. */
+export class Monitors implements Disposable {
+  readonly #parts: MonitorsParts;
+  readonly #monitors = new Map<string, Monitor>();
+
+  constructor(parts: MonitorsParts) {
+    this.#parts = parts;
+  }
+
+  get followed(): ReadonlyMap<string, {readonly found: FoundResource}> {
+    return this.#monitors;
+  }
+
+  /** Follows these resources and no others. */
+  follow(resources: Iterable<FoundResource>): void {
+    const wanted = new Map([...resources].map(found => [monitorKey(found), found]));
+    for (const [key, monitor] of this.#monitors) {
+      if (wanted.has(key)) continue;
+      this.#monitors.delete(key);
+      monitor[Symbol.dispose]();
+    }
+    for (const [key, found] of wanted) if (!this.#monitors.has(key)) this.#monitors.set(key, this.#begin(found));
+  }
+
+  isSynced(key: string): boolean {
+    return this.#monitors.get(key)?.borrowed.informer.isSynced ?? false;
+  }
+
+  /** Resolves once all there are now are synced; rejects when the signal aborts before. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#monitors.values()].map(({borrowed}) => borrowed.informer.whenSynced(signal)));
+  }
+
+  [Symbol.dispose](): void {
+    this.follow([]);
+  }
+
+  #begin(found: FoundResource): Monitor {
+    const {informers, naming, graph} = this.#parts;
+    const kind = {apiVersion: groupVersionOf(found), kind: found.kind};
+    const borrowed = informers.borrowMetadata(handleOf(naming, found));
+    const listening = borrowed.informer.listen(change => {
+      if (!isResync(change)) graph.take(change, kind);
+    });
+    return {
+      found,
+      borrowed,
+      [Symbol.dispose]() {
+        listening[Symbol.dispose]();
+        borrowed[Symbol.dispose]();
+      },
+    };
+  }
+}

@@ -1,0 +1,30 @@
+import {aggregate} from '#controllers/shared/aggregate.js';
+import {isNotFound} from '#src/api/status.js';
+import {orphanFinalizer} from './graph.js';
+import {identityText} from './identity.js';
+import {withoutOwners, type Live} from './live.js';
+import type {Node} from './node.js';
+
+/** How many dependents are written to at a time: enough for the server to be busy, few enough to leave room for others. */
+const atATime = 50;
+
+/** Parts the dependents of an owner from it, and then lets the owner go. Rejects when one could not be parted: then the owner stays. */
+export const orphan = async (owner: Node, live: Live): Promise<void> => {
+  const {identity} = owner;
+  const patch = withoutOwners([identity.uid]);
+  const failures: unknown[] = [];
+  const dependents = [...owner.dependents].values();
+  const part = async () => {
+    for (const dependent of dependents) {
+      try {
+        await live.patchOwners(dependent.identity, patch);
+      } catch (error) {
+        if (!isNotFound(error)) failures.push(new Error(`orphaning ${identityText(dependent.identity)} failed, ${(error as Error).message}`, {cause: error}));
+      }
+    }
+  };
+  await Promise.all(Array.from({length: atATime}, part));
+  const failure = aggregate(failures);
+  if (failure) throw new Error(`failed to orphan dependents of owner ${identityText(identity)}, got errors: ${failure.message}`, {cause: failure});
+  await live.removeFinalizer(identity, orphanFinalizer);
+};

@@ -1,0 +1,134 @@
+import {sleep} from '#src/base/clock.js';
+import {standardLimiter} from '#src/queue/rate-limiter.js';
+import {WorkQueue} from '#src/queue/work-queue.js';
+import {work, type Workers} from '#src/queue/workers.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {ControllerContext, Run} from '#src/runtime/controller.js';
+import {AbsentOwners} from './absent-owners.js';
+import {Collector} from './collect.js';
+import {graphPage} from './dump.js';
+import {Graph} from './graph.js';
+import {identityOf, identityText, type Owner} from './identity.js';
+import {KindMap, OwnerNeedsNamespace} from './kind-map.js';
+import {Live} from './live.js';
+import {Monitors} from './monitors.js';
+import type {Node} from './node.js';
+import {orphan} from './orphan.js';
+import {ResourceWatch, discoveryPeriodMs} from './resources.js';
+
+export type GarbageCollectorOptions = Pick<ControllerManagerOptions, 'enableGarbageCollector' | 'concurrentGcSyncs'>;
+
+type Context = ControllerContext<GarbageCollectorOptions>;
+
+/** What is done with a node after it was worked on. */
+type Verdict = 'forget' | 'again';
+
+/** A queue of nodes with its workers. */
+const queueOf = ({clock, meter}: Context, name: string): WorkQueue<Node> =>
+  new WorkQueue<Node>({clock, meter, name: `garbage_collector_${name}`, limiter: standardLimiter(clock)});
+
+const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node: Node) => Promise<Verdict>): Workers =>
+  work(
+    queue,
+    options.concurrentGcSyncs,
+    async node => {
+      if ((await process(node)) === 'again') queue.addRateLimited(node);
+      else queue.forget(node);
+    },
+    (error, node) => log.error({item: identityText(node.identity), err: error}, 'a worker failed'),
+  );
+
+/** The Event on an object that names an owner of another namespace. */
+const tellOfStray = ({events}: Context, {identity}: Node, owner: Owner): void => {
+  const {apiVersion, kind, namespace, name, uid} = identity;
+  const about = {apiVersion, kind, metadata: {name, uid, ...(namespace ? {namespace} : {})}};
+  events.warning(about, 'OwnerRefInvalidNamespace', `ownerRef ${identityText(identityOf(owner, namespace))} does not exist in namespace ${JSON.stringify(namespace)}`);
+};
+
+/** One run of the collector: a graph that is fed by informers, and workers on what it finds worth a look. */
+const engine = (context: Context) => {
+  const {client, clock, random, log, meter, naming, informers, signal} = context;
+  const toDelete = queueOf(context, 'attempt_to_delete');
+  const toOrphan = queueOf(context, 'attempt_to_orphan');
+  const suspect = (node: Node) => toDelete.add(node);
+  const graph = new Graph(new AbsentOwners(), {
+    suspect,
+    suspectLater: node => toDelete.addRateLimited(node),
+    orphan: node => toOrphan.add(node),
+    strayed: (dependent, owner) => tellOfStray(context, dependent, owner),
+  });
+  const kinds = new KindMap(client);
+  const monitors = new Monitors({informers, naming, graph});
+  const pausing = (queue: WorkQueue<Node>) => async (ms: number) => {
+    using _ = queue.rest();
+    await sleep(clock, ms, signal);
+  };
+  const collector = new Collector({graph, kinds, suspect, live: new Live({kinds, random, pause: pausing(toDelete)})});
+  const live = new Live({kinds, random, pause: pausing(toOrphan)});
+  const failures = meter.counter({name: 'garbagecollector_controller_resources_sync_error_total', help: 'Number of garbage collector resources sync errors'});
+  const resources = new ResourceWatch({client, clock, log, kinds, monitors, failures});
+
+  const attemptToDelete = async (node: Node): Promise<Verdict> => {
+    const item = identityText(node.identity);
+    // What has left the graph is gone, or was never there.
+    if (graph.get(node.identity.uid) !== node) return 'forget';
+    try {
+      const look = await collector.look(node);
+      // What came and went unseen must not stay in the graph for ever.
+      return look === 'done' && node.virtual ? 'again' : 'forget';
+    } catch (error) {
+      if (signal.aborted) return 'forget';
+      if (error instanceof OwnerNeedsNamespace) {
+        log.v(2).info({item, err: error}, 'an object names an owner it cannot have');
+        return 'forget';
+      }
+      log.error({item, err: error}, 'looking after an object failed and is tried again');
+      return 'again';
+    }
+  };
+  const attemptToOrphan = async (node: Node): Promise<Verdict> => {
+    try {
+      await orphan(node, live);
+      return 'forget';
+    } catch (error) {
+      if (signal.aborted) return 'forget';
+      log.error({item: identityText(node.identity), err: error}, 'parting dependents from their owner failed and is tried again');
+      return 'again';
+    }
+  };
+  return {
+    graph,
+    resources,
+    startWorkers: () => [workOn(context, toDelete, attemptToDelete), workOn(context, toOrphan, attemptToOrphan)],
+    close() {
+      monitors[Symbol.dispose]();
+      toDelete.shutDown();
+      toOrphan.shutDown();
+    },
+  };
+};
+
+/** Collects garbage until told to stop. Workers begin once everything is followed, or after 30 s: what they do is confirmed by the server anyway. */
+export const garbageCollector = (context: Context): Run => {
+  const {clock, log} = context;
+  let graph: Graph | undefined;
+  context.debugPages((path, query) => graph && graphPage(graph, path, query));
+  return async signal => {
+    const {startWorkers, close, resources, graph: own} = engine(context);
+    graph = own;
+    let workers: readonly Workers[] = [];
+    const begin = (why: string) => {
+      if (signal.aborted || workers.length > 0) return;
+      log.info({why}, 'proceeding to collect garbage');
+      workers = startWorkers();
+    };
+    const patience = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet'));
+    try {
+      await resources.run(signal, () => begin('all resources are followed'));
+    } finally {
+      patience[Symbol.dispose]();
+      close();
+      await Promise.all(workers.map(each => each.stop()));
+    }
+  };
+};

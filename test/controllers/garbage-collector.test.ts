@@ -1,0 +1,334 @@
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import type {ConfigMap, KubeObject, OwnerReference} from '#src/api/types.js';
+import {aPlane} from './plane.js';
+
+const plane = await aPlane({controllers: ['garbage-collector-controller']});
+test.after.always(() => plane.stop());
+
+const {clock} = plane;
+const maps = plane.client().resource(kinds.configMaps);
+const hold = 'example.com/hold';
+
+/** How an object names its owner. */
+const refTo = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerReference => ({apiVersion: 'v1', kind: 'ConfigMap', name: metadata!.name!, uid: metadata!.uid!, ...rest});
+const blocking = {blockOwnerDeletion: true};
+
+let count = 0;
+
+/** A namespace of its own with objects that own each other. */
+const aFamily = async () => {
+  const namespace = `family-${++count}`;
+  await plane.client().resource(kinds.namespaces).create({metadata: {name: namespace}});
+  const create = async (name: string, ownerReferences: OwnerReference[] = [], metadata: KubeObject['metadata'] = {}): Promise<ConfigMap> => {
+    const created = await maps.create({metadata: {namespace, name, ownerReferences, ...metadata}});
+    await clock.drain();
+    return created;
+  };
+  const find = (name: string) => maps.get(name, {namespace}).catch((error: unknown) => (isNotFound(error) ? undefined : Promise.reject(error as Error)));
+  const remove = async (name: string, propagationPolicy: 'Background' | 'Foreground' | 'Orphan' = 'Background') => {
+    await maps.delete(name, {namespace, propagationPolicy});
+    await clock.drain();
+  };
+  const release = async (name: string) => {
+    await maps.patch(name, 'json', [{op: 'remove', path: '/metadata/finalizers/0'}], {namespace});
+    await clock.drain();
+  };
+  const names = async () => (await maps.list({namespace})).items.map(({metadata}) => metadata!.name);
+  const ownersOf = async (name: string) => (await find(name))?.metadata?.ownerReferences?.map(owner => owner.name);
+  const eventsOf = async (name: string) => {
+    const {items} = await plane.client().resource(kinds.coreEvents).list({namespace});
+    return items.filter(({involvedObject}) => involvedObject.name === name).map(({type, reason, message}) => [type, reason, message]);
+  };
+  return {namespace, create, find, remove, release, names, ownersOf, eventsOf};
+};
+
+test.serial('dependents go after an owner that was deleted, and theirs after them', async t => {
+  const {create, remove, names} = await aFamily();
+  const owner = await create('owner');
+  const child = await create('child', [refTo(owner)]);
+  await create('grandchild', [refTo(child)]);
+  await create('stranger');
+  t.deepEqual(await names(), ['child', 'grandchild', 'owner', 'stranger']);
+
+  await remove('owner');
+
+  t.deepEqual(await names(), ['stranger']);
+});
+
+test.serial('an owner that is deleted in the foreground goes after the dependents that hold it up', async t => {
+  const {create, remove, release, names, find} = await aFamily();
+  const owner = await create('owner');
+  const child = await create('child', [refTo(owner, blocking)]);
+  await create('grandchild', [refTo(child, blocking)], {finalizers: [hold]});
+  await create('other', [refTo(owner)], {finalizers: [hold]});
+
+  await remove('owner', 'Foreground');
+
+  t.deepEqual(await names(), ['child', 'grandchild', 'other', 'owner']);
+  t.deepEqual((await find('owner'))?.metadata?.finalizers, ['foregroundDeletion']);
+  // What has dependents itself waits for them in the same way.
+  t.deepEqual((await find('child'))?.metadata?.finalizers, ['foregroundDeletion']);
+  for (const name of ['grandchild', 'other']) t.truthy((await find(name))?.metadata?.deletionTimestamp, name);
+
+  await release('grandchild');
+
+  t.deepEqual(await names(), ['other']);
+});
+
+test.serial('an owner that is deleted without its dependents is parted from them first', async t => {
+  const {create, remove, names, find} = await aFamily();
+  const [owner, other] = [await create('owner'), await create('another')];
+  await create('child', [refTo(owner, blocking), refTo(other)]);
+  await create('only', [refTo(owner)]);
+
+  await remove('owner', 'Orphan');
+
+  t.deepEqual(await names(), ['another', 'child', 'only']);
+  t.deepEqual((await find('child'))?.metadata?.ownerReferences, [refTo(other)]);
+  t.is((await find('only'))?.metadata?.ownerReferences, undefined);
+});
+
+test.serial('an orphan that found a new owner goes with that one', async t => {
+  const {namespace, create, remove, names, ownersOf} = await aFamily();
+  const owner = await create('owner');
+  await create('child', [refTo(owner)]);
+  await remove('owner', 'Orphan');
+  const next = await create('owner');
+  await maps.patch('child', 'merge', {metadata: {ownerReferences: [refTo(next)]}}, {namespace});
+  await clock.advance(120_000);
+  t.deepEqual(await ownersOf('child'), ['owner']);
+
+  await remove('owner');
+
+  t.deepEqual(await names(), []);
+});
+
+test.serial('of two owners one is enough to stay, and the one that has gone is no longer named', async t => {
+  const {create, remove, names, ownersOf} = await aFamily();
+  const [one, two] = [await create('one'), await create('two')];
+  await create('child', [refTo(one, blocking), refTo(two, blocking)]);
+
+  await remove('one');
+  t.deepEqual([await names(), await ownersOf('child')], [['child', 'two'], ['two']]);
+  await remove('two');
+
+  t.deepEqual(await names(), []);
+});
+
+test.serial('an owner that waits for a dependent with another owner does not wait in vain', async t => {
+  const {create, remove, names, ownersOf} = await aFamily();
+  const [one, two] = [await create('one'), await create('two')];
+  await create('child', [refTo(one, blocking), refTo(two, blocking)]);
+
+  await remove('one', 'Foreground');
+
+  t.deepEqual([await names(), await ownersOf('child')], [['child', 'two'], ['two']]);
+});
+
+test.serial('dependents of an owner that was made again go with the one they name', async t => {
+  const {create, remove, names} = await aFamily();
+  const first = await create('owner', [], {finalizers: [hold]});
+  await create('old', [refTo(first)]);
+  await maps.patch('owner', 'merge', {metadata: {finalizers: null}}, {namespace: first.metadata!.namespace!});
+  await remove('owner');
+  const second = await create('owner');
+  await create('new', [refTo(second)]);
+  await create('late', [refTo(first)]); // Names the uid of the first, which has gone.
+  await clock.advance(60_000);
+
+  t.deepEqual(await names(), ['new', 'owner']);
+});
+
+test.serial('what names an owner that never was goes too', async t => {
+  const {create, names} = await aFamily();
+  await create('child', [{apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000000'}]);
+
+  t.deepEqual(await names(), []);
+});
+
+test.serial('owners that own each other do not wait for each other', async t => {
+  const {namespace, create, remove, names} = await aFamily();
+  const [one, two, three] = [await create('one'), await create('two'), await create('three')];
+  const owns = (child: KubeObject, owner: KubeObject) => maps.patch(child.metadata!.name!, 'merge', {metadata: {ownerReferences: [refTo(owner, blocking)]}}, {namespace});
+  await owns(two, one);
+  await owns(three, two);
+  await owns(one, three);
+  await clock.drain();
+  t.deepEqual(await names(), ['one', 'three', 'two']);
+
+  await remove('one', 'Foreground');
+  await clock.advance(60_000);
+
+  t.deepEqual(await names(), []);
+});
+
+test.serial('an owner in another namespace counts as none, and an Event says so', async t => {
+  const [here, there] = [await aFamily(), await aFamily()];
+  const [owner, near] = [await there.create('owner'), await here.create('near')];
+  await here.create('child', [refTo(owner)]);
+  await here.create('kept', [refTo(owner), refTo(near)]);
+  await clock.advance(1000);
+
+  t.deepEqual(await here.names(), ['kept', 'near']);
+  t.deepEqual(await here.ownersOf('kept'), ['near']);
+  t.deepEqual(await there.names(), ['owner']);
+  const {uid} = owner.metadata!;
+  const message = `ownerRef [v1/ConfigMap, namespace: ${here.namespace}, name: owner, uid: ${uid}] does not exist in namespace "${here.namespace}"`;
+  for (const name of ['child', 'kept']) t.deepEqual(await here.eventsOf(name), [['Warning', 'OwnerRefInvalidNamespace', message]]);
+});
+
+const roles = plane.client().resource(kinds.clusterRoles);
+const roleRef = (role: KubeObject, rest: Partial<OwnerReference> = {}) => refTo(role, {apiVersion: 'rbac.authorization.plat.io/v1', kind: 'ClusterRole', ...rest});
+
+test.serial('what has no namespace owns objects of any', async t => {
+  const {create, names} = await aFamily();
+  const role = await roles.create({metadata: {name: 'owner'}, rules: []});
+  const small = await roles.create({metadata: {name: 'small', ownerReferences: [roleRef(role)]}, rules: []});
+  await create('child', [roleRef(role)]);
+  await create('grandchild', [roleRef(small)]);
+  t.deepEqual(await names(), ['child', 'grandchild']);
+
+  await roles.delete('owner', {propagationPolicy: 'Foreground'});
+  await clock.drain();
+
+  t.deepEqual(await names(), []);
+  await t.throwsAsync(roles.get('small'), {message: /not found/});
+});
+
+test.serial('what has no namespace cannot be owned by what has one, and is left alone', async t => {
+  const {create} = await aFamily();
+  const owner = await create('owner');
+  const nobody = {...owner, metadata: {...owner.metadata, name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000001'}};
+  await roles.create({metadata: {name: 'wrong', ownerReferences: [refTo(owner), refTo(nobody)]}, rules: []});
+  await clock.advance(600_000);
+
+  t.is((await roles.get('wrong')).metadata?.ownerReferences?.length, 2);
+  await roles.delete('wrong');
+  await clock.drain();
+});
+
+test.serial('what names an owner without saying where does not keep those that say it', async t => {
+  for (const [round, wrongFirst] of [true, false].entries()) {
+    const {create, names} = await aFamily();
+    const gone = refTo({metadata: {name: 'gone', uid: `e0a46e6c-0000-4000-8000-00000000001${round}`}});
+    const wrong = () => roles.create({metadata: {name: `wrong-${round}`, ownerReferences: [gone]}, rules: []});
+    if (wrongFirst) await wrong();
+    await clock.drain();
+    await create('child', [gone]);
+    if (!wrongFirst) await wrong();
+    await clock.advance(60_000);
+
+    t.deepEqual(await names(), []);
+    t.is((await roles.get(`wrong-${round}`)).metadata?.ownerReferences?.length, 1);
+  }
+});
+
+test.serial('nothing is decided about an owner of a kind that nobody serves', async t => {
+  const {create, remove, names, ownersOf} = await aFamily();
+  const owner = await create('owner');
+  await create('child', [refTo(owner), {apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'e0a46e6c-0000-4000-8000-000000000002'}]);
+  await remove('owner');
+  await clock.advance(60_000);
+
+  t.deepEqual([await names(), await ownersOf('child')], [['child'], ['owner', 'w']]);
+});
+
+test.serial('an owner may be named by any version of its kind that is served', async t => {
+  const {create, names} = await aFamily();
+  const role = await plane.client().resource(kinds.priorityClasses).create({metadata: {name: 'named'}, value: 5});
+  const named = (apiVersion: string) => refTo(role, {apiVersion, kind: 'PriorityClass'});
+  await create('right', [named('scheduling.plat.io/v1')]);
+  await create('wrong', [named('scheduling.plat.io/v1beta7')]);
+  await clock.advance(60_000);
+
+  t.deepEqual(await names(), ['right', 'wrong']);
+  await plane.client().resource(kinds.priorityClasses).delete('named');
+  await clock.drain();
+  t.deepEqual(await names(), ['wrong']);
+});
+
+test.serial('of dependents that disagree on who a uid is, those stay that are right', async t => {
+  for (const order of [
+    ['right', 'kind', 'name'],
+    ['name', 'kind', 'right'],
+    ['kind', 'right', 'name'],
+  ]) {
+    const {namespace, create, names} = await aFamily();
+    const owner = await create('owner', [], {finalizers: [hold]});
+    const references: Record<string, OwnerReference> = {right: refTo(owner), kind: refTo(owner, {kind: 'Secret'}), name: refTo(owner, {name: 'wrong'})};
+    for (const name of order) await create(name, [references[name]!]);
+    await clock.advance(60_000);
+
+    t.deepEqual(await names(), ['owner', 'right']);
+    await maps.patch('owner', 'merge', {metadata: {finalizers: null}}, {namespace});
+  }
+});
+
+test.serial('dependents that come while their owner waits for others go before it', async t => {
+  const {create, remove, release, names, find} = await aFamily();
+  const owner = await create('owner');
+  await create('slow', [refTo(owner, blocking)], {finalizers: [hold]});
+  await remove('owner', 'Foreground');
+  await create('late', [refTo(owner, blocking)], {finalizers: [hold]});
+
+  await release('slow');
+  t.deepEqual(await names(), ['late', 'owner']);
+  t.truthy((await find('late'))?.metadata?.deletionTimestamp);
+  await release('late');
+
+  t.deepEqual(await names(), []);
+});
+
+test.serial('an owner need not wait for a dependent that names it no longer, or no longer holds it up', async t => {
+  for (const ownerReferences of [null, 'not blocking'] as const) {
+    const {namespace, create, remove, names} = await aFamily();
+    const owner = await create('owner');
+    await create('slow', [refTo(owner, blocking)], {finalizers: [hold]});
+    await remove('owner', 'Foreground');
+    t.deepEqual(await names(), ['owner', 'slow']);
+
+    await maps.patch('slow', 'merge', {metadata: {ownerReferences: ownerReferences && [refTo(owner)]}}, {namespace});
+    await clock.drain();
+
+    t.deepEqual(await names(), ['slow']);
+  }
+});
+
+test.serial('a dependent that was told to spare its own dependents does so', async t => {
+  const {create, remove, names, ownersOf} = await aFamily();
+  const owner = await create('owner');
+  const child = await create('child', [refTo(owner)], {finalizers: ['orphan']});
+  await create('grandchild', [refTo(child)]);
+
+  await remove('owner');
+
+  t.deepEqual([await names(), await ownersOf('grandchild')], [['grandchild'], undefined]);
+});
+
+test.serial('an owner that waits lets itself be deleted without its dependents after all', async t => {
+  const {create, remove, names} = await aFamily();
+  const owner = await create('owner');
+  await create('slow', [refTo(owner, blocking)], {finalizers: [hold]});
+  await remove('owner', 'Foreground');
+  t.deepEqual(await names(), ['owner', 'slow']);
+
+  await remove('owner', 'Background');
+
+  t.deepEqual(await names(), ['slow']);
+});
+
+const inTime = async (t: ExecutionContext, dependents: number) => {
+  const {namespace, create, remove, names} = await aFamily();
+  const owner = await create('owner');
+  await Promise.all(Array.from({length: dependents}, (_, index) => maps.create({metadata: {namespace, name: `child-${index}`, ownerReferences: [refTo(owner, blocking)]}})));
+  await clock.drain();
+  const before = clock.now();
+  await remove('owner', 'Foreground');
+
+  t.deepEqual(await names(), []);
+  t.is(clock.now(), before, 'nothing had to be tried again');
+};
+
+test.serial('many dependents go at once', t => inTime(t, 500));
