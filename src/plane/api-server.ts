@@ -43,7 +43,7 @@ import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
-import {componentsOf} from './components.js';
+import {componentsOf, type ComponentParts} from './components.js';
 import {ServerHealth, type StartHook} from './health.js';
 import {externalAddress, selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
@@ -62,6 +62,8 @@ export interface ApiServerParts {
   readonly version: VersionInfo;
   gate(name: string): boolean;
   serverAddress(): string;
+  /** Components of the control plane that run in this process too, as far as they have started. */
+  readonly beside?: NonNullable<ComponentParts['beside']>;
 }
 
 /** An API server that runs, reachable in process; sockets come on top. */
@@ -133,7 +135,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     minRequestTimeoutSeconds: options.minRequestTimeout,
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
-    components: componentsOf(store, naming),
+    components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     network: systemNetwork(clock),
     agentAddresses: options.platletPreferredAddressTypes,
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},

@@ -1,39 +1,77 @@
 import {request} from 'node:https';
 import type {Naming} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import type {HealthAnswer} from '#src/observe/health.js';
 import type {ComponentHealth} from '#src/resources/definition.js';
 import type {Store} from '#src/storage/store.js';
 
-/** Where the other components say how they are, unless they were told otherwise. */
-const ports = {scheduler: 10259, 'controller-manager': 10257} as const;
-const patienceMs = 20_000;
+/** The components that stand beside a server. */
+export type Component = 'scheduler' | 'controller-manager';
 
-const probe = (name: string, port: number): Promise<ComponentHealth> =>
+/** Where they say how they are, unless they were told otherwise. */
+const usualPorts: Readonly<Record<Component, number>> = {scheduler: 10259, 'controller-manager': 10257};
+const patienceMs = 20_000;
+/** As much as is told of what a component says. */
+const longestAnswer = 10 << 10;
+
+export interface ComponentParts {
+  readonly store: Store;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly ports?: Readonly<Record<Component, number>>;
+  /** Components of this process, which are asked directly. */
+  beside?(): Partial<Record<Component, () => Promise<HealthAnswer>>>;
+}
+
+const verdict = (name: string, status: number, text: string): ComponentHealth => {
+  if (status >= 200 && status < 300) return {name, healthy: true, message: text};
+  if (status >= 300 && status < 400) return {name, message: `Probe terminated redirects, Response body: ${text}`};
+  return {name, healthy: false, message: `HTTP probe failed with statuscode: ${status}`};
+};
+
+const because = (error: NodeJS.ErrnoException, port: number): string => {
+  if (error.code === 'ECONNREFUSED') return `dial tcp 127.0.0.1:${port}: connect: connection refused`;
+  return error.code === 'ECONNRESET' ? 'EOF' : error.message;
+};
+
+/** Asks a component over its port. Whose certificate it shows does not matter for what it is asked. */
+const probe = (name: Component, port: number, clock: Clock): Promise<ComponentHealth> =>
   new Promise(resolve => {
     const url = `https://127.0.0.1:${port}/healthz`;
-    const answer = (healthy: boolean, message: string) => resolve({name, healthy, message});
-    // Whose certificate it is does not matter for what it is asked.
-    const asked = request(url, {rejectUnauthorized: false, timeout: patienceMs}, response => {
-      const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => pieces.push(piece));
-      response.on('end', () => answer(response.statusCode === 200, Buffer.concat(pieces).toString() || String(response.statusCode)));
+    const asked = request(url, {rejectUnauthorized: false, agent: false}, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text = (text + piece).slice(0, longestAnswer);
+      });
+      response.on('end', () => resolve(verdict(name, response.statusCode!, text)));
+      response.on('error', failed);
     });
-    asked.on('timeout', () => asked.destroy(new Error('it did not answer in time')));
-    asked.on('error', ({message, ...error}: NodeJS.ErrnoException) =>
-      answer(false, `Get ${JSON.stringify(url)}: ${error.code === 'ECONNREFUSED' ? `dial tcp 127.0.0.1:${port}: connect: connection refused` : message}`),
-    );
+    const failed = (error: NodeJS.ErrnoException) => resolve({name, healthy: false, message: `Get ${JSON.stringify(url)}: ${because(error, port)}`});
+    const timer = clock.schedule(patienceMs, () => asked.destroy(new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)')));
+    asked.on('error', failed);
+    asked.on('close', () => timer[Symbol.dispose]());
     asked.end();
   });
 
-const storeHealth = async (store: Store, naming: Naming): Promise<ComponentHealth> => {
+const ask = async (name: Component, health: () => Promise<HealthAnswer>): Promise<ComponentHealth> => {
+  const {status, body} = await health();
+  return verdict(name, status, body);
+};
+
+const storeHealth = async ({store, naming}: ComponentParts): Promise<ComponentHealth> => {
   const name = `${naming.store}-0`;
   try {
     await store.revision();
     return {name, healthy: true, message: 'ok'};
   } catch (error) {
-    return {name, healthy: false, message: String(error)};
+    return {name, healthy: false, message: '', error: (error as Error).message};
   }
 };
 
 /** How the store and the components that stand beside a server are. */
-export const componentsOf = (store: Store, naming: Naming) => async (): Promise<readonly ComponentHealth[]> =>
-  Promise.all([...Object.entries(ports).map(([name, port]) => probe(name, port)), storeHealth(store, naming)]);
+export const componentsOf = (parts: ComponentParts) => async (): Promise<readonly ComponentHealth[]> => {
+  const {clock, ports = usualPorts, beside} = parts;
+  const here = beside?.() ?? {};
+  const others = (Object.keys(ports) as Component[]).map(name => (here[name] ? ask(name, here[name]) : probe(name, ports[name], clock)));
+  return Promise.all([...others, storeHealth(parts)]);
+};

@@ -16,6 +16,7 @@ import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
+import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeNodes} from './nodes.js';
@@ -89,6 +90,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
   let address = '';
+  let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
   const api = await assembleApiServer({
     options: apiserver.options,
     set: apiserver.set,
@@ -101,6 +103,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     version: versionOf(apiserver),
     gate: gateOf(apiserver),
     serverAddress: () => address,
+    beside: () => beside,
   });
   undo.defer(() => api.close());
   const sockets = options.listen === false ? undefined : await openPort(apiserver.options, api, material, {clock, random, log, naming});
@@ -126,6 +129,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const closeManagerPort = await openManagerPort();
   if (closeManagerPort) undo.defer(closeManagerPort);
   const scheduler = inProcessScheduler({naming, clock, random, log, gate: gateOf(controllers), exchange: api.exchange, freeze: options.freeze ?? false});
+  beside = {scheduler: () => scheduler.health(), 'controller-manager': () => manager.health()};
   const runs = [manager, scheduler].map(each => each.run(stopping.signal));
   undo.defer(async () => {
     stopping.abort();

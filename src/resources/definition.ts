@@ -177,8 +177,12 @@ export interface Passage {
 /** How another part of the control plane is. */
 export interface ComponentHealth {
   readonly name: string;
-  readonly healthy: boolean;
+  /** Absent where it cannot be told. */
+  readonly healthy?: boolean;
+  /** What it said. */
   readonly message: string;
+  /** Why it could not be asked. */
+  readonly error?: string;
 }
 
 /** What kinds that are made up when they are read may ask. */

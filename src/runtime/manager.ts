@@ -4,7 +4,7 @@ import {sleep} from '#src/base/clock.js';
 import {jittered} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
-import type {HealthChecks} from '#src/observe/health.js';
+import type {HealthAnswer, HealthChecks} from '#src/observe/health.js';
 import {build} from './build.js';
 import {checkNames, requirementsOf} from './choice.js';
 import type {Life} from './context.js';
@@ -69,6 +69,11 @@ export class Manager {
     this.ready.catch(() => {}); // Whoever waits for it hears of it; nobody has to.
     if (!options.election) return;
     this.#elector = new Elector({...options, ...options.election});
+  }
+
+  /** How the manager is, as its health endpoint tells. */
+  health(): Promise<HealthAnswer> {
+    return this.#options.checks.all('healthz');
   }
 
   get isLeader(): boolean {

@@ -5,9 +5,9 @@ import {pathSegmentName} from '#src/resources/validation/names.js';
 
 type ComponentStatus = ObjectOf<typeof kinds.componentStatuses>;
 
-const statusOf = ({name, healthy, message}: ComponentHealth): ComponentStatus => ({
+const statusOf = ({name, healthy, message, error}: ComponentHealth): ComponentStatus => ({
   metadata: {name},
-  conditions: [{type: 'Healthy', status: healthy ? 'True' : 'False', message}],
+  conditions: [{type: 'Healthy', status: healthy === undefined ? 'Unknown' : healthy ? 'True' : 'False', ...(message ? {message} : {}), ...(error ? {error} : {})}],
 });
 
 const healthOf = ({conditions = []}: Readonly<ComponentStatus>) => conditions.find(({type}) => type === 'Healthy');

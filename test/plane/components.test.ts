@@ -1,0 +1,106 @@
+import {createServer, type AddressInfo} from 'node:net';
+import type {RequestListener} from 'node:http';
+import {createServer as createHttpsServer} from 'node:https';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {componentsOf, type ComponentParts} from '#src/plane/components.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+import {aPlane} from '#test/controllers/plane.js';
+import {aPair, anAuthority} from '#test/serving/credentials.js';
+
+const words = naming('kubernetes');
+const {cert, key} = await aPair(await anAuthority(), {commonName: 'component'}, 'server auth');
+
+/** A port on which a component answers. */
+const aComponent = async (answer: RequestListener) => {
+  const server = createHttpsServer({cert, key}, answer);
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => (server.closeAllConnections(), void server.close())};
+};
+
+/** A port nobody listens on. */
+const aDeadPort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const {port} = server.address() as AddressInfo;
+  await new Promise(resolve => server.close(resolve));
+  return port;
+};
+
+const asked = async (port: number, own: Partial<ComponentParts> = {}) => {
+  const clock = new VirtualClock();
+  const dead = await aDeadPort();
+  const all = await componentsOf({store: memoryStore({clock}), naming: words, clock, ports: {scheduler: port, 'controller-manager': dead}, ...own})();
+  return {all, dead, scheduler: all.find(({name}) => name === 'scheduler')};
+};
+
+for (const [what, answer, healthy, message] of [
+  ['is well', (_, response) => response.end('ok'), true, 'ok'],
+  ['is not well', (_, response) => response.writeHead(500).end('[-]ping failed'), false, 'HTTP probe failed with statuscode: 500'],
+  ['sends elsewhere', (_, response) => response.writeHead(302, {Location: '/'}).end('there'), undefined, 'Probe terminated redirects, Response body: there'],
+  ['talks without end', (_, response) => response.end('x'.repeat(20_000)), true, 'x'.repeat(10 << 10)],
+] as const satisfies readonly (readonly [string, RequestListener, boolean | undefined, string])[]) {
+  test(`a component that ${what} is told of so`, async t => {
+    const urls: (string | undefined)[] = [];
+    using component = await aComponent((request, response) => {
+      urls.push(request.url);
+      (answer as RequestListener)(request, response);
+    });
+    const {scheduler} = await asked(component.port);
+
+    t.deepEqual(scheduler, {name: 'scheduler', ...(healthy === undefined ? {} : {healthy}), message});
+    t.deepEqual(urls, ['/healthz']);
+  });
+}
+
+test('a component that is not there, or hangs up, is told of so', async t => {
+  using component = await aComponent(request => request.socket.destroy());
+  const {all, dead, scheduler} = await asked(component.port);
+
+  t.deepEqual(scheduler, {name: 'scheduler', healthy: false, message: `Get "https://127.0.0.1:${component.port}/healthz": EOF`});
+  t.deepEqual(
+    all.find(({name}) => name === 'controller-manager'),
+    {name: 'controller-manager', healthy: false, message: `Get "https://127.0.0.1:${dead}/healthz": dial tcp 127.0.0.1:${dead}: connect: connection refused`},
+  );
+});
+
+test('a component that does not answer is given twenty seconds', async t => {
+  const clock = new VirtualClock();
+  let tell = () => {};
+  const called = new Promise<void>(resolve => {
+    tell = resolve;
+  });
+  using component = await aComponent(() => tell());
+  const answer = asked(component.port, {clock});
+  await called;
+  await clock.advance(20_000);
+
+  t.is((await answer).scheduler?.message, `Get "https://127.0.0.1:${component.port}/healthz": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`);
+  t.is(clock.pending, 0);
+});
+
+test('a store that fails says why', async t => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const dead = await aDeadPort();
+  t.deepEqual((await asked(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: true, message: 'ok'});
+  await store.close();
+
+  t.deepEqual((await asked(dead, {store})).all.at(-1), {name: 'etcd-0', healthy: false, message: '', error: 'the store is closed'});
+});
+
+test('a plane tells of the components it runs itself', async t => {
+  await using plane = await aPlane({controllerManagerArgs: ['--controllers=namespace-controller']});
+  const {items} = await plane.client().resource(kinds.componentStatuses).list();
+
+  t.deepEqual(
+    items.map(({metadata, conditions}) => [metadata?.name, conditions]),
+    ['scheduler', 'controller-manager', 'kvstore-0'].map(name => [name, [{type: 'Healthy', status: 'True', message: 'ok'}]]),
+  );
+});
