@@ -5,6 +5,7 @@ import type {Lister} from '#informers/lister.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {NamespaceLabels} from './cache/affinity-term.js';
 import type {NodeInfo} from './cache/node-info.js';
+import type {PodCounts} from './cache/pod-counts.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {EventKind} from './events.js';
 
@@ -50,6 +51,7 @@ export interface Cluster {
   node(name: string): NodeInfo | undefined;
   nodesWithImage(name: string): number;
   readonly labelsOf: NamespaceLabels;
+  readonly counts: PodCounts;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }

@@ -14,6 +14,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import {Cache} from './cache/cache.js';
 import type {NodeInfo} from './cache/node-info.js';
+import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {choose, totalScores} from './choose.js';
 import type {EventKind} from './events.js';
@@ -67,6 +68,7 @@ export class Scheduler {
       },
       node: name => cache.node(name),
       nodesWithImage: name => cache.nodesWithImage(name),
+      counts: new PodCounts(),
       labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
       lister,
       gate,

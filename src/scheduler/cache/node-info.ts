@@ -9,6 +9,8 @@ export class NodeInfo {
   readonly name: string;
   /** Absent while pods are known to be on a node that is not. */
   node: Frozen<Node> | undefined;
+  /** The node's labels, and nothing that every object has. */
+  labels: Readonly<Record<string, string>> = none;
   /** By the pod's uid. */
   readonly pods: Map<string, PodInfo>;
   /** Those of them that ask anything of the pods near them, and those that refuse some. */
@@ -39,6 +41,7 @@ export class NodeInfo {
     this.#ports = new Map([...(like ? like.#ports : [])].map(([port, taken]) => [port, new Map(taken)]));
     this.claims = new Map(like?.claims);
     if (!like) return;
+    this.labels = like.labels;
     this.allocatable = like.allocatable;
     this.mostPods = like.mostPods;
     this.images = like.images;
@@ -50,12 +53,9 @@ export class NodeInfo {
     return new NodeInfo(this.name, this);
   }
 
-  get labels(): Readonly<Record<string, string>> {
-    return this.node?.metadata?.labels ?? none;
-  }
-
   setNode(node: Frozen<Node> | undefined): void {
     this.node = node;
+    this.labels = Object.assign(Object.create(null) as object, node?.metadata?.labels);
     this.version++;
     const amounts = new Map(Object.entries(node?.status?.allocatable ?? {}).map(([name, text]) => [name, parseQuantity(text)]));
     this.allocatable = resourcesOf(amounts);
@@ -109,7 +109,7 @@ export class NodeInfo {
   }
 }
 
-const none: Readonly<Record<string, string>> = Object.freeze({});
+const none: Readonly<Record<string, string>> = Object.freeze(Object.create(null) as Record<string, string>);
 const everyAddress = '0.0.0.0';
 const place = ({protocol, port}: HostPort): string => `${protocol}/${port}`;
 

@@ -39,6 +39,8 @@ interface Entry {
   readonly until: number;
 }
 
+/** Whoever has to be helped before a pod is tried again. One that is kept from being tried may have been rejected before. */
+const rejectors = ({rejectedBy, gatedBy}: QueuedPod): readonly PluginName[] => (gatedBy ? [...rejectedBy, gatedBy] : [...rejectedBy]);
 const isCurrent = ({pod, ticket}: Entry): boolean => pod.ticket === ticket;
 /** Higher priority first, then who has waited longer. */
 const bySort = (a: Entry, b: Entry): number => b.pod.info.priority - a.pod.info.priority || a.pod.since - b.pod.since || a.order - b.order;
@@ -156,8 +158,7 @@ export class SchedulingQueue {
   }
 
   #move(pod: QueuedPod, event: ClusterEvent): boolean {
-    const rejectors = pod.gatedBy ? new Set([pod.gatedBy]) : pod.rejectedBy;
-    const helps = this.#options.hintsOn(event.kind).some(({plugin, helps}) => rejectors.has(plugin) && helps(pod.info, event));
+    const helps = this.#options.hintsOn(event.kind).some(({plugin, helps}) => (pod.gatedBy === plugin || pod.rejectedBy.has(plugin)) && helps(pod.info, event));
     if (helps) this.#retry(pod, event.kind);
     return helps;
   }
@@ -185,7 +186,7 @@ export class SchedulingQueue {
 
   #toWaiting(pod: QueuedPod, event: QueueEvent): void {
     this.#enter(pod, 'unschedulable', event);
-    for (const plugin of pod.gatedBy ? [pod.gatedBy] : pod.rejectedBy) {
+    for (const plugin of rejectors(pod)) {
       const pods = this.#waiting.get(plugin);
       if (pods) pods.add(pod);
       else this.#waiting.set(plugin, new Set([pod]));
@@ -220,7 +221,7 @@ export class SchedulingQueue {
     if (pod.place === 'none') return;
     this.#count(pod, -1);
     if (pod.place === 'unschedulable') {
-      for (const plugin of pod.gatedBy ? [pod.gatedBy] : pod.rejectedBy) this.#waiting.get(plugin)?.delete(pod);
+      for (const plugin of rejectors(pod)) this.#waiting.get(plugin)?.delete(pod);
     }
     pod.place = 'none';
     pod.ticket++;

@@ -1,5 +1,11 @@
 import type {Score} from '#src/scheduler/plugin.js';
+import {balancedAllocation} from './balanced-allocation.js';
+import {imageLocality} from './image-locality.js';
+import {interPodAffinityScore} from './inter-pod-affinity.js';
 import {leastAllocated} from './least-allocated.js';
+import {nodeAffinityScore} from './node-affinity.js';
+import {podTopologySpreadScore} from './pod-topology-spread.js';
+import {taintTolerationScore} from './taint-toleration.js';
 
-/** Every score with its weight. */
-export const scores: readonly Score[] = [leastAllocated];
+/** Every score, with the weight it has unless told otherwise. */
+export const scores: readonly Score[] = [taintTolerationScore, nodeAffinityScore, leastAllocated, podTopologySpreadScore, interPodAffinityScore, balancedAllocation, imageLocality];

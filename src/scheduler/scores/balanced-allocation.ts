@@ -1,0 +1,19 @@
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Score} from '#src/scheduler/plugin.js';
+import {topScore} from './normalize.js';
+
+/** How far apart the used shares of cpu and memory are, from 0 to 100 at the best, with the pod on the node. */
+export const balance = ({requests}: Pick<PodInfo, 'requests'>, {requested, allocatable}: Pick<NodeInfo, 'requested' | 'allocatable'>): number => {
+  const shares = (['cpu', 'memory'] as const).filter(name => allocatable[name] > 0).map(name => Math.min(1, (requested[name] + requests[name]) / allocatable[name]));
+  const [a, b] = shares;
+  const deviation = a === undefined || b === undefined ? 0 : Math.abs((a - b) / 2);
+  return Math.trunc((1 - deviation) * topScore);
+};
+
+/** Prefers nodes on which cpu and memory are used evenly. Says nothing of a pod that asks for neither. */
+export const balancedAllocation: Score = {
+  plugin: 'NodeResourcesBalancedAllocation',
+  weight: 1,
+  prepare: pod => (pod.requests.cpu === 0 && pod.requests.memory === 0 ? undefined : {score: node => balance(pod, node)}),
+};

@@ -1,0 +1,32 @@
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import {topScore} from './normalize.js';
+
+const mega = 1024 * 1024;
+/** Less is not worth a preference; so much for each container is worth all of it. */
+const least = 23 * mega;
+const mostEach = 1000 * mega;
+
+/** The name of an image as nodes tell it. */
+const normalized = (image: string): string => (image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image);
+
+/** The size of the images that are there, each counted by the share of nodes that have it: so that not everything goes where an image happens to be. */
+const sizeOf = (images: readonly string[], node: NodeInfo, {nodes, nodesWithImage}: Cluster): number =>
+  images.reduce((sum, image) => {
+    const size = node.images.get(image);
+    return size === undefined ? sum : sum + Math.trunc(size * (nodesWithImage(image) / nodes.length));
+  }, 0);
+
+/** Prefers nodes that have the pod's images. */
+export const imageLocality: Score = {
+  plugin: 'ImageLocality',
+  weight: 1,
+  prepare({pod}, fitting, cluster) {
+    const containers = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])];
+    const volumes = (pod.spec?.volumes ?? []).flatMap(({image}) => (image?.reference ? [image.reference] : []));
+    const images = [...containers.map(({image = ''}) => image), ...(cluster.gate('ImageVolume') ? volumes : [])].map(normalized);
+    if (!fitting.some(node => images.some(image => node.images.has(image)))) return undefined;
+    const most = mostEach * images.length;
+    return {score: node => Math.floor((topScore * (Math.min(Math.max(sizeOf(images, node, cluster), least), most) - least)) / (most - least))};
+  },
+};

@@ -1,0 +1,51 @@
+import {speaksOf, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
+import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import {topScore} from './normalize.js';
+
+/** How much it counts that a pod on a node requires this one near. */
+const requiredWeight = 1;
+
+/** What speaks for a place, or against it: what this pod prefers of those that are there, and what those prefer or require of it. */
+const pulls = (pod: PodInfo, cluster: Cluster): TopologyCounts => {
+  const counts = new TopologyCounts();
+  const {preferred, preferredAnti} = pod.terms;
+  const asks = preferred.length + preferredAnti.length > 0;
+  const pull = (terms: readonly (AffinityTerm & {readonly weight?: number})[], of: PodInfo, {labels}: NodeInfo, sign: 1 | -1) => {
+    for (const term of terms) if (speaksOf(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? requiredWeight));
+  };
+  for (const node of cluster.nodes) {
+    for (const other of (asks ? node.pods : node.withAffinity).values()) {
+      pull(preferred, other, node, 1);
+      pull(preferredAnti, other, node, -1);
+      pull(other.terms.required, pod, node, 1);
+      pull(other.terms.preferred, pod, node, 1);
+      pull(other.terms.preferredAnti, pod, node, -1);
+    }
+  }
+  return counts;
+};
+
+/** Prefers places near the pods that a pod prefers, or that prefer it, and away from those it or they would rather not have near. */
+export const interPodAffinityScore: Score = {
+  plugin: 'InterPodAffinity',
+  weight: 2,
+  prepare(pod, _, cluster) {
+    const counts = pulls(pod, cluster);
+    if (counts.isEmpty) return undefined;
+    return {
+      score({labels}) {
+        let sum = 0;
+        for (const key of counts.keys()) sum += counts.get(key, labels[key]);
+        return sum;
+      },
+      normalize(scores) {
+        const least = Math.min(...scores);
+        const range = Math.max(...scores) - least;
+        for (const [at, score] of scores.entries()) scores[at] = range > 0 ? Math.floor((topScore * (score - least)) / range) : 0;
+      },
+    };
+  },
+};

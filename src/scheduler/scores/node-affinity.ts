@@ -1,0 +1,17 @@
+import {matchesTerm} from '#src/model/node-affinity.js';
+import type {Score} from '#src/scheduler/plugin.js';
+import {toTop} from './normalize.js';
+
+/** Prefers nodes that the pod's affinity prefers. */
+export const nodeAffinityScore: Score = {
+  plugin: 'NodeAffinity',
+  weight: 2,
+  prepare({pod}) {
+    const terms = pod.spec?.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+    if (terms.length === 0) return undefined;
+    return {
+      score: ({node}) => terms.reduce((sum, {weight, preference}) => sum + (matchesTerm(preference, node!) ? weight : 0), 0),
+      normalize: scores => toTop(scores),
+    };
+  },
+};

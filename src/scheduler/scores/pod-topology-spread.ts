@@ -1,0 +1,68 @@
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Cluster, Gauge, Score} from '#src/scheduler/plugin.js';
+import {counting, defaultConstraints, isPlace, ownConstraints, type Constraint} from '#src/scheduler/topology/constraints.js';
+import {topScore} from './normalize.js';
+
+/** How much pods count that are in a place, by one constraint. */
+interface Weighing {
+  readonly constraint: Constraint;
+  /** Grows with the number of places, since there are fewer pods in each. */
+  readonly weight: number;
+  in(node: NodeInfo): number;
+}
+
+interface Candidates {
+  readonly pod: PodInfo;
+  /** Nodes that the pod fits on, and those whose pods count. */
+  readonly fitting: readonly NodeInfo[];
+  readonly counted: readonly NodeInfo[];
+  readonly cluster: Cluster;
+}
+
+const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Candidates): Weighing => {
+  const {topologyKey, selector} = constraint;
+  const countOn = cluster.counts.counter(pod.namespace, selector);
+  if (topologyKey === cluster.naming.labels.hostname) return {constraint, weight: Math.log(fitting.length + 2), in: countOn};
+  const byPlace = new Map<string, number>();
+  for (const {labels} of fitting) if (labels[topologyKey] !== undefined) byPlace.set(labels[topologyKey], 0);
+  const includes = counting(constraint, pod);
+  for (const node of byPlace.size > 0 ? counted : []) {
+    const place = node.labels[topologyKey];
+    const before = place === undefined ? undefined : byPlace.get(place);
+    if (before !== undefined && includes(node)) byPlace.set(place!, before + countOn(node));
+  }
+  return {constraint, weight: Math.log(byPlace.size + 2), in: ({labels}) => byPlace.get(labels[topologyKey] ?? '') ?? 0};
+};
+
+const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Gauge | undefined => {
+  const isOwn = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
+  const constraints = isOwn ? ownConstraints(pod, 'ScheduleAnyway', cluster) : defaultConstraints(pod, cluster);
+  if (constraints.length === 0) return undefined;
+  // Places that a pod asks for itself must all be there; the defaults make do with those there are.
+  const isCounted = ({labels}: NodeInfo): boolean => !isOwn || isPlace(labels, constraints);
+  const fitting = nodes.filter(isCounted);
+  const counted = cluster.nodes.filter(isCounted);
+  const weighings = constraints.map(each => weighing(each, {pod, fitting, counted, cluster}));
+  return {
+    score(node) {
+      if (!isCounted(node)) return 0;
+      let sum = 0;
+      for (const {constraint, weight, in: countIn} of weighings) {
+        if (node.labels[constraint.topologyKey] !== undefined) sum += countIn(node) * weight + (constraint.maxSkew - 1);
+      }
+      return Math.round(sum);
+    },
+    normalize(scores, all) {
+      const valid = scores.filter((_, at) => isCounted(all[at]!));
+      const [least, most] = [Math.min(...valid), Math.max(...valid)];
+      for (const [at, score] of scores.entries()) {
+        if (!isCounted(all[at]!)) scores[at] = 0;
+        else scores[at] = most === 0 ? topScore : Math.floor((topScore * (most + least - score)) / most);
+      }
+    },
+  };
+};
+
+/** Prefers places with few pods like this one. */
+export const podTopologySpreadScore: Score = {plugin: 'PodTopologySpread', weight: 2, prepare};

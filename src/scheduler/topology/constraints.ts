@@ -1,0 +1,61 @@
+import type {Frozen} from '#src/api/key.js';
+import type {TopologySpreadConstraint} from '#src/api/pod.js';
+import {labelSelector, labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import {matchesNode, requiredTerms} from '#src/model/node-affinity.js';
+import {untolerated} from '#src/model/taints.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Cluster} from '#src/scheduler/plugin.js';
+import {selectorOfOwners} from './owners.js';
+
+/** What a pod asks about how evenly pods like it are spread. */
+export interface Constraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly minDomains: number;
+  readonly selector: LabelSelector;
+  readonly honoursAffinity: boolean;
+  readonly honoursTaints: boolean;
+}
+
+type When = 'DoNotSchedule' | 'ScheduleAnyway';
+
+/** The selector, narrowed to pods that share this one's values of some labels. */
+const narrowed = (selector: LabelSelector, keys: readonly string[], {labels}: PodInfo): LabelSelector => {
+  const shared = keys.filter(key => Object.hasOwn(labels, key)).map(key => ({key, operator: 'in' as const, values: [labels[key]!]}));
+  return shared.length > 0 ? labelSelector([...selector.requirements, ...shared]) : selector;
+};
+
+const constraintOf = (of: Frozen<TopologySpreadConstraint>, pod: PodInfo, {gate}: Cluster): Constraint => ({
+  maxSkew: of.maxSkew,
+  topologyKey: of.topologyKey,
+  minDomains: of.minDomains ?? 1,
+  selector: narrowed(labelSelectorOf(of.labelSelector), gate('MatchLabelKeysInPodTopologySpread') ? (of.matchLabelKeys ?? []) : [], pod),
+  honoursAffinity: (of.nodeAffinityPolicy ?? 'Honor') === 'Honor',
+  honoursTaints: of.nodeTaintsPolicy === 'Honor',
+});
+
+/** The constraints of a pod of one kind, as it states them itself. */
+export const ownConstraints = (pod: PodInfo, when: When, cluster: Cluster): Constraint[] =>
+  (pod.pod.spec?.topologySpreadConstraints ?? []).filter(({whenUnsatisfiable}) => whenUnsatisfiable === when).map(each => constraintOf(each, pod, cluster));
+
+/** What is preferred for a pod that states no constraints: that those of its service or its owner are spread over zones and nodes. */
+export const defaultConstraints = (pod: PodInfo, cluster: Cluster): Constraint[] => {
+  const selector = selectorOfOwners(pod, cluster);
+  if (selector.empty) return [];
+  const spread = (topologyKey: string, maxSkew: number): Constraint => ({topologyKey, maxSkew, minDomains: 1, selector, honoursAffinity: true, honoursTaints: false});
+  const {naming} = cluster;
+  return [spread(naming.labels.hostname, 3), spread(naming.subKey('topology', 'zone'), 5)];
+};
+
+/** Whether a node is a place by every one of the constraints. */
+export const isPlace = (labels: Readonly<Record<string, string>>, constraints: readonly Constraint[]): boolean => constraints.every(({topologyKey}) => labels[topologyKey] !== undefined);
+
+/** Whether pods on a node count, as the constraint says: those that this pod could be on at all. */
+export const counting = ({honoursAffinity, honoursTaints}: Constraint, {pod: {spec}}: PodInfo): ((node: NodeInfo) => boolean) => {
+  const isSelective = honoursAffinity && Boolean(spec?.nodeSelector ?? requiredTerms(spec!));
+  return ({node}) => {
+    if (!node || (isSelective && !matchesNode(spec!, node))) return false;
+    return !honoursTaints || untolerated(node.spec?.taints, spec?.tolerations, 'NoSchedule', 'NoExecute') === undefined;
+  };
+};

@@ -1,0 +1,44 @@
+import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import {labelSelector, labelSelectorOf, selectorForLabels, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Cluster} from '#src/scheduler/plugin.js';
+
+
+interface Selecting extends KubeObject {
+  spec?: {selector?: unknown};
+}
+
+/** Owners that select pods, and how they write it. */
+const owners: readonly {readonly kind: Kind<Selecting>; readonly plain: boolean}[] = [
+  {kind: kinds.replicationControllers as Kind<Selecting>, plain: true},
+  {kind: kinds.replicaSets as Kind<Selecting>, plain: false},
+  {kind: kinds.statefulSets as Kind<Selecting>, plain: false},
+];
+
+const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): LabelSelector | undefined => {
+  const reference = pod.metadata?.ownerReferences?.find(({controller}) => controller);
+  const owner = owners.find(({kind}) => kind.kind === reference?.kind && apiVersionOf(naming, kind) === reference.apiVersion);
+  const object = owner && lister(owner.kind).get({namespace, name: reference!.name});
+  const selector = object?.spec?.selector;
+  if (!owner || !selector) return undefined;
+  return owner.plain ? selectorForLabels(selector as Record<string, string>) : labelSelectorOf(selector);
+};
+
+/** Selectors of services, read once for each state of one. */
+const read = new WeakMap<object, LabelSelector>();
+
+const selects = (service: Readonly<Record<string, string>>, labels: Readonly<Record<string, string>>): boolean => {
+  const selector = read.get(service) ?? selectorForLabels(service);
+  read.set(service, selector);
+  return selector.matches(labels);
+};
+
+/** Describes the pods that belong together with this one: what every service that selects it selects by, and what its owner does. */
+export const selectorOfOwners = (pod: PodInfo, cluster: Cluster): LabelSelector => {
+  const labels: Record<string, string> = {};
+  for (const {spec} of cluster.lister(kinds.services).list(pod.namespace)) {
+    if (spec?.selector && selects(spec.selector, pod.labels)) Object.assign(labels, spec.selector);
+  }
+  return labelSelector([...selectorForLabels(labels).requirements, ...(ownSelector(pod, cluster)?.requirements ?? [])]);
+};
