@@ -12,7 +12,7 @@ export const schedulerController: LongRunningController = defineLongRunning({
   doc: 'Gives pods that wait for a node to one.',
   serviceAccount: 'scheduler',
   eventSource: defaultSchedulerName,
-  reads: [kinds.pods, kinds.nodes, kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets],
+  reads: [kinds.pods, kinds.nodes, kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets],
   create({client, naming, clock, random, log, events, gates, signal, lister, informers}) {
     const scheduler = new Scheduler({client, naming, clock, random, log, events, signal, lister, gate: name => gates.enabled(name as never)});
     const listeners = [

@@ -27,6 +27,9 @@ export const fitText = (all: number, findings: Findings, afterwards = ''): strin
 /** What people are told where there are no nodes. */
 export const noNodesText = 'no nodes available to schedule pods';
 
+/** What people are told where no claim on devices stands in the way of a pod that fits nowhere. */
+export const noClaimsText = 'no new claims to deallocate';
+
 const longestNote = 1024;
 
 /** A text that fits the note of an Event. */

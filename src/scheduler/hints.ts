@@ -1,9 +1,5 @@
-import type {PodInfo} from './cache/pod-info.js';
 import type {EventKind} from './events.js';
 import type {Filter, Hint, PluginName} from './plugin.js';
-
-/** Keeps pods from being tried while they carry gates. */
-export const gateOf = ({pod}: PodInfo): PluginName | undefined => (pod.spec?.schedulingGates?.length ? 'SchedulingGates' : undefined);
 
 export interface PluginHint extends Pick<Hint, 'helps'> {
   readonly plugin: PluginName;

@@ -19,12 +19,16 @@ import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {choose, totalScores} from './choose.js';
 import type {EventKind} from './events.js';
 import {filters} from './filters/index.js';
-import {findFitting} from './fit.js';
-import {asNote, fitText, noNodesText} from './fit-text.js';
-import {gateOf, hintsByEvent} from './hints.js';
+import {findFitting, type Found} from './fit.js';
+import {asNote, fitText, noClaimsText, noNodesText} from './fit-text.js';
+import {hintsByEvent} from './hints.js';
 import type {Cluster, PluginName} from './plugin.js';
 import {statusPatch, type Report} from './pod-status.js';
 import {PodWrites} from './pod-writes.js';
+import {budgetsOf} from './preemption/budgets.js';
+import {isCandidate} from './preemption/candidates.js';
+import {Preemptor} from './preemption/preemptor.js';
+import {findVictims} from './preemption/search.js';
 import {Nominated} from './queue/nominated.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import {SchedulingQueue, type ClusterEvent} from './queue/queue.js';
@@ -52,6 +56,7 @@ export class Scheduler {
   readonly #writes = new PodWrites();
   readonly #hints = hintsByEvent(filters);
   readonly #binding = new Set<Promise<void>>();
+  readonly #preemptor: Preemptor;
   #from = 0;
   #wake: () => void = () => {};
   /** Keeps a virtual clock from moving while a pod is due. */
@@ -73,13 +78,14 @@ export class Scheduler {
       lister,
       gate,
     };
+    this.#preemptor = new Preemptor({...parts, promised: node => this.nominated.on(node), activate: uid => this.queue.activate(uid)});
     this.queue = new SchedulingQueue({
       clock,
       initialMs: 1_000,
       maxMs: 10_000,
       patienceMs: 300_000,
       popsFromBackoff: gate('SchedulerPopFromBackoffQ'),
-      gateOf,
+      gateOf: pod => this.#gateOf(pod),
       hintsOn: event => (this.#hints.get(event) ?? []).map(({plugin, helps}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => helps?.(pod, old, now, this.cluster) ?? true})),
       ready: () => {
         this.#hold ??= clock.hold();
@@ -87,6 +93,12 @@ export class Scheduler {
       },
       came: () => {},
     });
+  }
+
+  /** Who keeps a pod from being tried at all. */
+  #gateOf({pod, uid}: PodInfo): PluginName | undefined {
+    if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
+    return this.#preemptor.isActingFor(uid) ? 'DefaultPreemption' : undefined;
   }
 
   podInfo(pod: Frozen<Pod>): PodInfo {
@@ -111,7 +123,7 @@ export class Scheduler {
     }
     this.queue.close();
     this.#hold?.[Symbol.dispose]();
-    await Promise.all(this.#binding);
+    await Promise.all([...this.#binding, this.#preemptor.ended()]);
   }
 
   #schedule(queued: QueuedPod): void {
@@ -143,14 +155,34 @@ export class Scheduler {
       return undefined;
     }
     const own = info.pod.status?.nominatedNodeName || nominated.nodeOf(info.uid);
-    const {fitting, diagnosis, looked} = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage: 0, from: this.#from});
+    const found = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage: 0, from: this.#from});
+    const {fitting, looked} = found;
     this.#from = (this.#from + looked) % all;
     if (fitting.length === 0) {
-      this.#fail(queued, {reason: 'Unschedulable', message: fitText(all, diagnosis), nominatedNode: undefined}, diagnosis.rejectedBy);
+      this.#makeRoom(queued, found, own);
       return undefined;
     }
     if (fitting.length === 1) return fitting[0];
     return choose(fitting, totalScores(info, fitting, scores, cluster), this.#parts.random);
+  }
+
+  /** Puts back a pod that fits nowhere, and makes others leave for it if that would help. */
+  #makeRoom(queued: QueuedPod, found: Found, own: string | undefined): void {
+    const {info} = queued;
+    const {diagnosis} = found;
+    const {lister, random} = this.#parts;
+    const outcome = findVictims(info, own, found, {
+      cluster: this.cluster,
+      random,
+      promised: node => this.nominated.on(node),
+      budgets: () => budgetsOf(lister(kinds.podDisruptionBudgets).list()),
+    });
+    const all = this.cluster.nodes.length;
+    const fail = (nominatedNode: string | undefined, afterwards?: string) =>
+      this.#fail(queued, {reason: 'Unschedulable', message: fitText(all, diagnosis, afterwards), nominatedNode}, diagnosis.rejectedBy);
+    if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, `${noClaimsText}, preemption: ${outcome.text}`);
+    this.#preemptor.act(info, outcome);
+    fail(outcome.node);
   }
 
   #place(queued: QueuedPod, {name}: NodeInfo): void {

@@ -61,7 +61,7 @@ export const followPods = (scheduler: Scheduler, isOurs: (pod: Frozen<Pod>) => b
     } else if (!cache.isAssumed(uidOf(pod))) {
       const info = scheduler.podInfo(pod);
       queue.update(info, old, changes);
-      nominated.set(info, pod.status?.nominatedNodeName ?? '');
+      nominated.update(info, old.status?.nominatedNodeName ?? '', pod.status?.nominatedNodeName ?? '');
       if (old.status?.nominatedNodeName && old.status.nominatedNodeName !== pod.status?.nominatedNodeName) queue.moveOn({kind: 'AssignedPodDelete', old}, ({priority}) => priority <= info.priority);
     } else if (pod.metadata?.deletionTimestamp && !old.metadata?.deletionTimestamp) gone(pod);
   };

@@ -15,6 +15,11 @@ export class Nominated {
     else this.#byNode.set(node, new Map([[pod.uid, pod]]));
   }
 
+  /** Takes in a new state of a pod, with the node that the old and the new one name. Where both name none a promise stands that is not told yet. */
+  update(pod: PodInfo, before: string, now: string): void {
+    this.set(pod, now || (before ? '' : (this.#nodes.get(pod.uid) ?? '')));
+  }
+
   delete(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;

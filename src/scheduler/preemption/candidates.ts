@@ -1,0 +1,83 @@
+import {parseTime} from '#src/api/time.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {displace, judgeWithPromised, place, type Checks, type Promised} from '#src/scheduler/fit.js';
+import {rejected, ruledOut, type Rejection} from '#src/scheduler/plugin.js';
+import {partByBudgets, type Budgets} from './budgets.js';
+
+/** A node with the pods that would have to leave it, the most important first. */
+export interface Candidate {
+  readonly node: string;
+  readonly victims: readonly PodInfo[];
+  /** How many of them a budget protects. */
+  readonly violations: number;
+}
+
+/** When a pod began to run; one that does not run yet began now. */
+const startOf = ({pod}: PodInfo): number => parseTime(pod.status?.startTime) ?? Infinity;
+
+/** The more important first: by priority, then who runs for longer. */
+export const byImportance = (a: PodInfo, b: PodInfo): number => b.priority - a.priority || (startOf(a) === startOf(b) ? 0 : startOf(a) - startOf(b));
+
+/**
+ * Finds the pods that have to leave a node for another to fit on it: all that matter less leave, then each is let back that may stay, those that
+ * budgets protect first. A rejection where that does not make room.
+ */
+export const victimsOn = (node: NodeInfo, checks: Checks, {budgets, promised}: {readonly budgets: Budgets; readonly promised: Promised}): Candidate | Rejection => {
+  const {pod} = checks;
+  const lesser = [...node.pods.values()].filter(({priority}) => priority < pod.priority).sort(byImportance);
+  if (lesser.length === 0) return ruledOut('No preemption victims found for incoming pod');
+  const emptied = node.copy();
+  const gone = new Set<PodInfo>();
+  const leave = (other: PodInfo) => {
+    displace(checks, other, emptied);
+    gone.add(other);
+  };
+  const letBack = (other: PodInfo) => {
+    place(checks, other, emptied);
+    gone.delete(other);
+  };
+  try {
+    for (const other of lesser) leave(other);
+    const verdict = judgeWithPromised(checks, emptied, promised);
+    if (verdict) return verdict;
+    const {violating, others} = partByBudgets(lesser, budgets);
+    let violations = 0;
+    for (const other of [...violating, ...others]) {
+      letBack(other);
+      if (!judgeWithPromised(checks, emptied, promised)) continue;
+      leave(other);
+      if (violating.includes(other)) violations++;
+    }
+    const victims = lesser.filter(other => gone.has(other));
+    return victims.length > 0 ? {node: node.name, victims, violations} : rejected(`expected at least one victim pod on node "${node.name}"`);
+  } finally {
+    for (const other of [...gone]) letBack(other); // The checks are everyone's: what was left out is taken into account again.
+  }
+};
+
+export const isCandidate = (outcome: Candidate | object): outcome is Candidate => 'victims' in outcome;
+
+/** Priorities are counted from here, so that fewer pods are always less. */
+const lowestPriority = -(2 ** 31);
+
+/** How much is lost with a candidate, from what matters most on. */
+const losses: readonly ((candidate: Candidate) => number)[] = [
+  ({violations}) => violations,
+  ({victims}) => victims[0]!.priority,
+  ({victims}) => victims.reduce((sum, {priority}) => sum + priority - lowestPriority, 0),
+  ({victims}) => victims.length,
+  // Who has run for a shorter time loses less. The most important are looked at.
+  ({victims}) => -Math.min(...victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
+];
+
+/** The candidate with which least is lost; the first of those that are equal. */
+export const leastLoss = (candidates: readonly Candidate[]): Candidate | undefined => {
+  let left = candidates;
+  for (const loss of losses) {
+    const least = Math.min(...left.map(loss));
+    left = left.filter(candidate => loss(candidate) === least);
+    if (left.length <= 1) break;
+  }
+  return left[0];
+};

@@ -1,0 +1,115 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import type {EventRecorder} from '#src/runtime/events.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Candidate} from './candidates.js';
+
+export interface PreemptorParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+  /** Pods that are promised a node. */
+  promised(node: string): Iterable<PodInfo>;
+  /** Lets a pod be tried at once, if it waits. */
+  activate(uid: string): void;
+}
+
+/** The condition of a pod that has to leave, as a strategic patch. */
+const leavePatch = ({metadata, status}: Frozen<Pod>, by: Frozen<Pod>, now: number): object => {
+  const before = status?.conditions?.find(({type}) => type === 'DisruptionTarget');
+  return {
+    metadata: {uid: metadata?.uid},
+    status: {
+      conditions: [
+        {
+          type: 'DisruptionTarget',
+          status: 'True',
+          reason: 'PreemptionByScheduler',
+          message: `${by.spec?.schedulerName}: preempting to accommodate a higher priority pod`,
+          lastTransitionTime: before?.status === 'True' ? before.lastTransitionTime : wireTime(now),
+          ...(metadata?.generation ? {observedGeneration: metadata.generation} : {}),
+        },
+      ],
+    },
+  };
+};
+
+/** Makes pods leave for another. The one they leave for is not tried until all but the last of them were asked to go. */
+export class Preemptor {
+  readonly #parts: PreemptorParts;
+  readonly #acting = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(parts: PreemptorParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether pods are just being asked to leave for this one. */
+  isActingFor(uid: string): boolean {
+    return this.#acting.has(uid);
+  }
+
+  /** Asks the victims to leave; goes on by itself. */
+  act(pod: PodInfo, candidate: Candidate): void {
+    this.#acting.add(pod.uid);
+    const running = this.#act(pod, candidate).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves once nobody is being asked to leave any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #act(pod: PodInfo, {node, victims}: Candidate): Promise<void> {
+    const {clock, log, activate, signal} = this.#parts;
+    const hold = clock.hold();
+    try {
+      await Promise.all([...this.#parts.promised(node)].filter(({priority}) => priority < pod.priority).map(other => this.#breakPromise(other)));
+      await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
+      // Before the last one goes, lest the event that lets the pod be tried again comes while it must not be.
+      this.#acting.delete(pod.uid);
+      await this.#evict(victims.at(-1)!, pod, node);
+    } catch (error) {
+      this.#acting.delete(pod.uid);
+      if (signal.aborted) return;
+      log.error({pod: pod.key, node, err: error}, 'pods could not be made to leave');
+      activate(pod.uid);
+    } finally {
+      hold[Symbol.dispose]();
+    }
+  }
+
+  /** Who matters less than the pod that comes may no longer fit on the node, and looks for another. */
+  async #breakPromise({pod}: PodInfo): Promise<void> {
+    const {client, log, signal} = this.#parts;
+    const {name = '', namespace = '', uid} = pod.metadata ?? {};
+    try {
+      await client.resource(kinds.pods).patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status', signal});
+    } catch (error) {
+      if (!isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
+    }
+  }
+
+  async #evict({pod: victim}: PodInfo, {pod, uid}: PodInfo, node: string): Promise<void> {
+    const {client, clock, events, signal} = this.#parts;
+    const {name = '', namespace = '', uid: victimUid} = victim.metadata ?? {};
+    const pods = client.resource(kinds.pods);
+    try {
+      await pods.patch(name, 'strategic', leavePatch(victim, pod, clock.now()), {namespace, subresource: 'status', signal});
+      await pods.delete(name, {namespace, signal, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
+    } catch (error) {
+      if (isNotFound(error)) return; // It has left already.
+      throw error;
+    }
+    events.normal(victim, 'Preempted', `Preempted by pod ${uid} on node ${node}`);
+  }
+}
