@@ -1,10 +1,11 @@
 import {kinds} from '#src/api/kinds.js';
 import {defineLongRunning, type LongRunningController} from '#src/runtime/controller.js';
+import {defaultProfile, defaultSchedulerName} from './profile.js';
 import {Scheduler} from './scheduler.js';
-import {followNodes, followPods} from './watch.js';
+import {follow, followed} from './watch.js';
 
-/** The name that pods ask for when they ask for none. */
-export const defaultSchedulerName = 'default-scheduler';
+/** What else decisions are made from, which nobody waits for. */
+const looked = [kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets];
 
 /** The scheduler as the manager runs it. */
 export const schedulerController: LongRunningController = defineLongRunning({
@@ -12,13 +13,11 @@ export const schedulerController: LongRunningController = defineLongRunning({
   doc: 'Gives pods that wait for a node to one.',
   serviceAccount: 'scheduler',
   eventSource: defaultSchedulerName,
-  reads: [kinds.pods, kinds.nodes, kinds.namespaces, kinds.services, kinds.replicationControllers, kinds.replicaSets, kinds.statefulSets, kinds.podDisruptionBudgets],
-  create({client, naming, clock, random, log, events, gates, signal, lister, informers}) {
-    const scheduler = new Scheduler({client, naming, clock, random, log, events, signal, lister, gate: name => gates.enabled(name as never)});
-    const listeners = [
-      informers.informer(kinds.nodes).listen(followNodes(scheduler)),
-      informers.informer(kinds.pods).listen(followPods(scheduler, ({spec}) => (spec?.schedulerName || defaultSchedulerName) === defaultSchedulerName)),
-    ];
+  reads: [...followed, ...looked],
+  create({gates, informers, ...context}) {
+    const gate = (name: string) => gates.enabled(name as never);
+    const scheduler = new Scheduler({...context, gate, profiles: new Map([[defaultSchedulerName, defaultProfile]]), backoff: {initialMs: 1_000, maxMs: 10_000}});
+    const listeners = follow(scheduler, informers);
     return async running => {
       await scheduler.run(running);
       for (const listener of listeners) listener[Symbol.dispose]();

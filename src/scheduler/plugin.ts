@@ -7,7 +7,10 @@ import type {NamespaceLabels} from './cache/affinity-term.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodCounts} from './cache/pod-counts.js';
 import type {PodInfo} from './cache/pod-info.js';
+import type {DeviceReserver} from './devices.js';
 import type {EventKind} from './events.js';
+import type {Reservation} from './reservation.js';
+import type {VolumeBinder} from './volumes/binder.js';
 
 /** The parts that judge, by the names that metrics and configuration know. */
 export type PluginName =
@@ -52,6 +55,9 @@ export interface Cluster {
   nodesWithImage(name: string): number;
   readonly labelsOf: NamespaceLabels;
   readonly counts: PodCounts;
+  /** Claims and volumes as they will be, and the way to bind them. */
+  readonly volumes: VolumeBinder;
+  readonly devices: DeviceReserver;
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }
@@ -65,6 +71,8 @@ export interface Check {
   /** Takes a pod into account that is not on the node, or leaves out one that is, until the reverse is called. */
   add?(pod: PodInfo, node: NodeInfo): void;
   remove?(pod: PodInfo, node: NodeInfo): void;
+  /** Gives the pod what it needs on the node that was chosen; nothing where it needs nothing. */
+  reserve?(node: NodeInfo): Reservation | undefined;
 }
 
 /** What may have happened to make a pod fit that a plugin rejected. Objects are of the event's kind; `old` is absent for an addition, `now` for a deletion. */

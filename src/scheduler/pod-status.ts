@@ -29,3 +29,7 @@ export const statusPatch = ({metadata, status = {}}: Frozen<Pod>, {reason, messa
     },
   };
 };
+
+/** The change of a pod's status that tells the node it will be on; undefined where it says so already. */
+export const promisePatch = ({metadata, status}: Frozen<Pod>, node: string): object | undefined =>
+  status?.nominatedNodeName === node ? undefined : {metadata: {uid: metadata?.uid}, status: {nominatedNodeName: node}};

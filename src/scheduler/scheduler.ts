@@ -2,37 +2,39 @@ import type {Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Client} from '#src/client/client.js';
-import {nextTurn} from '#src/base/turn.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import type {Naming} from '#src/api/naming.js';
+import {nextTurn} from '#src/base/turn.js';
+import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import {Cache} from './cache/cache.js';
 import type {NodeInfo} from './cache/node-info.js';
 import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {choose, totalScores} from './choose.js';
-import type {EventKind} from './events.js';
-import {filters} from './filters/index.js';
+import {DeviceReserver} from './devices.js';
 import {findFitting, type Found} from './fit.js';
-import {asNote, fitText, noClaimsText, noNodesText} from './fit-text.js';
+import {fitText, noClaimsText, noNodesText} from './fit-text.js';
 import {hintsByEvent} from './hints.js';
+import {SchedulerMetrics} from './metrics.js';
 import type {Cluster, PluginName} from './plugin.js';
-import {statusPatch, type Report} from './pod-status.js';
-import {PodWrites} from './pod-writes.js';
+import type {Report} from './pod-status.js';
 import {budgetsOf} from './preemption/budgets.js';
 import {isCandidate} from './preemption/candidates.js';
 import {Preemptor} from './preemption/preemptor.js';
 import {findVictims} from './preemption/search.js';
+import type {Profile} from './profile.js';
 import {Nominated} from './queue/nominated.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import {SchedulingQueue, type ClusterEvent} from './queue/queue.js';
-import {scores} from './scores/index.js';
+import {Reporter} from './reports.js';
+import type {Reservation} from './reservation.js';
+import {VolumeBinder} from './volumes/binder.js';
 
 export interface SchedulerParts {
   readonly client: Client;
@@ -40,33 +42,48 @@ export interface SchedulerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly meter: Meter;
   readonly events: EventRecorder;
   readonly signal: AbortSignal;
+  /** By the name that pods ask for. */
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly backoff: {readonly initialMs: number; readonly maxMs: number};
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }
+
+/** How long a pod that fits nowhere waits before it is tried again, whatever has happened. */
+const patienceMs = 300_000;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Gives waiting pods to nodes: one after the other is decided, and each is bound while the next ones are. */
 export class Scheduler {
   readonly cache: Cache;
   readonly queue: SchedulingQueue;
-  readonly cluster: Cluster;
   readonly nominated = new Nominated();
+  readonly volumes: VolumeBinder;
   readonly #parts: SchedulerParts;
-  readonly #writes = new PodWrites();
-  readonly #hints = hintsByEvent(filters);
-  readonly #binding = new Set<Promise<void>>();
+  readonly #cluster: Cluster;
+  readonly #reporter: Reporter;
   readonly #preemptor: Preemptor;
+  readonly #metrics: SchedulerMetrics;
+  readonly #binding = new Set<Promise<void>>();
+  /** Where in the order of nodes the next search begins. */
   #from = 0;
   #wake: () => void = () => {};
   /** Keeps a virtual clock from moving while a pod is due. */
   #hold: Disposable | undefined;
 
   constructor(parts: SchedulerParts) {
-    const {naming, clock, lister, gate} = parts;
+    const {naming, clock, lister, gate, meter} = parts;
     this.#parts = parts;
     const cache = (this.cache = new Cache(naming));
-    this.cluster = {
+    this.volumes = new VolumeBinder(parts);
+    this.#reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
+    this.#preemptor = new Preemptor({...parts, promised: node => this.nominated.on(node), activate: uid => this.queue.activate(uid)});
+    this.#metrics = new SchedulerMetrics(meter);
+    this.#cluster = {
       naming,
       get nodes() {
         return cache.nodes;
@@ -75,30 +92,32 @@ export class Scheduler {
       nodesWithImage: name => cache.nodesWithImage(name),
       counts: new PodCounts(),
       labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
+      volumes: this.volumes,
+      devices: new DeviceReserver(parts),
       lister,
       gate,
     };
-    this.#preemptor = new Preemptor({...parts, promised: node => this.nominated.on(node), activate: uid => this.queue.activate(uid)});
+    const hints = hintsByEvent([...parts.profiles.values()].flatMap(({filters}) => filters));
     this.queue = new SchedulingQueue({
+      ...parts.backoff,
       clock,
-      initialMs: 1_000,
-      maxMs: 10_000,
-      patienceMs: 300_000,
+      patienceMs,
       popsFromBackoff: gate('SchedulerPopFromBackoffQ'),
       gateOf: pod => this.#gateOf(pod),
-      hintsOn: event => (this.#hints.get(event) ?? []).map(({plugin, helps}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => helps?.(pod, old, now, this.cluster) ?? true})),
+      hintsOn: event => (hints.get(event) ?? []).map(({plugin, helps}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => helps?.(pod, old, now, this.#cluster) ?? true})),
       ready: () => {
         this.#hold ??= clock.hold();
         this.#wake();
       },
-      came: () => {},
+      came: (place, event) => this.#metrics.came(place, event),
+      rejected: (plugin, {pod}, by) => this.#metrics.rejected(plugin, pod.spec?.schedulerName ?? '', by),
     });
+    this.#metrics.watch(this.queue, cache, () => this.#binding.size);
   }
 
-  /** Who keeps a pod from being tried at all. */
-  #gateOf({pod, uid}: PodInfo): PluginName | undefined {
-    if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
-    return this.#preemptor.isActingFor(uid) ? 'DefaultPreemption' : undefined;
+  /** Whether the pod asks for this scheduler. */
+  isOurs({spec}: Frozen<Pod>): boolean {
+    return this.#parts.profiles.has(spec?.schedulerName ?? '');
   }
 
   podInfo(pod: Frozen<Pod>): PodInfo {
@@ -124,95 +143,106 @@ export class Scheduler {
     this.queue.close();
     this.#hold?.[Symbol.dispose]();
     await Promise.all([...this.#binding, this.#preemptor.ended()]);
+    this.#metrics.stop();
+  }
+
+  /** Who keeps a pod from being tried at all. */
+  #gateOf({pod, uid}: PodInfo): PluginName | undefined {
+    if (pod.spec?.schedulingGates?.length) return 'SchedulingGates';
+    return this.#preemptor.isActingFor(uid) ? 'DefaultPreemption' : undefined;
   }
 
   #schedule(queued: QueuedPod): void {
-    const {log} = this.#parts;
-    const {info} = queued;
-    if (info.pod.metadata?.deletionTimestamp) {
-      this.#parts.events.warning(info.pod, 'FailedScheduling', `skip schedule deleting pod: ${info.key}`);
-      this.queue.delete(info.uid);
-      return;
+    const {clock, events, log, profiles} = this.#parts;
+    const {pod, key, uid} = queued.info;
+    const profile = profiles.get(pod.spec?.schedulerName ?? '');
+    if (pod.metadata?.deletionTimestamp) {
+      events.warning(pod, 'FailedScheduling', `skip schedule deleting pod: ${key}`);
+      return this.queue.delete(uid);
     }
-    if (this.cache.isAssumed(info.uid)) return;
+    if (!profile || this.cache.isAssumed(uid)) return;
+    const since = clock.monotonic();
     try {
-      const node = this.#decide(queued);
-      if (node) this.#place(queued, node);
+      this.#decide(queued, profile, since);
     } catch (error) {
-      log.error({pod: info.key, err: error}, 'a pod could not be scheduled for a fault');
-      this.#fail(queued, {reason: 'SchedulerError', message: error instanceof Error ? error.message : String(error), nominatedNode: ''}, new Set());
+      log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
+      this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
     }
   }
 
-  /** The best node for a pod; where there is none the pod goes back to the queue. */
-  #decide(queued: QueuedPod): NodeInfo | undefined {
-    const {cluster, nominated} = this;
+  /** Gives a pod to the best node; where there is none the pod goes back to the queue. */
+  #decide(queued: QueuedPod, profile: Profile, since: number): void {
+    const {nominated} = this;
+    const cluster = this.#cluster;
+    const {clock, random} = this.#parts;
     const {info} = queued;
     const all = cluster.nodes.length;
     if (all === 0) {
       // Differs from upstream: the pod waits for a node, where upstream tries again after each backoff.
-      this.#fail(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']));
-      return undefined;
+      return this.#fail(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
     }
     const own = info.pod.status?.nominatedNodeName || nominated.nodeOf(info.uid);
-    const found = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage: 0, from: this.#from});
+    const {filters, scores, percentage} = profile;
+    const found = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage, from: this.#from});
     const {fitting, looked} = found;
     this.#from = (this.#from + looked) % all;
-    if (fitting.length === 0) {
-      this.#makeRoom(queued, found, own);
-      return undefined;
+    const [only] = fitting;
+    if (!only) {
+      this.#metrics.decided(clock.monotonic() - since);
+      return this.#makeRoom(queued, found, own, since);
     }
-    if (fitting.length === 1) return fitting[0];
-    return choose(fitting, totalScores(info, fitting, scores, cluster), this.#parts.random);
+    const node = fitting.length === 1 ? only : choose(fitting, totalScores(info, fitting, scores, cluster), random);
+    this.#metrics.decided(clock.monotonic() - since);
+    this.#place(queued, node, found, since);
   }
 
   /** Puts back a pod that fits nowhere, and makes others leave for it if that would help. */
-  #makeRoom(queued: QueuedPod, found: Found, own: string | undefined): void {
+  #makeRoom(queued: QueuedPod, found: Found, own: string | undefined, since: number): void {
     const {info} = queued;
     const {diagnosis} = found;
     const {lister, random} = this.#parts;
     const outcome = findVictims(info, own, found, {
-      cluster: this.cluster,
+      cluster: this.#cluster,
       random,
       promised: node => this.nominated.on(node),
       budgets: () => budgetsOf(lister(kinds.podDisruptionBudgets).list()),
     });
-    const all = this.cluster.nodes.length;
-    const fail = (nominatedNode: string | undefined, afterwards?: string) =>
-      this.#fail(queued, {reason: 'Unschedulable', message: fitText(all, diagnosis, afterwards), nominatedNode}, diagnosis.rejectedBy);
-    if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, `${noClaimsText}, preemption: ${outcome.text}`);
+    const text = (afterwards?: string) => fitText(this.#cluster.nodes.length, diagnosis, afterwards);
+    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, diagnosis.rejectedBy, since);
+    this.#metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);
+    if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, text(`${noClaimsText}, preemption: ${outcome.text}`));
     this.#preemptor.act(info, outcome);
-    fail(outcome.node);
+    fail(outcome.node, text());
   }
 
-  #place(queued: QueuedPod, {name}: NodeInfo): void {
+  /** Takes the pod to be on the node from now on, and binds it. */
+  #place(queued: QueuedPod, node: NodeInfo, {checks}: Found, since: number): void {
     const {info} = queued;
-    this.cache.assume(info, name);
+    const reservations = checks.checks.map(({check}) => check.reserve?.(node)).filter(reservation => reservation !== undefined);
+    this.cache.assume(info, node.name);
     this.nominated.delete(info.uid);
-    const binding = this.#bind(queued, name).finally(() => this.#binding.delete(binding));
+    if (reservations.length > 0 && this.#parts.gate('NominatedNodeNameForExpectation')) this.#reporter.promised(info.pod, node.name);
+    const binding = this.#bind(queued, node.name, reservations, since).finally(() => this.#binding.delete(binding));
     this.#binding.add(binding);
   }
 
-  async #bind(queued: QueuedPod, node: string): Promise<void> {
-    const {client, clock, events, log, signal} = this.#parts;
+  async #bind(queued: QueuedPod, node: string, reservations: readonly Reservation[], since: number): Promise<void> {
+    const {clock, log, signal} = this.#parts;
     const {info} = queued;
-    const {name = '', namespace = '', uid} = info.pod.metadata ?? {};
-    const hold = clock.hold();
+    const profile = info.pod.spec?.schedulerName ?? '';
     try {
-      const target = {kind: 'Node', name: node};
-      await this.#writes.conclude(info.uid, () =>
-        client.resource(kinds.pods).create({metadata: {name, namespace, uid}, target} as never, {name, subresource: 'binding', signal}),
-      );
-      queued.attempts = 0;
+      for (const reservation of reservations) await reservation.settle(info, signal);
+      using _ = clock.hold();
+      await this.#reporter.bind(info, node);
       if (this.queue.get(info.uid) === queued) this.queue.delete(info.uid);
-      events.normal(info.pod, 'Scheduled', `Successfully assigned ${info.key} to ${node}`);
+      this.#metrics.attempted('scheduled', profile, clock.monotonic() - since);
+      this.#metrics.scheduled(queued, clock.monotonic() - (queued.firstDue ?? since));
     } catch (error) {
+      for (const reservation of reservations) reservation.undo(info);
       if (signal.aborted) return;
-      log.v(isNotFound(error) ? 1 : 0).error({pod: info.key, node, err: error}, 'a pod could not be bound');
+      log.v(1).warn({pod: info.key, node, err: error}, 'a pod could not be bound');
       this.#forget(info);
-      this.#fail(queued, {reason: 'SchedulerError', message: `running Bind plugin "DefaultBinder": ${error instanceof Error ? error.message : String(error)}`, nominatedNode: ''}, new Set());
-    } finally {
-      hold[Symbol.dispose]();
+      this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
     }
   }
 
@@ -221,44 +251,19 @@ export class Scheduler {
     const placed = this.cache.pod(info.uid);
     if (!placed?.assumed) return;
     this.cache.removePod(info.uid);
-    const old = {...info.pod, spec: {...info.pod.spec!, nodeName: placed.node}};
+    const old: Frozen<Pod> = {...info.pod, spec: {...info.pod.spec!, nodeName: placed.node}};
     this.queue.moveOn({kind: 'AssignedPodDelete', old});
   }
 
   /** Puts a pod back and tells why. */
-  #fail(queued: QueuedPod, report: Report, rejectedBy: ReadonlySet<PluginName>): void {
-    const {lister, events} = this.#parts;
-    const {uid, key} = queued.info;
-    const known = lister(kinds.pods).get(key);
-    if (known?.metadata?.uid !== uid || known.spec?.nodeName) {
-      this.queue.delete(uid);
-      return;
-    }
+  #fail(queued: QueuedPod, report: Report, rejectedBy: ReadonlySet<PluginName>, since: number): void {
+    const {uid, key, pod} = queued.info;
+    this.#metrics.attempted(report.reason === 'Unschedulable' ? 'unschedulable' : 'error', pod.spec?.schedulerName ?? '', this.#parts.clock.monotonic() - since);
+    const known = this.#parts.lister(kinds.pods).get(key);
+    if (known?.metadata?.uid !== uid || known.spec?.nodeName) return this.queue.delete(uid);
     queued.info = this.podInfo(known);
     this.queue.putBack(queued, rejectedBy);
     if (report.nominatedNode !== undefined) this.nominated.set(queued.info, report.nominatedNode);
-    events.warning(known, 'FailedScheduling', asNote(report.message));
-    this.#writes.report(uid, () => this.#tell(key, uid, report));
-  }
-
-  async #tell(key: string, uid: string, report: Report): Promise<void> {
-    const {client, clock, lister, log, signal} = this.#parts;
-    const pod = lister(kinds.pods).get(key);
-    const patch = pod?.metadata?.uid === uid && !pod.spec?.nodeName ? statusPatch(pod, report, clock.now()) : undefined;
-    if (!patch) return;
-    const {name = '', namespace = ''} = pod?.metadata ?? {};
-    const hold = clock.hold();
-    try {
-      await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status', signal});
-    } catch (error) {
-      if (!signal.aborted && !isNotFound(error)) log.error({pod: key, err: error}, 'the condition of a pod could not be told');
-    } finally {
-      hold[Symbol.dispose]();
-    }
-  }
-
-  /** Tells the queue what happened. */
-  happened(kind: EventKind, old?: Frozen<KubeObject>, now?: Frozen<KubeObject>): void {
-    this.queue.moveOn({kind, old, now});
+    this.#reporter.failed(known, report);
   }
 }

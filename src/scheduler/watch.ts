@@ -1,9 +1,11 @@
-import type {Change} from '#informers/change.js';
-import {isResync} from '#informers/change.js';
+import {isResync, type Change} from '#informers/change.js';
+import type {InformerFactory} from '#informers/factory.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import type {Node} from '#src/api/types.js';
+import type {KubeObject, Node} from '#src/api/types.js';
 import {nodeChanges, podChanges} from './changes.js';
+import type {EventKind} from './events.js';
 import type {Scheduler} from './scheduler.js';
 
 const isOver = ({status}: Frozen<Pod>): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
@@ -11,7 +13,7 @@ const nodeOf = ({spec}: Frozen<Pod>): string => spec?.nodeName ?? '';
 const uidOf = ({metadata}: Frozen<Pod>): string => metadata?.uid ?? '';
 
 /** Keeps cache and queue up to date with the nodes there are. */
-export const followNodes =
+const followNodes =
   ({cache, queue}: Scheduler) =>
   (change: Change<Node>): void => {
     if (isResync(change)) return;
@@ -27,7 +29,7 @@ export const followNodes =
   };
 
 /** Keeps cache and queue up to date with pods: those on nodes, and those that wait for one and name this scheduler. Pods that are over are as good as gone. */
-export const followPods = (scheduler: Scheduler, isOurs: (pod: Frozen<Pod>) => boolean) => {
+const followPods = (scheduler: Scheduler) => {
   const {cache, queue, nominated} = scheduler;
 
   const assigned = (pod: Frozen<Pod>): void => {
@@ -38,7 +40,7 @@ export const followPods = (scheduler: Scheduler, isOurs: (pod: Frozen<Pod>) => b
   };
 
   const unassigned = (pod: Frozen<Pod>): void => {
-    if (!isOurs(pod)) return;
+    if (!scheduler.isOurs(pod)) return;
     const info = scheduler.podInfo(pod);
     nominated.set(info, pod.status?.nominatedNodeName ?? '');
     queue.add(info);
@@ -76,6 +78,41 @@ export const followPods = (scheduler: Scheduler, isOurs: (pod: Frozen<Pod>) => b
       if (nodeOf(pod)) assigned(pod);
       else unassigned(pod);
     } else if (nodeOf(pod) && !nodeOf(change.old)) assigned(pod);
-    else if (nodeOf(pod) || isOurs(pod)) moved(change.old, pod);
+    else if (nodeOf(pod) || scheduler.isOurs(pod)) moved(change.old, pod);
   };
 };
+
+/** Kinds that pods wait for, as events name them. */
+const awaited = {
+  PersistentVolumeClaim: kinds.persistentVolumeClaims,
+  PersistentVolume: kinds.persistentVolumes,
+  StorageClass: kinds.storageClasses,
+  CSINode: kinds.csiNodes,
+  CSIDriver: kinds.csiDrivers,
+  CSIStorageCapacity: kinds.csiStorageCapacities,
+  VolumeAttachment: kinds.volumeAttachments,
+  ResourceClaim: kinds.resourceClaims,
+} as const;
+
+const actions = {added: 'Add', updated: 'Update', deleted: 'Delete'} as const;
+
+const followAwaited =
+  ({queue, volumes}: Scheduler, name: keyof typeof awaited) =>
+  (change: Change): void => {
+    if (isResync(change)) return;
+    if (name === 'PersistentVolumeClaim' || name === 'PersistentVolume') volumes.changed();
+    const kind: EventKind = `${name}${actions[change.type]}`;
+    const {object} = change;
+    if (change.type === 'deleted') queue.moveOn({kind, old: object});
+    else queue.moveOn({kind, old: change.type === 'updated' ? change.old : undefined, now: object});
+  };
+
+/** The kinds whose changes the scheduler follows. */
+export const followed: readonly Kind[] = [kinds.nodes, kinds.pods, ...Object.values(awaited)] as readonly Kind<KubeObject>[];
+
+/** Lets a scheduler know of every change that matters to it. */
+export const follow = (scheduler: Scheduler, informers: InformerFactory): Disposable[] => [
+  informers.informer(kinds.nodes).listen(followNodes(scheduler)),
+  informers.informer(kinds.pods).listen(followPods(scheduler)),
+  ...Object.entries(awaited).map(([name, kind]) => informers.informer(kind as Kind).listen(followAwaited(scheduler, name as keyof typeof awaited))),
+];

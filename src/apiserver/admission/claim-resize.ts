@@ -2,6 +2,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
 import type {Reader} from '#src/api/reader.js';
+import {classOf} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
 import {isAbout} from './about.js';
 import {refuse} from './refuse.js';
@@ -10,8 +11,6 @@ type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 
 /** A claim grows only once it is bound, and only if its class can grow. */
 export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: Naming; readonly reader: Reader}): AdmissionPlugin => {
-  const older = naming.subKey('volume.beta', 'storage-class');
-  const classOf = ({metadata, spec}: Readonly<Claim>): string => metadata?.annotations?.[older] ?? spec?.storageClassName ?? '';
   const sizeOf = ({spec}: Readonly<Claim>) => parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
   return {
     name: 'PersistentVolumeClaimResize',
@@ -20,8 +19,8 @@ export const persistentVolumeClaimResize = ({naming, reader}: {readonly naming: 
       const [now, before] = [attributes.object as Claim, attributes.oldObject as Claim];
       if (compareQuantities(sizeOf(now), sizeOf(before)) <= 0) return;
       if (before.status?.phase !== 'Bound') throw refuse(attributes, 'only bound persistent volume claims can be expanded');
-      const name = classOf(now);
-      const found = name && name === classOf(before) ? await reader.get(kinds.storageClasses, '', name) : undefined;
+      const name = classOf(now, naming);
+      const found = name && name === classOf(before, naming) ? await reader.get(kinds.storageClasses, '', name) : undefined;
       if (found?.allowVolumeExpansion) return;
       throw refuse(attributes, 'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize');
     },

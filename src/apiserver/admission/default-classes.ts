@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
+import {classAnnotation} from '#src/model/volumes.js';
 import type {AdmissionPlugin} from './admission.js';
 import {isAbout} from './about.js';
 
@@ -23,7 +24,7 @@ const defaultOf = async (reader: Reader, kind: Kind, marks: readonly string[]): 
 /** Claims that name no class get the default one. An empty name is a name: it asks for no class. */
 export const defaultStorageClass = ({naming, reader}: Parts): AdmissionPlugin => {
   const marks = ['storageclass', 'storageclass.beta'].map(sub => naming.subKey(sub, 'is-default-class'));
-  const older = naming.subKey('volume.beta', 'storage-class');
+  const older = classAnnotation(naming);
   return {
     name: 'DefaultStorageClass',
     async admit(attributes) {

@@ -1,6 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
+import {classAnnotation, classOf} from '#src/model/volumes.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -8,7 +9,7 @@ import {nodeTermWarnings} from '#src/resources/validation/node-labels.js';
 import {validateNodeSelector} from '#src/resources/validation/node-selector.js';
 import {mountOptionsKey, validateMountOptions, validateVolumeUpdate} from './persistentvolume-update.js';
 import {validateVolumeSpec, type VolumeSpec} from './persistentvolume-validation.js';
-import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
+import {accessModesText} from './volume-texts.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 

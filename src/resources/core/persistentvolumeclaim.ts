@@ -12,7 +12,8 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
 import {isNativeResource} from '#src/model/resource-names.js';
 import {quantityIn} from '#src/resources/validation/resource-names.js';
-import {accessModesText, classAnnotation, classOf} from './volume-texts.js';
+import {classAnnotation, classOf} from '#src/model/volumes.js';
+import {accessModesText} from './volume-texts.js';
 
 type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
 type Spec = NonNullable<Claim['spec']>;

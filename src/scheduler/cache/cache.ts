@@ -19,6 +19,7 @@ export class Cache {
   readonly #pods = new Map<string, Placed>();
   readonly #imageNodes = new Map<string, number>();
   #ordered: readonly NodeInfo[] | undefined;
+  #assumed = 0;
 
   constructor(naming: Naming) {
     this.#naming = naming;
@@ -32,6 +33,11 @@ export class Cache {
   node(name: string): NodeInfo | undefined {
     const info = this.#nodes.get(name);
     return info?.node ? info : undefined;
+  }
+
+  /** How many nodes and pods are known, and how many of those only by assumption. */
+  get sizes(): Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>> {
+    return {nodes: this.nodes.length, pods: this.#pods.size, assumed_pods: this.#assumed};
   }
 
   /** How many nodes have an image. */
@@ -82,6 +88,7 @@ export class Cache {
     const placed = this.#pods.get(uid);
     if (!placed) return;
     this.#pods.delete(uid);
+    if (placed.assumed) this.#assumed--;
     const info = this.#nodes.get(placed.node);
     info?.remove(uid);
     if (info) this.#tidy(info);
@@ -90,6 +97,7 @@ export class Cache {
   #place(placed: Placed): void {
     this.removePod(placed.pod.uid);
     this.#pods.set(placed.pod.uid, placed);
+    if (placed.assumed) this.#assumed++;
     this.#info(placed.node).add(placed.pod);
   }
 

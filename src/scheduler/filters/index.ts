@@ -1,12 +1,31 @@
 import type {Filter} from '#src/scheduler/plugin.js';
+import {dynamicResources} from './dynamic-resources.js';
+import {interPodAffinity} from './inter-pod-affinity.js';
 import {nodeAffinity} from './node-affinity.js';
 import {nodeName} from './node-name.js';
 import {nodePorts} from './node-ports.js';
 import {nodeResourcesFit} from './node-resources-fit.js';
-import {interPodAffinity} from './inter-pod-affinity.js';
-import {podTopologySpread} from './pod-topology-spread.js';
 import {nodeUnschedulable} from './node-unschedulable.js';
+import {nodeVolumeLimits} from './node-volume-limits.js';
+import {podTopologySpread} from './pod-topology-spread.js';
 import {taintToleration} from './taint-toleration.js';
+import {volumeBinding} from './volume-binding.js';
+import {volumeRestrictions} from './volume-restrictions.js';
+import {volumeZone} from './volume-zone.js';
 
 /** Every filter, in the order they are asked: the first objection is the one people are told. */
-export const filters: readonly Filter[] = [nodeUnschedulable, nodeName, taintToleration, nodeAffinity, nodePorts, nodeResourcesFit, podTopologySpread, interPodAffinity];
+export const filters: readonly Filter[] = [
+  nodeUnschedulable,
+  nodeName,
+  taintToleration,
+  nodeAffinity,
+  nodePorts,
+  nodeResourcesFit,
+  volumeRestrictions,
+  nodeVolumeLimits,
+  volumeBinding,
+  volumeZone,
+  podTopologySpread,
+  interPodAffinity,
+  dynamicResources,
+];

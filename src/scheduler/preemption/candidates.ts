@@ -52,7 +52,7 @@ export const victimsOn = (node: NodeInfo, checks: Checks, {budgets, promised}: {
     const victims = lesser.filter(other => gone.has(other));
     return victims.length > 0 ? {node: node.name, victims, violations} : rejected(`expected at least one victim pod on node "${node.name}"`);
   } finally {
-    for (const other of [...gone]) letBack(other); // The checks are everyone's: what was left out is taken into account again.
+    for (const other of gone) letBack(other); // The checks are everyone's: what was left out is taken into account again.
   }
 };
 

@@ -27,6 +27,8 @@ export interface QueueOptions extends BackoffTimes {
   hintsOn(event: EventKind): readonly {readonly plugin: PluginName; helps(pod: PodInfo, event: ClusterEvent): boolean}[];
   /** Told whenever a pod may be due. */
   ready(): void;
+  /** Told when a plugin begins or ceases to stand in the way of a pod that waits. */
+  rejected(plugin: PluginName, pod: PodInfo, by: 1 | -1): void;
   /** Told when a pod comes into a part of the queue, and why. */
   came(place: Exclude<Place, 'none'>, event: QueueEvent): void;
 }
@@ -190,6 +192,7 @@ export class SchedulingQueue {
       const pods = this.#waiting.get(plugin);
       if (pods) pods.add(pod);
       else this.#waiting.set(plugin, new Set([pod]));
+      this.#options.rejected(plugin, pod.info, 1);
     }
     this.#wakeAt(pod.since + this.#options.patienceMs);
   }
@@ -221,7 +224,10 @@ export class SchedulingQueue {
     if (pod.place === 'none') return;
     this.#count(pod, -1);
     if (pod.place === 'unschedulable') {
-      for (const plugin of rejectors(pod)) this.#waiting.get(plugin)?.delete(pod);
+      for (const plugin of rejectors(pod)) {
+        this.#waiting.get(plugin)?.delete(pod);
+        this.#options.rejected(plugin, pod.info, -1);
+      }
     }
     pod.place = 'none';
     pod.ticket++;

@@ -1,0 +1,66 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import type {PodInfo} from './cache/pod-info.js';
+import type {Reservation} from './reservation.js';
+
+export type DeviceClaim = ObjectOf<typeof kinds.resourceClaims>;
+
+/** Whether a pod is among those that may use the claim. */
+export const isReservedFor = ({status}: Frozen<DeviceClaim>, uid: string): boolean => status?.reservedFor?.some(consumer => consumer.uid === uid) ?? false;
+
+export interface DeviceReserverParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** Notes on claims which pods use them. */
+export class DeviceReserver {
+  readonly #parts: DeviceReserverParts;
+
+  constructor(parts: DeviceReserverParts) {
+    this.#parts = parts;
+  }
+
+  /** Lets a pod use claims that are allocated. */
+  reserve(claims: readonly Frozen<DeviceClaim>[]): Reservation {
+    const noted: Frozen<DeviceClaim>[] = [];
+    return {
+      settle: async (pod, signal) => {
+        for (const claim of claims) {
+          if (isReservedFor(claim, pod.uid)) continue;
+          await this.#note(claim, {resource: 'pods', name: pod.pod.metadata?.name, uid: pod.uid}, signal);
+          noted.push(claim);
+        }
+      },
+      undo: pod => void this.#takeBack(noted, pod),
+    };
+  }
+
+  async #takeBack(claims: readonly Frozen<DeviceClaim>[], {uid, key}: PodInfo): Promise<void> {
+    const {log, signal} = this.#parts;
+    for (const claim of claims) {
+      try {
+        await this.#note(claim, {$patch: 'delete', uid}, signal);
+      } catch (error) {
+        if (!signal.aborted && !isNotFound(error)) log.error({pod: key, claim: claim.metadata?.name, err: error}, 'the use of a claim could not be taken back');
+      }
+    }
+  }
+
+  async #note({metadata}: Frozen<DeviceClaim>, consumer: object, signal: AbortSignal): Promise<void> {
+    const {client, clock} = this.#parts;
+    const {name = '', namespace = '', uid} = metadata ?? {};
+    const hold = clock.hold();
+    try {
+      await client.resource(kinds.resourceClaims).patch(name, 'strategic', {metadata: {uid}, status: {reservedFor: [consumer]}}, {namespace, subresource: 'status', signal});
+    } finally {
+      hold[Symbol.dispose]();
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import {matchesNodeSelector} from '#src/model/node-affinity.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {isReservedFor, type DeviceClaim} from '#src/scheduler/devices.js';
+import {ruledOut, type Check, type Cluster, type Filter, type Rejection} from '#src/scheduler/plugin.js';
+
+/** So many pods may share a claim. */
+const mostConsumers = 256;
+
+/** The claims on devices of a pod, or why one of them cannot be used. One that needed none to be made is left out. */
+export const deviceClaimsOf = ({pod, namespace}: PodInfo, {lister, naming}: Pick<Cluster, 'lister' | 'naming'>): readonly Frozen<DeviceClaim>[] | string => {
+  const claims: Frozen<DeviceClaim>[] = [];
+  for (const {name, resourceClaimName, resourceClaimTemplateName} of pod.spec?.resourceClaims ?? []) {
+    const made = pod.status?.resourceClaimStatuses?.find(status => status.name === name);
+    if (!resourceClaimName && resourceClaimTemplateName && !made) return `pod ${JSON.stringify(`${namespace}/${pod.metadata?.name}`)}: ResourceClaim not created yet`;
+    const claimName = resourceClaimName ?? made?.resourceClaimName;
+    if (!claimName) continue;
+    const claim = lister(kinds.resourceClaims).get({namespace, name: claimName});
+    if (!claim) return `resourceclaim.${naming.group('resource')} ${JSON.stringify(claimName)} not found`;
+    if (claim.metadata?.deletionTimestamp) return `resourceclaim ${JSON.stringify(claimName)} is being deleted`;
+    const isOwned = claim.metadata?.ownerReferences?.some(({controller, uid}) => controller && uid === pod.metadata?.uid);
+    if (!resourceClaimName && !isOwned) return `ResourceClaim ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata?.name} (pod is not owner)`;
+    claims.push(claim);
+  }
+  return claims;
+};
+
+const isUsable = (claim: Frozen<DeviceClaim>, {uid}: PodInfo): boolean => isReservedFor(claim, uid) || (claim.status?.reservedFor?.length ?? 0) < mostConsumers;
+
+const prepare = (pod: PodInfo, cluster: Cluster): Check | Rejection | undefined => {
+  const claims = deviceClaimsOf(pod, cluster);
+  if (typeof claims === 'string') return ruledOut(claims);
+  if (claims.length === 0) return undefined;
+  if (claims.some(claim => claim.status?.allocation && !isUsable(claim, pod))) return ruledOut('resourceclaim in use');
+  const selectors = claims.flatMap(({status}) => (status?.allocation?.nodeSelector ? [status.allocation.nodeSelector] : []));
+  const isAllocated = claims.every(({status}) => status?.allocation);
+  return {
+    judge({node}) {
+      if (!selectors.every(selector => matchesNodeSelector(selector, node!))) return ruledOut('resourceclaim not available on the node');
+      // Differs from upstream: devices are allocated by others, never here.
+      return isAllocated ? undefined : ruledOut('cannot allocate all claims');
+    },
+    reserve: () => (claims.every(claim => isReservedFor(claim, pod.uid)) ? undefined : cluster.devices.reserve(claims)),
+  };
+};
+
+const isOurs = (pod: PodInfo, claim: Frozen<KubeObject> | undefined): boolean => {
+  const names = (pod.pod.spec?.resourceClaims ?? []).map(({resourceClaimName}) => resourceClaimName);
+  const made = (pod.pod.status?.resourceClaimStatuses ?? []).map(({resourceClaimName}) => resourceClaimName);
+  return claim?.metadata?.namespace === pod.namespace && [...names, ...made].includes(claim.metadata?.name);
+};
+
+/** Holds a pod to nodes where the devices are that were allocated to its claims. */
+export const dynamicResources: Filter = {
+  plugin: 'DynamicResources',
+  prepare,
+  hints: [
+    {
+      on: ['ResourceClaimAdd', 'ResourceClaimUpdate'],
+      helps: (pod, old: Frozen<DeviceClaim> | undefined, now: Frozen<DeviceClaim> | undefined) => isOurs(pod, now) && (!old || !sameJson(old.status, now?.status)),
+    },
+    {on: ['UnschedulablePodUpdatePodGeneratedResourceClaim'], helps: (pod, _, now) => now?.metadata?.uid === pod.uid},
+    {on: ['NodeAdd', 'NodeUpdateNodeLabel']},
+  ],
+};

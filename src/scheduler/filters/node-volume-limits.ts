@@ -1,0 +1,80 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {classOf} from '#src/model/volumes.js';
+import type {Index} from '#informers/lister.js';
+import type {ObjectOf} from '#src/api/kinds.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {rejected, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+import {classNamed} from '#src/scheduler/volumes/claims.js';
+
+type Attachment = ObjectOf<typeof kinds.volumeAttachments>;
+
+const attachmentsOfNode: Index<Attachment> = {name: 'node', values: ({spec}) => [spec.nodeName]};
+
+/** The driver of each volume that a pod's claims stand for, by what tells the volume from others. */
+const driversOf = ({namespace, claims}: Pick<PodInfo, 'namespace' | 'claims'>, cluster: Cluster): Map<string, string> => {
+  const {volumes, naming} = cluster;
+  const drivers = new Map<string, string>();
+  for (const name of claims) {
+    const claim = volumes.claims.get(`${namespace}/${name}`);
+    if (!claim) continue;
+    const csi = claim.spec?.volumeName ? volumes.volumes.get(claim.spec.volumeName)?.spec?.csi : undefined;
+    if (csi) drivers.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+    if (claim.spec?.volumeName) continue;
+    // What is still to be made will be of its class's driver.
+    const driver = classNamed(classOf(claim, naming), cluster)?.provisioner;
+    if (driver) drivers.set(`${driver}/${namespace}/${name}`, driver);
+  }
+  return drivers;
+};
+
+/** How many volumes of each driver a node takes, as far as it says. */
+const limitsOf = ({name}: NodeInfo, {lister}: Cluster): Map<string, number> => {
+  const drivers = lister(kinds.csiNodes).get(name)?.spec.drivers ?? [];
+  return new Map(drivers.flatMap(({name: driver, allocatable}) => (allocatable?.count === undefined ? [] : [[driver, allocatable.count] as const])));
+};
+
+/** The volumes that are attached to a node, or will be for the pods on it. */
+const attachedTo = (node: NodeInfo, cluster: Cluster): Map<string, string> => {
+  const attached = new Map<string, string>();
+  for (const other of node.pods.values()) if (other.claims.length > 0) for (const [volume, driver] of driversOf(other, cluster)) attached.set(volume, driver);
+  for (const {spec} of cluster.lister(kinds.volumeAttachments).by(attachmentsOfNode, node.name)) {
+    const csi = cluster.volumes.volumes.get(spec.source.persistentVolumeName ?? '')?.spec?.csi;
+    if (csi) attached.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+  }
+  return attached;
+};
+
+const count = (drivers: Iterable<string>): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const driver of drivers) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  return counts;
+};
+
+/** Keeps a pod off nodes that cannot take another volume of a driver. */
+export const nodeVolumeLimits: Filter = {
+  plugin: 'NodeVolumeLimits',
+  prepare(pod, cluster) {
+    if (pod.claims.length === 0) return undefined;
+    const wanted = driversOf(pod, cluster);
+    if (wanted.size === 0) return undefined;
+    return {
+      judge(node) {
+        const limits = limitsOf(node, cluster);
+        if (limits.size === 0) return undefined;
+        const attached = attachedTo(node, cluster);
+        const before = count(attached.values());
+        const added = count([...wanted].filter(([volume]) => !attached.has(volume)).map(([, driver]) => driver));
+        const isFull = [...added].some(([driver, more]) => (before.get(driver) ?? 0) + more > (limits.get(driver) ?? Infinity));
+        return isFull ? rejected('node(s) exceed max volume count') : undefined;
+      },
+    };
+  },
+  hints: [
+    {on: ['CSINodeAdd', 'CSINodeUpdate', 'VolumeAttachmentDelete']},
+    {on: ['AssignedPodDelete'], helps: (_, old: Frozen<Pod> | undefined) => old?.spec?.volumes?.some(({persistentVolumeClaim, ephemeral}) => persistentVolumeClaim ?? ephemeral) ?? false},
+    {on: ['PersistentVolumeClaimAdd'], helps: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+  ],
+};

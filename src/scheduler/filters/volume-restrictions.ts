@@ -1,0 +1,78 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {rejected, ruledOut, type Cluster, type Filter} from '#src/scheduler/plugin.js';
+
+/** What names the disk behind a volume of a kind that a node attaches once, and whether the pod only reads it. */
+const diskOf = ({gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi}: Frozen<PodVolume>): {readonly disk: string; readonly reads: boolean} | undefined => {
+  if (gce) return {disk: `gce ${gce.pdName}`, reads: gce.readOnly ?? false};
+  if (aws) return {disk: `aws ${aws.volumeID}`, reads: false};
+  if (iscsi) return {disk: `iscsi ${iscsi.iqn}`, reads: iscsi.readOnly ?? false};
+  return undefined;
+};
+
+const sharesCluster = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
+  if (!a.rbd || !b.rbd || (a.rbd.readOnly && b.rbd.readOnly)) return false;
+  const [one, other] = [a.rbd, b.rbd];
+  return one.monitors.some(monitor => other.monitors.includes(monitor)) && (one.pool ?? 'rbd') === (other.pool ?? 'rbd') && one.image === other.image;
+};
+
+const collide = (a: Frozen<PodVolume>, b: Frozen<PodVolume>): boolean => {
+  const [one, other] = [diskOf(a), diskOf(b)];
+  if (one && other) return one.disk === other.disk && !(one.reads && other.reads);
+  return sharesCluster(a, b);
+};
+
+const volumesOf = ({spec}: Frozen<Pod>): readonly Frozen<PodVolume>[] => spec?.volumes ?? [];
+const isDisk = (volume: Frozen<PodVolume>): boolean => diskOf(volume) !== undefined || volume.rbd !== undefined;
+
+/** The claims of the pod that one pod alone may use. */
+const exclusiveClaims = ({pod, namespace}: PodInfo, {volumes}: Cluster): string[] | string => {
+  const names: string[] = [];
+  for (const {persistentVolumeClaim} of volumesOf(pod)) {
+    if (!persistentVolumeClaim) continue;
+    const name = persistentVolumeClaim.claimName;
+    const claim = volumes.claims.get(`${namespace}/${name}`);
+    if (!claim) return `persistentvolumeclaim ${JSON.stringify(name)} not found`;
+    if (claim.spec?.accessModes?.includes('ReadWriteOncePod')) names.push(name);
+  }
+  return names;
+};
+
+const uses = (other: PodInfo, {namespace}: PodInfo, exclusive: readonly string[]): number =>
+  other.namespace === namespace ? exclusive.filter(name => other.claims.includes(name)).length : 0;
+
+/** Keeps a pod off nodes where a disk it needs is in use, and from everywhere while another pod has a claim that is for one alone. */
+export const volumeRestrictions: Filter = {
+  plugin: 'VolumeRestrictions',
+  prepare(pod, cluster) {
+    const exclusive = exclusiveClaims(pod, cluster);
+    if (typeof exclusive === 'string') return ruledOut(exclusive);
+    const disks = volumesOf(pod.pod).filter(isDisk);
+    if (exclusive.length === 0 && disks.length === 0) return undefined;
+    let inUse = 0;
+    for (const name of exclusive) for (const node of cluster.nodes) inUse += node.claims.get(`${pod.namespace}/${name}`) ?? 0;
+    return {
+      judge({pods}) {
+        for (const other of disks.length > 0 ? pods.values() : []) {
+          if (volumesOf(other.pod).some(theirs => disks.some(ours => collide(ours, theirs)))) return rejected('node(s) had no available disk');
+        }
+        return inUse > 0 ? rejected('node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode') : undefined;
+      },
+      add: other => void (inUse += uses(other, pod, exclusive)),
+      remove: other => void (inUse -= uses(other, pod, exclusive)),
+    };
+  },
+  hints: [
+    {on: ['AssignedPodDelete'], helps: (pod, old: Frozen<Pod> | undefined) => old !== undefined && frees(pod, old)},
+    {on: ['NodeAdd']},
+    {on: ['PersistentVolumeClaimAdd', 'PersistentVolumeClaimUpdate'], helps: ({namespace, claims}, _, now) => now?.metadata?.namespace === namespace && claims.includes(now.metadata?.name ?? '')},
+  ],
+};
+
+/** Whether a pod that has gone used a disk or a claim of this one. */
+const frees = (pod: PodInfo, old: Frozen<Pod>): boolean => {
+  const theirs = volumesOf(old);
+  if (volumesOf(pod.pod).some(ours => theirs.some(other => collide(ours, other)))) return true;
+  return old.metadata?.namespace === pod.namespace && theirs.some(({persistentVolumeClaim}) => persistentVolumeClaim && pod.claims.includes(persistentVolumeClaim.claimName));
+};

@@ -1,0 +1,71 @@
+import type {Lister} from '#informers/lister.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import type {EventRecorder} from '#src/runtime/events.js';
+import type {PodInfo} from './cache/pod-info.js';
+import {asNote} from './fit-text.js';
+import {promisePatch, statusPatch, type Report} from './pod-status.js';
+import {PodWrites} from './pod-writes.js';
+
+export interface ReporterParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventRecorder;
+  readonly signal: AbortSignal;
+  pods(): Lister<Pod>;
+}
+
+/** Tells people and pods what came of scheduling, and binds pods: all that is written about a pod goes through here, in order. */
+export class Reporter {
+  readonly #parts: ReporterParts;
+  readonly #writes = new PodWrites();
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells that a pod was not scheduled, and why. */
+  failed(pod: Frozen<Pod>, report: Report): void {
+    this.#parts.events.warning(pod, 'FailedScheduling', asNote(report.message));
+    this.#report(pod, current => statusPatch(current, report, this.#parts.clock.now()));
+  }
+
+  /** Tells which node a pod will be on once what it needs there is ready. */
+  promised(pod: Frozen<Pod>, node: string): void {
+    this.#report(pod, current => promisePatch(current, node));
+  }
+
+  /** Gives a pod to a node. */
+  async bind({pod, key, uid}: PodInfo, node: string): Promise<void> {
+    const {client, events, signal} = this.#parts;
+    const {name = '', namespace = ''} = pod.metadata ?? {};
+    const binding = {metadata: {name, namespace, uid}, target: {kind: 'Node', name: node}};
+    // A pod answers to a binding with what is no pod.
+    await this.#writes.conclude(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding', signal}));
+    events.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${node}`);
+  }
+
+  #report({metadata}: Frozen<Pod>, patchFor: (current: Frozen<Pod>) => object | undefined): void {
+    const {client, clock, log, signal} = this.#parts;
+    const {name = '', namespace = '', uid = ''} = metadata ?? {};
+    this.#writes.report(uid, async () => {
+      const current = this.#parts.pods().get({namespace, name});
+      const patch = current?.metadata?.uid === uid && !current.spec?.nodeName ? patchFor(current) : undefined;
+      if (!patch) return;
+      const hold = clock.hold();
+      try {
+        await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status', signal});
+      } catch (error) {
+        if (!signal.aborted && !isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
+      } finally {
+        hold[Symbol.dispose]();
+      }
+    });
+  }
+}

@@ -1,0 +1,143 @@
+import type {Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+import {isFullyBound, isReachable, promisedTo, volumeAnnotations, type Claim, type Volume} from '#src/model/volumes.js';
+import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Reservation} from '#src/scheduler/reservation.js';
+import {Assumed} from './assumed.js';
+import type {VolumePlan} from './volume-plan.js';
+
+export interface VolumeBinderParts {
+  readonly client: Client;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  lister<T extends KubeObject>(source: Source<T>): Lister<T>;
+}
+
+/** How long the claims of a pod may take to get their volumes. */
+const patienceMs = 600_000;
+
+interface Written {
+  readonly volumes: Frozen<Volume>[];
+  readonly claims: Frozen<Claim>[];
+}
+
+const isOlder = (seen: Frozen<KubeObject>, written: Frozen<KubeObject>): boolean => Number(seen.metadata?.resourceVersion) < Number(written.metadata?.resourceVersion);
+
+/** Carries out what is planned for the claims of pods, and knows how claims and volumes will be once it is. */
+export class VolumeBinder {
+  readonly claims: Assumed<Claim>;
+  readonly volumes: Assumed<Volume>;
+  readonly #parts: VolumeBinderParts;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(parts: VolumeBinderParts) {
+    this.#parts = parts;
+    this.claims = new Assumed(() => parts.lister(kinds.persistentVolumeClaims));
+    this.volumes = new Assumed(() => parts.lister(kinds.persistentVolumes));
+  }
+
+  /** Claims or volumes have changed. */
+  changed(): void {
+    for (const look of this.#waiting) look();
+  }
+
+  /** Takes the plan to be carried out; `settle` carries it out and waits until every claim has its volume. */
+  reserve({bindings, provisions}: VolumePlan, node: string): Reservation {
+    const {naming} = this.#parts;
+    const {selectedNode} = volumeAnnotations(naming);
+    const volumes = bindings.map(({claim, volume}) => promisedTo(volume, claim, naming)).filter(volume => volume !== undefined);
+    const claims = provisions.map(claim => {
+      const chosen = structuredClone(claim) as Claim;
+      chosen.metadata = {...chosen.metadata, annotations: {...chosen.metadata?.annotations, [selectedNode]: node}};
+      return chosen;
+    });
+    for (const volume of volumes) this.volumes.assume(volume);
+    for (const claim of claims) this.claims.assume(claim);
+    const bound = bindings.map(({claim}) => keyText(keyOf(claim)));
+    return {
+      undo: () => {
+        for (const volume of volumes) this.volumes.restore(volume);
+        for (const claim of claims) this.claims.restore(claim);
+      },
+      settle: (pod, signal) => this.#settle(pod, node, {volumes, claims}, bound, signal),
+    };
+  }
+
+  async #settle(pod: PodInfo, node: string, {volumes, claims}: Written, bound: readonly string[], signal: AbortSignal): Promise<void> {
+    const {client, clock} = this.#parts;
+    const written: Written = {volumes: [], claims: []};
+    const hold = clock.hold();
+    try {
+      for (const volume of volumes) written.volumes.push(await client.resource(kinds.persistentVolumes).update(volume as Volume, {signal}));
+      for (const claim of claims) written.claims.push(await client.resource(kinds.persistentVolumeClaims).update(claim as Claim, {signal}));
+    } finally {
+      hold[Symbol.dispose]();
+    }
+    await this.#until(() => this.#isDone(pod, node, written, bound), signal);
+  }
+
+  /** Whether every claim has its volume. Throws where that has become impossible. */
+  #isDone(pod: PodInfo, nodeName: string, {volumes, claims}: Written, bound: readonly string[]): boolean {
+    const {naming, lister} = this.#parts;
+    const node = lister(kinds.nodes).get(nodeName);
+    if (!node) throw new Error(`failed to get node ${JSON.stringify(nodeName)}: node ${JSON.stringify(nodeName)} not found`);
+    if (!lister(kinds.pods).get(pod.key)) throw new Error(`pod does not exist any more: pod ${JSON.stringify(pod.pod.metadata?.name)} not found`);
+    const reaches = (volume: Frozen<Volume>) => {
+      const {name} = volume.metadata ?? {};
+      if (!isReachable(volume, node)) throw new Error(`pv ${JSON.stringify(name)} node affinity doesn't match node ${JSON.stringify(nodeName)}: no matching NodeSelectorTerms`);
+    };
+    for (const volume of volumes) {
+      const name = volume.metadata?.name ?? '';
+      const seen = this.volumes.known(name);
+      if (!seen) throw new Error(`failed to check binding: persistentvolume ${JSON.stringify(name)} not found`);
+      if (isOlder(seen, volume)) return false;
+      reaches(seen);
+      if (!seen.spec?.claimRef?.uid) throw new Error(`ClaimRef got reset for pv ${JSON.stringify(name)}`);
+    }
+    for (const claim of claims) {
+      const seen = this.claims.known(keyText(keyOf(claim)));
+      const name = claim.metadata?.name;
+      if (!seen) throw new Error(`failed to check provisioning pvc: persistentvolumeclaim ${JSON.stringify(name)} not found`);
+      if (isOlder(seen, claim)) return false;
+      // Who makes volumes takes the choice of the node back when it fails.
+      if (seen.metadata?.annotations?.[volumeAnnotations(naming).selectedNode] !== nodeName) throw new Error(`provisioning failed for PVC ${JSON.stringify(name)}`);
+      const volume = seen.spec?.volumeName ? this.volumes.known(seen.spec.volumeName) : undefined;
+      if (volume) reaches(volume);
+    }
+    return [...bound, ...claims.map(claim => keyText(keyOf(claim)))].every(key => {
+      const claim = this.claims.known(key);
+      if (!claim) throw new Error(`failed to check binding: persistentvolumeclaim ${JSON.stringify(key)} not found`);
+      return isFullyBound(claim, naming);
+    });
+  }
+
+  /** Looks again whenever something has changed. Rejects with what `isDone` throws, or when it takes too long. */
+  #until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (then: () => void) => {
+        timer[Symbol.dispose]();
+        this.#waiting.delete(look);
+        signal.removeEventListener('abort', abort);
+        then();
+      };
+      const look = () => {
+        try {
+          if (isDone()) end(resolve);
+        } catch (error) {
+          end(() => reject(new Error(`binding volumes: ${(error as Error).message}`, {cause: error})));
+        }
+      };
+      const abort = () => end(() => reject(signal.reason as Error));
+      const timer = this.#parts.clock.schedule(patienceMs, () => end(() => reject(new Error('binding volumes: context deadline exceeded'))));
+      signal.addEventListener('abort', abort, {once: true});
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}

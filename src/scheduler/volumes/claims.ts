@@ -1,0 +1,48 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
+import {classOf, isFullyBound, waitsForPod, type Claim, type StorageClass} from '#src/model/volumes.js';
+import {claimOfVolume, type PodInfo} from '#src/scheduler/cache/pod-info.js';
+import type {Cluster} from '#src/scheduler/plugin.js';
+
+/** The claims of a pod by how far they are. */
+export interface PodClaims {
+  readonly bound: readonly Frozen<Claim>[];
+  /** Those that get a volume when their pod gets a node. */
+  readonly waiting: readonly Frozen<Claim>[];
+  /** Those that should have one by now. */
+  readonly late: readonly Frozen<Claim>[];
+}
+
+const quoted = (text: string | undefined): string => JSON.stringify(text ?? '');
+
+/** Why a pod cannot use the claim of a volume, if it cannot. */
+const objection = (pod: Frozen<Pod>, volume: Frozen<PodVolume>, name: string, claim: Frozen<Claim> | undefined): string | undefined => {
+  if (!claim) return volume.ephemeral ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted(name)}` : `persistentvolumeclaim ${quoted(name)} not found`;
+  const {metadata, spec, status} = claim;
+  if (status?.phase === 'Lost') return `persistentvolumeclaim ${quoted(name)} bound to non-existent persistentvolume ${quoted(spec?.volumeName)}`;
+  if (metadata?.deletionTimestamp) return `persistentvolumeclaim ${quoted(name)} is being deleted`;
+  const isOwned = metadata?.ownerReferences?.some(({controller, uid}) => controller && uid === pod.metadata?.uid);
+  return volume.ephemeral && !isOwned ? `PVC ${metadata?.namespace}/${name} was not created for pod ${pod.metadata?.namespace}/${pod.metadata?.name} (pod is not owner)` : undefined;
+};
+
+export const classNamed = (name: string, {lister}: Cluster): Frozen<StorageClass> | undefined => lister(kinds.storageClasses).get(name);
+
+/** Sorts the claims of a pod, or says why it cannot use one; nothing where it has none. */
+export const claimsOf = ({pod, namespace}: PodInfo, cluster: Cluster): PodClaims | string | undefined => {
+  const {naming, volumes} = cluster;
+  const claims: Frozen<Claim>[] = [];
+  for (const volume of pod.spec?.volumes ?? []) {
+    const name = claimOfVolume(pod, volume);
+    if (name === undefined) continue;
+    const claim = volumes.claims.get(`${namespace}/${name}`);
+    const text = objection(pod, volume, name, claim);
+    if (text !== undefined) return text;
+    claims.push(claim!);
+  }
+  if (claims.length === 0) return undefined;
+  const bound = claims.filter(claim => isFullyBound(claim, naming));
+  const others = claims.filter(claim => !bound.includes(claim));
+  const waiting = others.filter(claim => !claim.spec?.volumeName && waitsForPod(classNamed(classOf(claim, naming), cluster)));
+  return {bound, waiting, late: others.filter(claim => !waiting.includes(claim))};
+};

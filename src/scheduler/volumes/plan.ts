@@ -1,0 +1,86 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
+import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
+import {claimedStorage, classOf, isReachable, matchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
+import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import type {Cluster} from '#src/scheduler/plugin.js';
+import {classNamed, type PodClaims} from './claims.js';
+import type {VolumePlan} from './volume-plan.js';
+
+/** Reasons why a node does not do, as people are told. */
+const reasons = {
+  unreachable: "node(s) didn't match PersistentVolume's node affinity",
+  noVolume: "node(s) didn't find available persistent volumes to bind",
+  noSpace: 'node(s) did not have enough free storage',
+  gone: 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)',
+} as const;
+
+/** Volumes of those classes that waiting claims may be bound to. */
+export type Supply = ReadonlyMap<string, readonly Frozen<Volume>[]>;
+
+type Capacity = ObjectOf<typeof kinds.csiStorageCapacities>;
+
+/** The provisioner of classes whose volumes nobody makes. */
+const noProvisioner = 'no-provisioner';
+
+const isAllowed = ({allowedTopologies}: Frozen<StorageClass>, {labels}: NodeInfo): boolean =>
+  !allowedTopologies?.length ||
+  allowedTopologies.some(({matchLabelExpressions = []}) => matchLabelExpressions.every(({key, values}) => labels[key] !== undefined && values.includes(labels[key])));
+
+const largest = ({maximumVolumeSize, capacity}: Frozen<Capacity>): string | undefined => maximumVolumeSize ?? capacity;
+
+/** Whether storage of that class is left that the node has access to, as far as the driver tells. */
+const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: Cluster): boolean => {
+  if (!claim.spec?.resources?.requests?.['storage']) return true;
+  if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return true;
+  const wanted = claimedStorage(claim);
+  return lister(kinds.csiStorageCapacities)
+    .list()
+    .some(capacity => {
+      const most = largest(capacity);
+      if (capacity.storageClassName !== storageClass.metadata?.name || most === undefined || !capacity.nodeTopology) return false;
+      return compareQuantities(parseQuantity(most), wanted) >= 0 && labelSelectorOf(capacity.nodeTopology).matches(labels);
+    });
+};
+
+const bySize = (a: Frozen<Claim>, b: Frozen<Claim>): number => compareQuantities(claimedStorage(a), claimedStorage(b));
+
+/** Why volumes cannot be made for the claims on a node, if they cannot. */
+const provisioningObjection = (claims: readonly Frozen<Claim>[], node: NodeInfo, cluster: Cluster): string | undefined => {
+  for (const claim of claims) {
+    const storageClass = classNamed(classOf(claim, cluster.naming), cluster);
+    const {provisioner = ''} = storageClass ?? {};
+    if (!storageClass || !provisioner || provisioner === cluster.naming.key(noProvisioner) || !isAllowed(storageClass, node)) return reasons.noVolume;
+    if (!hasSpace(claim, storageClass, node, cluster)) return reasons.noSpace;
+  }
+  return undefined;
+};
+
+/** Plans the claims of a pod for a node, or says why it cannot run there. */
+export const planFor = ({bound, waiting}: PodClaims, supply: Supply, node: NodeInfo, cluster: Cluster): VolumePlan | readonly string[] => {
+  const {naming, volumes} = cluster;
+  const found: string[] = [];
+  for (const {spec} of bound) {
+    const volume = volumes.volumes.get(spec?.volumeName ?? '');
+    if (volume && isReachable(volume, node.node!)) continue;
+    found.push(volume ? reasons.unreachable : reasons.gone);
+    break;
+  }
+  const {selectedNode} = volumeAnnotations(naming);
+  const chosen = (claim: Frozen<Claim>) => claim.metadata?.annotations?.[selectedNode];
+  if (waiting.some(claim => chosen(claim) !== undefined && chosen(claim) !== node.name)) return [...found, reasons.noVolume];
+  const taken = new Set<string>();
+  const bindings: {claim: Frozen<Claim>; volume: Frozen<Volume>}[] = [];
+  const provisions = waiting.filter(claim => chosen(claim) !== undefined);
+  for (const claim of waiting.filter(each => chosen(each) === undefined).sort(bySize)) {
+    const volume = matchingVolume(claim, supply.get(classOf(claim, naming)) ?? [], {naming, node: node.node!, taken});
+    if (volume) {
+      taken.add(volume.metadata?.name ?? '');
+      bindings.push({claim, volume});
+    } else provisions.push(claim);
+  }
+  const objection = provisioningObjection(provisions, node, cluster);
+  if (objection !== undefined) found.push(objection);
+  return found.length > 0 ? found : {bindings, provisions};
+};

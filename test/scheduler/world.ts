@@ -1,0 +1,77 @@
+import {Cache as ObjectCache} from '#informers/cache.js';
+import type {Lister} from '#informers/lister.js';
+import {resolveSelection, type Source} from '#informers/selection.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {KubeObject, Node} from '#src/api/types.js';
+import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {Cache} from '#src/scheduler/cache/cache.js';
+import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
+import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {DeviceReserver} from '#src/scheduler/devices.js';
+import {filters} from '#src/scheduler/filters/index.js';
+import {findFitting, type Found} from '#src/scheduler/fit.js';
+import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
+
+export const plat = naming('plat');
+
+/** What a world holds: nodes, pods (those with a node are on it) and other objects by the name of their kind in code. */
+export type World = {readonly nodes: readonly Node[]; readonly pods?: readonly Pod[]} & {readonly [K in Exclude<keyof typeof kinds, 'nodes' | 'pods'>]?: readonly KubeObject[]};
+
+let serial = 0;
+
+/** A pod as the scheduler reads it, with an identity of its own. */
+export const read = (pod: Pod): PodInfo => podInfoOf({...pod, metadata: {uid: `uid-${pod.metadata?.name}-${serial++}`, ...pod.metadata}}, {podLevel: true});
+
+/** The state of the world that decisions are made from, without any server. */
+export const aWorld = ({nodes, pods = [], ...others}: World, gates: readonly string[] = ['MatchLabelKeysInPodTopologySpread']): Cluster => {
+  const cache = new Cache(plat);
+  for (const node of nodes) cache.setNode(node);
+  for (const pod of pods) if (pod.spec?.nodeName) cache.setPod(read(pod), pod.spec.nodeName);
+  const listers = new Map<Kind, ObjectCache<KubeObject>>();
+  for (const [name, objects] of Object.entries(others)) {
+    const lister = new ObjectCache<KubeObject>();
+    lister.replace(objects as KubeObject[]);
+    listers.set(kinds[name as keyof typeof kinds] as Kind, lister);
+  }
+  const nothing = new ObjectCache<KubeObject>();
+  const lister = <T extends KubeObject>(source: Source<T>) => (listers.get(resolveSelection(source, plat).kind as unknown as Kind) ?? nothing) as unknown as Lister<T>;
+  const parts = {client: undefined as never, naming: plat, clock: new VirtualClock(), log: noLog, signal: new AbortController().signal, lister};
+  return {
+    naming: plat,
+    nodes: cache.nodes,
+    node: name => cache.node(name),
+    nodesWithImage: name => cache.nodesWithImage(name),
+    counts: new PodCounts(),
+    labelsOf: namespace => lister(kinds.namespaces).get(namespace)?.metadata?.labels,
+    volumes: new VolumeBinder(parts),
+    devices: new DeviceReserver(parts),
+    lister,
+    gate: name => gates.includes(name),
+  };
+};
+
+/** Looks for nodes that a pod fits on. */
+export const search = (pod: PodInfo, cluster: Cluster): Found => findFitting(pod, {cluster, filters, promised: () => [], own: undefined, percentage: 0, from: 0});
+
+/** What is found wrong with each node; nothing where the pod fits. One answer for all where they are rejected together. */
+export const verdicts = (pod: Pod, cluster: Cluster): Record<string, string> | string => {
+  const {fitting, diagnosis} = search(read(pod), cluster);
+  if (diagnosis.beforehand !== undefined) return diagnosis.beforehand;
+  return Object.fromEntries([...fitting.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
+};
+
+/** What a score gives to each node. */
+export const scored = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {
+  const gauge = prepare(read(pod), cluster.nodes, cluster);
+  if (!gauge) return undefined;
+  const scores = cluster.nodes.map(node => gauge.score(node));
+  gauge.normalize?.(scores, cluster.nodes);
+  return Object.fromEntries(cluster.nodes.map(({name}, at) => [name, scores[at]!]));
+};
+
+export const random = seededRandom(1);
