@@ -2,6 +2,7 @@ import type {Controller} from '#src/runtime/controller.js';
 import certificateSigningRequestApproving from './certificatesigningrequest-approving/controller.js';
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
+import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import deployment from './deployment/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import namespace from './namespace/controller.js';
@@ -15,6 +16,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestApproving,
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
+  clusterRoleAggregation,
   deployment,
   garbageCollector,
   namespace,

@@ -1,8 +1,7 @@
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
-import type {ClusterRole, KubeObject} from '#src/api/types.js';
-import {regathered} from './gather.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {BootstrapPolicy} from './policy.js';
 import {reconcileBinding, reconcileRole, type Step} from './reconcile.js';
 
@@ -49,17 +48,13 @@ class Ensurer {
     return new Map(items.map(item => [keyOf(item), item]));
   }
 
-  /** Brings what is expected about, and `existing` up to date with it. */
-  async all<T extends KubeObject>(kind: Kind<T>, existing: Map<string, T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
-    await inBatches(expected, async object => {
-      const key = keyOf(object);
-      const written = await this.#one(kind, existing.get(key), object, reconcile);
-      if (written) existing.set(key, written);
-    });
+  /** Brings what is expected about. */
+  async all<T extends KubeObject>(kind: Kind<T>, existing: ReadonlyMap<string, T>, expected: readonly T[], reconcile: Reconcile<T>): Promise<void> {
+    await inBatches(expected, object => this.#one(kind, existing.get(keyOf(object)), object, reconcile));
   }
 
   /** Writes what is needed; whoever came between is looked at and taken into account. */
-  async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<T | undefined> {
+  async #one<T extends KubeObject>(kind: Kind<T>, first: T | undefined, expected: T, reconcile: Reconcile<T>): Promise<void> {
     let existing = first;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -71,12 +66,11 @@ class Ensurer {
     }
   }
 
-  async #take<T extends KubeObject>(kind: Kind<T>, step: Step<T>): Promise<T | undefined> {
+  async #take<T extends KubeObject>(kind: Kind<T>, step: Step<T>): Promise<void> {
     const resource = this.#client.resource(kind);
-    if (step.do === 'nothing') return undefined;
-    if (step.do === 'update') return resource.update(step.object, addressOf(step.object));
     if (step.do === 'recreate') await resource.delete(step.old.metadata?.name ?? '', addressOf(step.old));
-    return resource.create(step.object, addressOf(step.object));
+    if (step.do === 'update') await resource.update(step.object, addressOf(step.object));
+    else if (step.do !== 'nothing') await resource.create(step.object, addressOf(step.object));
   }
 
   async #current<T extends KubeObject>(kind: Kind<T>, {metadata}: T): Promise<T | undefined> {
@@ -99,19 +93,9 @@ class Ensurer {
   }
 }
 
-const asUpdate = (existing: ClusterRole | undefined, expected: ClusterRole): Step<ClusterRole> =>
-  existing ? {do: 'update', object: {...existing, rules: expected.rules ?? []}} : {do: 'nothing'};
-
-/** The policy's cluster roles with the rules that those among them gather which are not there yet: so they need no second write. */
-const gathered = (existing: ReadonlyMap<string, ClusterRole>, expected: readonly ClusterRole[]): ClusterRole[] => {
-  const future = new Map([...expected.map((role): [string, ClusterRole] => [keyOf(role), role]), ...existing]);
-  const full = new Map(regathered([...future.values()]).map(role => [keyOf(role), role.rules ?? []]));
-  return expected.map(role => (role.aggregationRule ? {...role, rules: full.get(keyOf(role)) ?? []} : role));
-};
-
 /**
- * Sees to it that the bootstrap policy is there, and restores what it lost while nobody looked. Roles that gather rules are brought up to date as well,
- * so that `admin`, `edit` and `view` mean something before the first controller runs.
+ * Sees to it that the bootstrap policy is there, and restores what it lost while nobody looked. Roles that gather rules are left empty: a controller
+ * fills them.
  */
 export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming, policy: BootstrapPolicy): Promise<void> => {
   const ensurer = new Ensurer(client, naming);
@@ -122,10 +106,9 @@ export const ensureBootstrapPolicy = async (client: PolicyClient, naming: Naming
     await settle(kinds.roles, policy.roles, reconcileRole);
     await settle(kinds.roleBindings, policy.roleBindings, reconcileBinding);
   };
-  const everywhere = async (): Promise<void> => {
-    const existing = await ensurer.existing(kinds.clusterRoles);
-    await ensurer.all(kinds.clusterRoles, existing, gathered(existing, policy.clusterRoles), reconcileRole);
-    await ensurer.all(kinds.clusterRoles, existing, regathered([...existing.values()]), asUpdate);
-  };
-  await Promise.all([everywhere(), settle(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding), inNamespaces()]);
+  await Promise.all([
+    settle(kinds.clusterRoles, policy.clusterRoles, reconcileRole),
+    settle(kinds.clusterRoleBindings, policy.clusterRoleBindings, reconcileBinding),
+    inNamespaces(),
+  ]);
 };

@@ -1,0 +1,97 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {ClusterRole, PolicyRule} from '#src/api/types.js';
+import {aPlane} from './plane.js';
+
+const plane = await aPlane({controllers: ['clusterrole-aggregation-controller']});
+test.after.always(() => plane.stop());
+
+const {clock} = plane;
+const roles = plane.client().resource(kinds.clusterRoles);
+
+const rule = (verb: string, resource: string): PolicyRule => ({verbs: [verb], apiGroups: [''], resources: [resource]});
+const toLabel = (label: string) => ({matchLabels: {[label]: 'true'}});
+
+const create = async (name: string, {labels = [], rules = [], from}: {labels?: readonly string[]; rules?: PolicyRule[]; from?: readonly object[]} = {}): Promise<ClusterRole> => {
+  const metadata = {name, labels: Object.fromEntries(labels.map(label => [label, 'true']))};
+  const created = await roles.create({metadata, rules, ...(from ? {aggregationRule: {clusterRoleSelectors: [...from]}} : {})});
+  await clock.drain();
+  return created;
+};
+const rulesOf = async (name: string) => (await roles.get(name)).rules ?? [];
+const spelled = async (name: string) => (await rulesOf(name)).map(({verbs, resources}) => `${verbs.join()} ${resources?.join()}`);
+
+test.serial('the roles of users hold what their parts do, through several steps', async t => {
+  const [admin, edit, view] = [await rulesOf('admin'), await rulesOf('edit'), await rulesOf('view')];
+
+  t.true(view.length > 5);
+  for (const part of await rulesOf('system:aggregate-to-edit')) t.true(edit.some(held => JSON.stringify(held) === JSON.stringify(part)));
+  for (const [larger, smaller] of [[admin, edit], [edit, view]] as const) for (const held of smaller) t.true(larger.some(other => JSON.stringify(other) === JSON.stringify(held)));
+});
+
+test.serial('a role that joins is gathered, and one that leaves or goes is gathered no longer', async t => {
+  const label = plane.naming.labels.aggregateTo('view');
+  const has = async (name: string) => (await spelled(name)).includes('get widgets');
+  await create('widgets', {labels: [label], rules: [rule('get', 'widgets')]});
+  t.deepEqual([await has('view'), await has('edit'), await has('admin')], [true, true, true]);
+
+  await roles.patch('widgets', 'merge', {metadata: {labels: {[label]: null}}});
+  await clock.drain();
+  t.deepEqual([await has('view'), await has('admin')], [false, false]);
+
+  await roles.patch('widgets', 'merge', {metadata: {labels: {[label]: 'true'}}});
+  await clock.drain();
+  t.true(await has('admin'));
+  await roles.delete('widgets');
+  await clock.drain();
+  t.false(await has('admin'));
+});
+
+test.serial('rules come selector by selector, in the order of names, none twice, and none of the role itself', async t => {
+  await create('part-z', {labels: ['first'], rules: [rule('get', 'a'), rule('get', 'b')]});
+  await create('part-y', {labels: ['first', 'second'], rules: [rule('get', 'b'), rule('get', 'c')]});
+  await create('part-a', {labels: ['second'], rules: [rule('get', 'd'), rule('get', 'a')]});
+  await create('whole', {labels: ['first'], rules: [rule('get', 'own')], from: [toLabel('first'), toLabel('second')]});
+
+  t.deepEqual(await spelled('whole'), ['get b', 'get c', 'get a', 'get d']);
+});
+
+test.serial('selectors may be expressions, and one that is empty matches all', async t => {
+  await create('in', {labels: ['third'], rules: [rule('get', 'in')]});
+  await create('not-in', {labels: ['third', 'not'], rules: [rule('get', 'not-in')]});
+  await create('chosen', {from: [{matchExpressions: [{key: 'third', operator: 'Exists'}, {key: 'not', operator: 'DoesNotExist'}]}]});
+  t.deepEqual(await spelled('chosen'), ['get in']);
+
+  await create('everything', {from: [{}]});
+  t.true((await spelled('everything')).includes('get not-in'));
+});
+
+test.serial('a role that gathers nothing has no rules, whatever was written into it', async t => {
+  await create('empty', {rules: [rule('get', 'secrets')], from: [toLabel('nobody')]});
+  t.deepEqual(await rulesOf('empty'), []);
+
+  await roles.patch('empty', 'merge', {rules: [rule('get', 'secrets')]});
+  await clock.drain();
+  t.deepEqual(await rulesOf('empty'), []);
+});
+
+test.serial('roles that gather from each other come to rest', async t => {
+  await create('circle-a', {labels: ['from-a'], from: [toLabel('from-b')]});
+  await create('circle-b', {labels: ['from-b'], from: [toLabel('from-a')]});
+  await create('circle-part', {labels: ['from-a'], rules: [rule('get', 'x')]});
+
+  t.deepEqual([await spelled('circle-a'), await spelled('circle-b')], [['get x'], ['get x']]);
+});
+
+test.serial('the rules are applied in the name of the controller, and only when they change', async t => {
+  await create('applied-part', {labels: ['applied'], rules: [rule('get', 'x')]});
+  await create('applied', {from: [toLabel('applied')]});
+  const before = await roles.get('applied');
+  const entry = before.metadata?.managedFields?.find(({manager}) => manager === 'clusterrole-aggregation-controller');
+  t.deepEqual([entry?.operation, entry?.fieldsV1], ['Apply', {'f:rules': {}}]);
+
+  await create('applied-too', {labels: ['applied'], rules: [rule('get', 'x')]});
+  await clock.advance(60_000);
+
+  t.is((await roles.get('applied')).metadata?.resourceVersion, before.metadata?.resourceVersion);
+});
