@@ -9,7 +9,7 @@ import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
-import {versionRoute} from '#src/apiserver/handlers/version.js';
+import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {metricsRoute} from '#src/apiserver/handlers/metrics.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
@@ -142,7 +142,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     serverAddress: outside,
     routes: ({registry, discovery}) => [
       ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
-      versionRoute(parts.version),
+      ...versionRoutes(parts.version),
       ...tokens.routes,
       metricsRoute(parts.metrics),
       ...healthRoutes('healthz', health.healthz),

@@ -95,7 +95,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is((await world.remove(`${item}?dryRun=All`)).status, 200);
       t.deepEqual((await world.get(item)).json(), before.json(), 'a dry delete leaves the object alone');
 
-      const twoSteps = served.resource.definition.beginDelete !== undefined;
+      const twoSteps = kind.kind === 'Namespace';
       t.is((await world.remove(item)).status, 200);
       if (twoSteps) await world.put(`${item}/finalize`, {...(await world.get(item)).json<KubeObject>(), spec: {}});
       t.is((await world.remove(item)).status, 404);
@@ -114,6 +114,43 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is(gone.status, 200, gone.text);
       const left = (await world.get(`${collection}?labelSelector=family=kinds`)).json<KubeList<KubeObject>>();
       t.deepEqual(left.items.map(({metadata}) => metadata?.name), [called(kind, 'b')]);
+    });
+  }
+}
+
+const everything = ['annotations', 'finalizers', 'labels', 'ownerReferences'];
+
+/** What the parts of some kinds hear of metadata; the others hear everything. */
+const heard: Readonly<Record<string, readonly string[]>> = {
+  'DeviceTaintRule/status': [],
+  'FlowSchema/status': [],
+  'PodCertificateRequest/status': [],
+  'PriorityLevelConfiguration/status': [],
+  'ResourceClaim/status': [],
+  'StorageVersion/status': [],
+  'StorageVersionMigration/status': [],
+  'ValidatingAdmissionPolicy/status': [],
+  'VolumeAttachment/status': [],
+  'Deployment/status': ['annotations', 'finalizers', 'ownerReferences'],
+  'Pod/status': ['annotations', 'finalizers', 'labels'],
+  'Pod/ephemeralcontainers': [],
+  'Pod/resize': [],
+};
+
+for (const served of stored.filter(({kind, resource}) => kind.version === resource.definition.kind.version)) {
+  for (const [subresource, {verbs, view}] of Object.entries(served.resource.definition.subresources ?? {})) {
+    if (verbs || view) continue;
+    test(`${subresource} of ${address(served)} hears of metadata what it should`, async t => {
+      const {post, patch} = await startWire({gate});
+      const {collection, make} = caseOf('plat', served);
+      await post(collection, make('one'));
+      const metadata = {labels: {x: 'y'}, annotations: {x: 'y'}, finalizers: ['example.com/x'], ownerReferences: [{apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u'}]};
+      const answer = await patch(`${collection}/${called(served.kind, 'one')}/${subresource}`, {metadata});
+      t.is(answer.status, 200, answer.text);
+      const now = answer.json().metadata;
+      const there = [now?.annotations?.['x'] && 'annotations', now?.finalizers?.length && 'finalizers', now?.labels?.['x'] && 'labels', now?.ownerReferences?.length && 'ownerReferences'];
+
+      t.deepEqual(there.filter(Boolean), [...(heard[`${served.kind.kind}/${subresource}`] ?? everything)]);
     });
   }
 }

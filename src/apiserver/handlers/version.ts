@@ -3,9 +3,11 @@ import {plainJson} from '#src/apiserver/request/media-type.js';
 import type {Route} from '#src/apiserver/routes.js';
 import {encoded} from './encode.js';
 
-/** What release the server speaks, for clients that decide by it. */
-export const versionRoute = (version: VersionInfo): Route => ({
-  path: '/version',
-  methods: ['get', 'head'],
-  handler: () => ({status: 200, headers: {}, body: encoded(plainJson, () => version, true)}),
-});
+/** What release the server speaks, for clients that decide by it. Those made from its OpenAPI document ask with a slash at the end. */
+export const versionRoutes = (version: VersionInfo): readonly Route[] =>
+  ['/version', '/version/'].map((path, at) => ({
+    path,
+    methods: ['get', 'head'],
+    hidden: at > 0,
+    handler: () => ({status: 200, headers: {}, body: encoded(plainJson, () => version, true)}),
+  }));

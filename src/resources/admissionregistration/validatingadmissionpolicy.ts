@@ -98,6 +98,6 @@ export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
     defaultMatching(spec.matchConstraints);
   },
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: validateStatus}},
+  subresources: {status: {writes: {update: ['status']}, validate: validateStatus}},
   columns,
 });

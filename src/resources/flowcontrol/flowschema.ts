@@ -144,6 +144,6 @@ export const flowSchemas = defineResource<FlowSchema>({
     spec.matchingPrecedence ||= 1000;
   },
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: ({status}) => validateTypes(status?.conditions)}},
+  subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
   columns,
 });

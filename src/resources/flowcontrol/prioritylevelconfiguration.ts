@@ -111,6 +111,6 @@ export const priorityLevelConfigurations = defineResource<PriorityLevel>({
     }
   },
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
-  subresources: {status: {writes: {update: ['metadata', 'status']}, validate: ({status}) => validateTypes(status?.conditions)}},
+  subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
   columns,
 });

@@ -49,7 +49,7 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
   },
   subresources: {
     status: {
-      writes: {update: ['metadata', 'status']},
+      writes: {update: ['status']},
       *validate({status}) {
         const conditions = status?.conditions ?? [];
         yield* validateConditions(conditions, 'status.conditions');

@@ -41,7 +41,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
   },
   subresources: {
     status: {
-      writes: {update: ['metadata', 'status']},
+      writes: {update: ['status']},
       prepare(claim, old, {gate}) {
         if (claim.status) dropDeallocated(claim.status, old?.status);
         dropDisabledStatusFields(claim, old, gate);

@@ -57,7 +57,7 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
     status: {
-      writes: {update: ['metadata', 'status']},
+      writes: {update: ['status']},
       prepare({status}, old, {gate}) {
         if (gate('MutableCSINodeAllocatableCount')) return;
         for (const field of ['attachError', 'detachError'] as const) if (status?.[field] && old?.status?.[field]?.errorCode === undefined) delete status[field].errorCode;
