@@ -1,21 +1,26 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {badRequest} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {partialMetadata} from '#src/apiserver/present/table.js';
 import {addressOf} from '#src/apiserver/registry/create.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import type {Accepted} from '#src/apiserver/request/media-type.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import type {WriteQuery} from '#src/apiserver/registry/options.js';
+import {writeQuery} from '#src/apiserver/registry/options.js';
 import {encoded} from './encode.js';
 import {acceptedShape, isPretty, writeContext, type ResourceServices} from './resource.js';
 
 /** Runs what a POST does instead of storing its body, and answers with what came of it. */
-export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action, query: WriteQuery): Promise<ApiResponse> => {
+export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
   const {naming, schemas} = resource.settings;
+  const accepted = acceptedShape(context, 'outcome');
+  const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   const object = await readObject({
     request: context.request,
@@ -56,7 +61,11 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   const errors = [...(action.validate?.(object, actionContext) ?? [])];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: action.kind.kind}, object.metadata?.name ?? '', errors);
   await runPhase(resource.settings.admission, 'validate', attributes);
-  const result = await action.run(object, actionContext);
-  const answer = {...result, kind: result.kind ?? action.kind.kind, apiVersion: result.apiVersion ?? naming.apiVersion(action.kind.group, action.kind.version)};
-  return {status: 201, headers: {}, body: encoded(acceptedShape(context, 'item'), () => answer, isPretty(context))};
+  const {kind = action.kind.kind, apiVersion = naming.apiVersion(action.kind.group, action.kind.version), ...outcome} = await action.run(object, actionContext);
+  const answer = {kind, apiVersion, ...outcome};
+  return {status: 201, headers: {}, body: encoded(accepted, () => shaped(accepted, answer), isPretty(context))};
 };
+
+/** What came of it in the shape that was asked for; a Status has one shape. */
+const shaped = ({shape, shapeVersion}: Accepted, outcome: KubeObject): unknown =>
+  shape === 'PartialObjectMetadata' && outcome.kind !== 'Status' ? partialMetadata(shapeVersion, outcome) : outcome;

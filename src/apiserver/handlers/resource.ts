@@ -30,22 +30,27 @@ export interface ResourceServices {
   readonly agentAddresses: readonly string[];
 }
 
-const itemShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);
-const listShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadataList']);
-const watchShapes: ReadonlySet<Shape> = new Set(['object', 'Table', 'PartialObjectMetadata']);
+/** What is asked for: one object, many, a stream of them, or what came of an action, which has no columns. */
+type Wanted = 'item' | 'list' | 'watch' | 'outcome';
+
+const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
+  item: new Set(['object', 'Table', 'PartialObjectMetadata']),
+  list: new Set(['object', 'Table', 'PartialObjectMetadataList']),
+  watch: new Set(['object', 'Table', 'PartialObjectMetadata']),
+  outcome: new Set(['object', 'PartialObjectMetadata']),
+};
 
 const acceptedMedia = ['application/json', 'application/yaml'];
 const watchMedia = ['application/json'];
 
 /** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
-export const acceptedShape = ({request}: RequestContext, kind: 'item' | 'list' | 'watch'): Accepted => {
-  const shapes = kind === 'item' ? itemShapes : kind === 'list' ? listShapes : watchShapes;
-  const accepted = negotiate(header(request, 'accept'), kind, shapes, kind !== 'watch');
+export const acceptedShape = ({request}: RequestContext, kind: Wanted): Accepted => {
+  const accepted = negotiate(header(request, 'accept'), kind, shapes[kind], kind !== 'watch');
   if (!accepted) throw notAcceptable(kind === 'watch' ? watchMedia : acceptedMedia);
   return accepted;
 };
 
-export const representationFor = (context: RequestContext, served: ServedResource, kind: 'item' | 'list' | 'watch'): Representation => {
+export const representationFor = (context: RequestContext, served: ServedResource, kind: Wanted): Representation => {
   const accepted = acceptedShape(context, kind);
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };

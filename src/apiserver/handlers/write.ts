@@ -34,10 +34,10 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const {resource} = served;
   const {definition, settings} = resource;
   const {subresource, namespace} = context.target;
+  const action = subresource ? own(definition.actions, subresource) : definition.review;
+  if (action) return runAction(services, served, context, action);
   const shown = representationFor(context, served, 'item');
   const query = writeQuery(settings.naming, context.info.query, 'CreateOptions');
-  const action = subresource ? own(definition.actions, subresource) : definition.review;
-  if (action) return runAction(services, served, context, action, query);
   const incoming = await readObject(bodyReader(served, context, query));
   served.version?.default?.(incoming, resource.hooks(context.user));
   const made = await createObject(resource, hubObject(served, incoming), namespace, writeContext(context, served, query.dryRun));
