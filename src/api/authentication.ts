@@ -9,6 +9,8 @@ export interface AuthenticationRequest {
   readonly audiences?: readonly string[];
   /** Tells the caller something about his credential by a `Warning` header. */
   warn?(text: string): void;
+  /** Notes something in the request's audit event; absent where none is written. */
+  annotate?(key: string, text: string): void;
 }
 
 /**

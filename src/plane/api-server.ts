@@ -104,6 +104,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     naming,
     clock,
     log,
+    meter: parts.metrics,
     reader: {get: (...what) => reader().get(...what), list: (...what) => reader().list(...what)},
     client: () => clientAs(serverUser),
     serverAddress: outside,

@@ -7,7 +7,9 @@ import type {Reader} from '#src/api/reader.js';
 import type {Secret} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import {boundTokens} from '#src/apiserver/authentication/service-account/bound-tokens.js';
+import {tokenUses} from '#src/apiserver/authentication/service-account/token-uses.js';
 import {secretTokens} from '#src/apiserver/authentication/service-account/secret-tokens.js';
 import {issuerObjection, keySetPath, openIdRoutes} from '#src/apiserver/handlers/openid.js';
 import type {Route} from '#src/apiserver/routes.js';
@@ -38,6 +40,7 @@ export interface ServiceAccountParts {
   readonly naming: Naming;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: Meter;
   readonly reader: Reader;
   /** A client that acts as the server itself; asked for when there is something to write. */
   client(): Client;
@@ -114,7 +117,8 @@ export const serviceAccountTokens = (parts: ServiceAccountParts): ServiceAccount
   const {serviceAccountIssuer: issuers, apiAudiences, serviceAccountLookup: lookup} = options;
   const audiences = apiAudiences.length > 0 ? apiAudiences : issuers;
   const keys = verifyingKeys(options);
-  const shared = {naming, clock, reader, keys, audiences};
+  if (keys.length === 0) parts.log.warn('there is no key to verify tokens of service accounts with: they are not believed');
+  const shared = {naming, clock, reader, keys, audiences, note: tokenUses(parts.meter, naming)};
   return {
     audiences,
     authenticators: keys.length === 0 ? [] : [secretTokens({...shared, lookup, used: noting(parts)}), ...(issuers.length > 0 ? [boundTokens({...shared, issuers})] : [])],

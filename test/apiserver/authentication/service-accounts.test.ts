@@ -4,28 +4,11 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject, TokenRequest} from '#src/api/types.js';
-import {VirtualClock} from '#src/base/virtual-clock.js';
 import {generatePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
-import {readToken, signToken, tokenKey, type TokenClaims} from '#src/pki/token.js';
-import {startPlane, type Plane} from '#src/plane/plane.js';
+import {signToken, tokenKey} from '#src/pki/token.js';
+import type {Plane} from '#src/plane/plane.js';
 import {refusal} from '#test/resources/world.js';
-
-const namespace = 'default';
-const issuer = 'https://plat.default.svc';
-const minutes = (count: number): number => count * 60_000;
-
-const aPlane = async (apiserverArgs: readonly string[] = []) => {
-  const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
-  const client = plane.client();
-  const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
-  const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>
-    (await client
-      .resource(kinds.serviceAccounts)
-      .create({metadata: {namespace, ...metadata}, spec} as KubeObject, {subresource: 'token', name: 'robot', namespace})) as TokenRequest;
-  const review = async (token: string, audiences: string[] = []) => (await client.resource(kinds.tokenReviews).create({spec: {token, audiences}})).status!;
-  return {plane, clock, client, account, request, review};
-};
+import {aPlane, issuer, minutes, namespace, own} from './accounts.js';
 
 const get = async (plane: Plane, url: string, headers: Record<string, string> = {}) => {
   const answer = await plane.api.exchange({method: 'GET', url, headers, caller: {credentials: {certificates: []}}, remoteAddress: '', signal: new AbortController().signal});
@@ -33,8 +16,6 @@ const get = async (plane: Plane, url: string, headers: Record<string, string> = 
   const text = body.kind === 'bytes' || body.kind === 'object' ? (typeof body.bytes === 'function' ? body.bytes() : body.bytes).toString() : '';
   return {status: answer.status, headers: answer.headers, json: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>};
 };
-
-const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> => readToken(status!.token)!.claims as never;
 
 test('an account gets a token for the server, for an hour, which proves who it is', async t => {
   const {plane, clock, account, request, review} = await aPlane();

@@ -1,4 +1,4 @@
-import type {Authenticator} from '#src/api/authentication.js';
+import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
@@ -24,6 +24,8 @@ interface PrivateClaims {
   readonly pod: Reference | undefined;
   readonly secret: Reference | undefined;
   readonly node: Reference | undefined;
+  /** From when on (s since the epoch) its use is remarked upon; zero for never. */
+  readonly warnAfter: number;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -42,6 +44,7 @@ const privateClaims = (claims: TokenClaims, naming: Naming): PrivateClaims => {
     pod: referenceIn(own['pod']),
     secret: referenceIn(own['secret']),
     node: referenceIn(own['node']),
+    warnAfter: Number(own['warnafter'] ?? 0),
   };
 };
 
@@ -97,7 +100,15 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     return Object.keys(extra).length > 0 ? {...user, extra} : user;
   };
 
-  return signedTokens('service-account', issuers, trust, async claims => {
+  /** Whether the token lives on borrowed time: whoever uses it has not read the newer one. */
+  const noteAge = ({warnAfter}: PrivateClaims, subject: string, request: AuthenticationRequest): void => {
+    if (!warnAfter) return;
+    const late = Math.floor(clock.now() / 1000) - warnAfter;
+    const isStale = clock.now() > warnAfter * 1000;
+    trust.note(isStale ? 'stale' : 'valid', `subject: ${subject}, seconds after warning threshold: ${late}`, request);
+  };
+
+  return signedTokens('service-account', issuers, trust, async (claims, _token, request) => {
     checkTimes(claims, clock.now());
     const own = privateClaims(claims, naming);
     const {namespace, pod, secret, node} = own;
@@ -105,6 +116,7 @@ export const boundTokens = ({naming, clock, reader, issuers, ...trust}: BoundTok
     if (secret) await checkBinding(kinds.secrets, namespace, secret, 'secret');
     if (pod) await checkBinding(kinds.pods, namespace, pod, 'pod');
     if (node && !pod) await checkBinding(kinds.nodes, '', node, 'node');
+    noteAge(own, claims.sub ?? '', request);
     return userOf(own, claims.jti);
   });
 };

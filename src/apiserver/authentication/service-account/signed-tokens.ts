@@ -4,12 +4,14 @@ import type {UserInfo} from '#src/api/user.js';
 import {Lru} from '#src/base/lru.js';
 import {readToken, type TokenClaims, type TokenKey} from '#src/pki/token.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
+import type {NoteUse} from './token-uses.js';
 
 /** Which tokens of service accounts are believed. */
 export interface TokenTrust {
   readonly keys: readonly TokenKey[];
   /** Names of this server; a token must be meant for one of them unless the request says for whom. */
   readonly audiences: readonly string[];
+  readonly note: NoteUse;
 }
 
 /** Why a token is not valid, for the log and for token reviews. */
@@ -54,6 +56,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
   const authenticate = async (token: string, request: AuthenticationRequest): Promise<Authentication> => {
     const claims = claimsOf(token);
     if (!claims) return undefined;
+    if (!claims.aud?.length) trust.note('legacy', claims.sub ?? '', request);
     const audiences = audiencesOf(claims, request.audiences ?? trust.audiences);
     return {user: await judge(claims, token, request), audiences};
   };

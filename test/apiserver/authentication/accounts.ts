@@ -1,0 +1,26 @@
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject, TokenRequest} from '#src/api/types.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {readToken, type TokenClaims} from '#src/pki/token.js';
+import {startPlane} from '#src/plane/plane.js';
+
+export const namespace = 'default';
+export const issuer = 'https://plat.default.svc';
+export const minutes = (count: number): number => count * 60_000;
+
+/** A plane with the account `robot`, and ways to ask for its tokens and have tokens judged. */
+export const aPlane = async (apiserverArgs: readonly string[] = []) => {
+  const clock = new VirtualClock();
+  const plane = await startPlane({listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
+  const client = plane.client();
+  const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
+  const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>
+    (await client
+      .resource(kinds.serviceAccounts)
+      .create({metadata: {namespace, ...metadata}, spec} as KubeObject, {subresource: 'token', name: 'robot', namespace})) as TokenRequest;
+  const review = async (token: string, audiences: string[] = []) => (await client.resource(kinds.tokenReviews).create({spec: {token, audiences}})).status!;
+  return {plane, clock, client, account, request, review};
+};
+
+/** What a token says. */
+export const own = ({status}: TokenRequest): TokenClaims & Record<'plat.io', Record<string, never>> => readToken(status!.token)!.claims as never;
