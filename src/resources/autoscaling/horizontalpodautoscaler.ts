@@ -6,17 +6,25 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 import {defaultBehavior, dropTolerances, validateBehavior} from './behavior.js';
 import {metricsText} from './metrics-text.js';
-import {validateMetrics, validateReference, type Autoscaler, type AutoscalerSpec} from './metrics.js';
+import {describedRule, validateMetrics, validateReference, type Autoscaler, type AutoscalerSpec, type VersionRule} from './metrics.js';
 import {horizontalPodAutoscalersV1} from './v1.js';
 
-function* validateSpec(spec: Partial<AutoscalerSpec>, old: Partial<AutoscalerSpec> | undefined, {gate}: HookContext): Iterable<FieldError> {
+type Reference = AutoscalerSpec['scaleTargetRef'];
+
+/** The rule for what is scaled: only one kind of no group can be, and what is stored may stay. */
+const targetRule = (reference: Partial<Reference> = {}, old: Reference | undefined): VersionRule => {
+  if (old && old.apiVersion === reference.apiVersion && old.kind === reference.kind) return 'any';
+  return reference.kind === 'ReplicationController' ? 'groupless' : 'grouped';
+};
+
+function* validateSpec(spec: Partial<AutoscalerSpec>, old: Partial<AutoscalerSpec> | undefined, {gate, naming}: HookContext): Iterable<FieldError> {
   const {minReplicas: min, maxReplicas: max = 0} = spec;
   const least = gate('HPAScaleToZero') || old?.minReplicas === 0 ? 0 : 1;
   if (typeof min === 'number' && min < least) yield invalid('spec.minReplicas', min, `must be greater than or equal to ${least}`);
   if (max < 1) yield invalid('spec.maxReplicas', max, 'must be greater than 0');
   if (typeof min === 'number' && max < min) yield invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`');
-  yield* validateReference(spec.scaleTargetRef, 'spec.scaleTargetRef');
-  yield* validateMetrics(spec.metrics ?? [], min, 'spec.metrics');
+  yield* validateReference(spec.scaleTargetRef, 'spec.scaleTargetRef', targetRule(spec.scaleTargetRef, old?.scaleTargetRef));
+  yield* validateMetrics(spec.metrics ?? [], min, 'spec.metrics', {naming, described: describedRule(old?.metrics)});
   yield* validateBehavior(spec.behavior, 'spec.behavior');
 }
 

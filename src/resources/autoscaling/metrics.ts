@@ -1,7 +1,9 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
-import {dnsLabelProblems, labelKeyProblems, pathSegmentProblems} from '#src/api/names.js';
+import {dnsLabelProblems, pathSegmentProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
 import {parseQuantity} from '#src/api/quantity.js';
+import {containerResourceName} from '#src/resources/validation/resource-lists.js';
 
 export type Autoscaler = ObjectOf<typeof kinds.horizontalPodAutoscalers>;
 export type AutoscalerSpec = NonNullable<Autoscaler['spec']>;
@@ -16,6 +18,12 @@ const sourceTypes = Object.keys(sources).sort();
 
 const isSourceType = (type: string): type is SourceType => Object.hasOwn(sources, type);
 
+/** What the metrics are judged by besides themselves. */
+interface MetricRules {
+  readonly naming: Naming;
+  readonly described: VersionRule;
+}
+
 const isPositive = (text: string): boolean => {
   try {
     return parseQuantity(String(text)).unscaled > 0n;
@@ -29,13 +37,28 @@ function* validateSegment(path: string, value: string | undefined, missing?: str
   for (const problem of pathSegmentProblems(value)) yield invalid(path, value, problem);
 }
 
+/** What an API version may be: nothing is asked of it, it may be without a group, or it must have one. */
+export type VersionRule = 'any' | 'groupless' | 'grouped';
+
+const versionProblem = (version: string, rule: VersionRule): string | undefined => {
+  if (rule === 'any') return undefined;
+  const parts = version === '/' ? [] : version.split('/');
+  if (parts.length > 2) return `unexpected GroupVersion string: ${version}`;
+  return rule === 'grouped' && (parts.length < 2 || parts[0] === '') ? 'apiVersion must specify API group' : undefined;
+};
+
 /** Whether a reference names an object of some kind. */
-export function* validateReference(reference: Partial<Reference> | undefined, path: string): Iterable<FieldError> {
+export function* validateReference(reference: Partial<Reference> | undefined, path: string, rule: VersionRule): Iterable<FieldError> {
   yield* validateSegment(`${path}.kind`, reference?.kind);
   yield* validateSegment(`${path}.name`, reference?.name);
   const version = reference?.apiVersion ?? '';
-  if (version.split('/').length > 2) yield invalid(`${path}.apiVersion`, version, `unexpected GroupVersion string: ${version}`);
+  const problem = versionProblem(version, rule);
+  if (problem !== undefined) yield invalid(`${path}.apiVersion`, version, problem);
 }
+
+/** The rule for what is looked at: what is stored with a version that is none may be written on. */
+export const describedRule = (old: readonly MetricSpec[] = []): VersionRule =>
+  old.some(({type, object}) => type === 'Object' && versionProblem(object?.describedObject.apiVersion ?? '', 'groupless') !== undefined) ? 'any' : 'groupless';
 
 function* validateTarget(target: Partial<Target> | undefined, path: string): Iterable<FieldError> {
   const {type = '', value, averageValue, averageUtilization} = target ?? {};
@@ -50,8 +73,8 @@ function* validateMetric(metric: {name?: string} | undefined, path: string): Ite
   yield* validateSegment(`${path}.name`, metric?.name, 'must specify a metric name');
 }
 
-function* validateObject(source: NonNullable<MetricSpec['object']>, path: string): Iterable<FieldError> {
-  yield* validateReference(source.describedObject, `${path}.describedObject`);
+function* validateObject(source: NonNullable<MetricSpec['object']>, path: string, {described}: MetricRules): Iterable<FieldError> {
+  yield* validateReference(source.describedObject, `${path}.describedObject`, described);
   yield* validateMetric(source.metric, `${path}.metric`);
   yield* validateTarget(source.target, `${path}.target`);
   if (source.target?.value === undefined && source.target?.averageValue === undefined) {
@@ -85,22 +108,16 @@ function* validateResource(source: NonNullable<MetricSpec['resource']>, path: st
   yield* validateShare(source.target, `${path}.target`);
 }
 
-const ofContainers = /^(?:cpu|memory|ephemeral-storage|hugepages-.+)$/;
-
-function* validateContainerResource(source: NonNullable<MetricSpec['containerResource']>, path: string): Iterable<FieldError> {
+function* validateContainerResource(source: NonNullable<MetricSpec['containerResource']>, path: string, {naming}: MetricRules): Iterable<FieldError> {
   const {name, container} = source;
   if (!name) yield required(`${path}.name`, 'must specify a resource name');
-  else {
-    const problems = labelKeyProblems(name);
-    for (const problem of problems) yield invalid(`${path}.name`, name, problem);
-    if (problems.length === 0 && !name.includes('/') && !ofContainers.test(name)) yield invalid(`${path}.name`, name, 'must be a standard resource for containers');
-  }
+  else yield* containerResourceName(`${path}.name`, name, naming);
   if (!container) yield required(`${path}.container`, 'must specify a container');
   else for (const problem of dnsLabelProblems(container)) yield invalid(`${path}.container`, container, problem);
   yield* validateShare(source.target, `${path}.target`);
 }
 
-const validators: {readonly [Type in SourceType]: (source: never, path: string) => Iterable<FieldError>} = {
+const validators: {readonly [Type in SourceType]: (source: never, path: string, rules: MetricRules) => Iterable<FieldError>} = {
   Object: validateObject,
   External: validateExternal,
   Pods: validatePods,
@@ -108,12 +125,12 @@ const validators: {readonly [Type in SourceType]: (source: never, path: string) 
   ContainerResource: validateContainerResource,
 };
 
-function* validateSpec(spec: MetricSpec, path: string): Iterable<FieldError> {
+function* validateSpec(spec: MetricSpec, path: string, rules: MetricRules): Iterable<FieldError> {
   const type = spec.type ?? '';
   if (!type) yield required(`${path}.type`, 'must specify a metric source type');
   if (!isSourceType(type)) yield notSupported(`${path}.type`, type, sourceTypes);
   const present = (Object.keys(sources) as SourceType[]).filter(source => spec[sources[source]]);
-  if (present[0]) yield* validators[present[0]](spec[sources[present[0]]] as never, `${path}.${sources[present[0]]}`);
+  if (present[0]) yield* validators[present[0]](spec[sources[present[0]]] as never, `${path}.${sources[present[0]]}`, rules);
   const expected = isSourceType(type) ? sources[type] : undefined;
   if (expected === undefined) yield notSupported(`${path}.type`, type, sourceTypes);
   else if (!spec[expected]) yield required(`${path}.${expected}`, 'must populate information for the given metric source');
@@ -122,8 +139,8 @@ function* validateSpec(spec: MetricSpec, path: string): Iterable<FieldError> {
 }
 
 /** Whether each metric says what it looks at and what it aims for. Nothing can be scaled to nothing that is not measured from outside. */
-export function* validateMetrics(metrics: readonly MetricSpec[], minReplicas: number | undefined, path: string): Iterable<FieldError> {
-  for (const [i, spec] of metrics.entries()) yield* validateSpec(spec, `${path}[${i}]`);
+export function* validateMetrics(metrics: readonly MetricSpec[], minReplicas: number | undefined, path: string, rules: MetricRules): Iterable<FieldError> {
+  for (const [i, spec] of metrics.entries()) yield* validateSpec(spec, `${path}[${i}]`, rules);
   if (minReplicas === 0 && !metrics.some(({type}) => type === 'Object' || type === 'External')) {
     yield forbiddenField(path, 'must specify at least one Object or External metric to support scaling to zero replicas');
   }

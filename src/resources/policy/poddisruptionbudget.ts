@@ -4,7 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 
@@ -12,7 +12,7 @@ type Budget = ObjectOf<typeof kinds.podDisruptionBudgets>;
 
 const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
-function* validate({spec}: Readonly<Budget>): Iterable<FieldError> {
+function* validate({spec}: Readonly<Budget>, old: Readonly<Budget> | undefined): Iterable<FieldError> {
   const {minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy} = spec ?? {};
   if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
   for (const [field, value] of [['minAvailable', minAvailable], ['maxUnavailable', maxUnavailable]] as const) {
@@ -20,7 +20,7 @@ function* validate({spec}: Readonly<Budget>): Iterable<FieldError> {
     yield* positiveIntOrPercent(`spec.${field}`, value);
     yield* notMoreThanWhole(`spec.${field}`, value);
   }
-  if (selector) yield* validateLabelSelector(selector, 'spec.selector');
+  if (selector) yield* validateLabelSelector(selector, 'spec.selector', hasOddValues(old?.spec?.selector));
   if (policy !== undefined && !policies.includes(policy)) yield notSupported('spec.unhealthyPodEvictionPolicy', policy, policies);
 }
 

@@ -1,0 +1,33 @@
+import {canonicalQuantity} from '#src/api/quantity.js';
+import type {Behavior} from './behavior.js';
+import {fields, integer, isFields, listOf, quantity, readShaped, string} from './v1-shapes.js';
+
+const recased = (value: unknown, change: (letter: string) => string): unknown => {
+  if (Array.isArray(value)) return value.map(item => recased(item, change));
+  return isFields(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [change(key.charAt(0)) + key.slice(1), recased(item, change)])) : value;
+};
+
+/** A behaviour as the first version's annotation tells it: its fields are written large, and none is left out. */
+export const behaviorText = (behavior: Behavior): string => {
+  const rules = (way: Behavior['scaleUp']) =>
+    way && {
+      StabilizationWindowSeconds: way.stabilizationWindowSeconds ?? null,
+      SelectPolicy: way.selectPolicy ?? null,
+      Policies: recased(way.policies ?? null, letter => letter.toUpperCase()),
+      Tolerance: way.tolerance ?? null,
+    };
+  return JSON.stringify({ScaleUp: rules(behavior.scaleUp) ?? null, ScaleDown: rules(behavior.scaleDown) ?? null});
+};
+
+const policy = fields({type: string, value: integer, periodSeconds: integer});
+const rules = fields({stabilizationWindowSeconds: integer, selectPolicy: string, policies: listOf(policy), tolerance: quantity});
+const behavior = fields({scaleUp: rules, scaleDown: rules});
+
+/** The behaviour that such a telling means. Nothing when it has another shape, or tells nothing. */
+export const behaviorIn = (text: string | undefined): Behavior | undefined => {
+  const read = recased(readShaped(text, isFields), letter => letter.toLowerCase());
+  if (!behavior(read)) return undefined;
+  const ways = Object.entries(read as Record<string, {tolerance?: unknown}>);
+  const told = ways.map(([way, {tolerance, ...others}]) => [way, {...others, ...(tolerance === undefined ? {} : {tolerance: canonicalQuantity(String(tolerance))})}]);
+  return told.length > 0 ? (Object.fromEntries(told) as Behavior) : undefined;
+};

@@ -1,0 +1,46 @@
+import {parseQuantity} from '#src/api/quantity.js';
+
+/** What a value read from JSON must look like. */
+export type Shape = (value: unknown) => boolean;
+
+export type Fields = Record<string, unknown>;
+
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const string: Shape = value => typeof value === 'string';
+export const integer: Shape = value => Number.isInteger(value);
+export const quantity: Shape = value => {
+  if (typeof value !== 'string' && typeof value !== 'number') return false;
+  try {
+    return Boolean(parseQuantity(String(value)));
+  } catch {
+    return false;
+  }
+};
+
+export const listOf = (item: Shape): Shape => value => Array.isArray(value) && value.every(item);
+
+export const mapOf = (item: Shape): Shape => value => isFields(value) && Object.values(value).every(item);
+
+/** Fields that look so when they are there; what is not named may be anything. */
+export const fields = (shapes: Readonly<Record<string, Shape>>): Shape => value =>
+  isFields(value) && Object.entries(shapes).every(([name, shape]) => value[name] === undefined || value[name] === null || shape(value[name]));
+
+export const selector = fields({matchLabels: mapOf(string), matchExpressions: listOf(fields({key: string, operator: string, values: listOf(string)}))});
+export const reference = fields({kind: string, name: string, apiVersion: string});
+
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  return isFields(value) ? Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null).map(([key, item]) => [key, withoutNulls(item)])) : value;
+};
+
+/** What JSON of a shape says, where null is as good as nothing. Nothing when it has another shape, or there is none. */
+export const readShaped = <T>(text: string | undefined, shape: Shape): T | undefined => {
+  if (text === undefined) return undefined;
+  try {
+    const value = withoutNulls(JSON.parse(text));
+    return shape(value) ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
+};
