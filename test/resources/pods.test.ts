@@ -434,6 +434,15 @@ const rows: readonly (readonly [string, Pod, Record<string, string>])[] = [
     {...aPod(), status: {phase: 'Failed', containerStatuses: [{name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 137, signal: 9}}}]}},
     {Status: 'Signal:9'},
   ],
+  [
+    'is done but for a container that failed',
+    {...aPod(), status: {phase: 'Running', containerStatuses: [
+      {name: 'c', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 0, reason: 'Completed'}}},
+      {name: 'd', image: '', imageID: '', ready: false, restartCount: 0, state: {terminated: {exitCode: 1, reason: 'Error'}}},
+      {name: 'e', image: '', imageID: '', ready: true, restartCount: 0, state: {running: {}}},
+    ]}},
+    {Ready: '1/1', Status: 'Error'},
+  ],
 ];
 
 for (const [what, pod, cells] of rows) {

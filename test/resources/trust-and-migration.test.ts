@@ -98,8 +98,8 @@ test('a migration names a resource and stays with it', async t => {
   const made = await migrations.create({...aMigration(), status: {resourceVersion: '5'}});
   t.deepEqual(made.status, {});
   t.deepEqual(await problems(migrations.update({...made, spec: {resource: {resource: 'pods'}}})), ['spec: Invalid value: {"resource":{"resource":"pods","group":""}}: field is immutable']);
-  t.deepEqual(await row(kinds.storageVersionMigrations, made), {Name: 'migration', Resource: 'deployments.apps'});
-  t.deepEqual(await row(kinds.storageVersionMigrations, aMigration({resource: 'pods'})), {Name: 'migration', Resource: 'pods'});
+  t.deepEqual(await row(kinds.storageVersionMigrations, made), {Name: 'migration', Resource: 'deployments.apps', Status: 'Unknown'});
+  t.deepEqual(await row(kinds.storageVersionMigrations, aMigration({resource: 'pods'})), {Name: 'migration', Resource: 'pods', Status: 'Unknown'});
 });
 
 const is = (type: string, status = 'True'): Condition => ({type, status, reason: 'R', message: '', lastTransitionTime: '2026-01-01T00:00:00Z'});

@@ -1,6 +1,7 @@
+import {sameJson} from '#src/api/equal.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import type {Autoscaler, MetricSpec} from './metrics.js';
-import {fields, integer, listOf, quantity, readShaped, reference, selector, string, type Fields, type Shape} from './v1-shapes.js';
+import {fields, integer, isFields, listOf, quantity, readShaped, reference, selector, string, type Fields, type Shape} from './v1-shapes.js';
 
 export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['currentMetrics']>[number];
 
@@ -77,8 +78,10 @@ const sourcesIn = (words: Words): Readonly<Record<string, Source>> => {
 
 const ways = {target: sourcesIn(target), current: sourcesIn(current)};
 
-/** A metric as the first version's annotations tell it. */
-export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
+/** A metric that says more than the older form can hold goes along whole, under a name that nobody else reads. */
+const whole = 'v2';
+
+const inOlderForm = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
   const result: Fields = {type: metric.type};
   for (const [name, {older}] of Object.entries(ways[words.amount])) {
     const source = (metric as unknown as Record<string, Fields | undefined>)[name];
@@ -89,8 +92,15 @@ export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fi
   return result;
 };
 
+/** A metric as the first version's annotations tell it. */
+export const olderMetric = (words: Words, metric: MetricSpec | MetricStatus): Fields => {
+  const older = inOlderForm(words, metric);
+  return sameJson(newerMetric(words, older), metric) ? older : {...older, [whole]: metric};
+};
+
 /** The metric that such a telling means. */
 export const newerMetric = (words: Words, metric: Fields): Fields => {
+  if (metric[whole]) return metric[whole] as Fields;
   const result: Fields = {type: metric['type']};
   for (const [name, {newer}] of Object.entries(ways[words.amount])) {
     const source = metric[name] as Fields | undefined;
@@ -101,11 +111,20 @@ export const newerMetric = (words: Words, metric: Fields): Fields => {
   return result;
 };
 
+/** What a metric that goes along whole looks like. */
+const wholeShape = (words: Words): Shape => {
+  const amount = fields({type: string, value: quantity, averageValue: quantity, averageUtilization: integer});
+  const known = fields({[words.amount]: amount, metric: fields({name: string, selector}), describedObject: reference, name: string, container: string});
+  const source: Shape = value => known(value) && isFields((value as Fields)[words.amount]);
+  return fields({type: string, object: source, pods: source, resource: source, containerResource: source, external: source});
+};
+
 const shapeOf = (words: Words): Shape => {
   const share = {name: string, container: string, [words.averageUtilization]: integer, [words.averageValue]: quantity};
   const measured = {metricName: string, [words.value]: quantity, [words.averageValue]: quantity};
   return fields({
     type: string,
+    [whole]: wholeShape(words),
     object: fields({...measured, target: reference, selector, averageValue: quantity}),
     pods: fields({...measured, selector}),
     resource: fields(share),

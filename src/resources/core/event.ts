@@ -49,8 +49,8 @@ const columns: readonly Column<CoreEvent>[] = [
   {name: 'Source', description: 'Who reports it.', priority: 1, of: sourceText},
   {name: 'Message', description: 'What happened, for people.', of: ({message}) => (message ?? '').trim()},
   {name: 'First Seen', description: 'How long ago this first happened.', priority: 1, of: firstSeen},
-  {name: 'Count', description: 'How often this happened.', priority: 1, of: ({series, count}) => String(series ? (series.count ?? 0) : count || 1)},
-  {...nameColumn, priority: 1},
+  {name: 'Count', description: 'How often this happened.', priority: 1, of: ({series, count}) => (series ? (series.count ?? 0) : count || 1)},
+  {name: nameColumn.name, description: nameColumn.description, priority: 1, of: nameColumn.of},
 ];
 
 /** A report of something that happened, kept for a while. Both groups that serve events share the store. */

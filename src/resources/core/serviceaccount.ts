@@ -32,9 +32,5 @@ export const serviceAccounts = defineResource<ServiceAccount>({
   },
   actions: {token: tokenRequest as Action},
   deleteAnswers: 'object',
-  columns: [
-    nameColumn,
-    {name: 'Secrets', description: 'How many secrets the account names.', of: account => (account.secrets ?? []).length},
-    ageColumn,
-  ],
+  columns: [nameColumn, ageColumn],
 });

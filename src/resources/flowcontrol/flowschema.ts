@@ -127,7 +127,7 @@ function* validate({metadata, spec, status}: Readonly<FlowSchema>, _old: unknown
 const columns: readonly Column<FlowSchema>[] = [
   nameColumn,
   {name: 'PriorityLevel', description: 'The level whose share its requests use.', of: ({spec}) => spec?.priorityLevelConfiguration?.name ?? ''},
-  {name: 'MatchingPrecedence', type: 'integer', description: 'Its place in the order in which schemas are tried.', of: ({spec}) => spec?.matchingPrecedence ?? 0},
+  {name: 'MatchingPrecedence', description: 'Its place in the order in which schemas are tried.', of: ({spec}) => spec?.matchingPrecedence ?? 0},
   {name: 'DistinguisherMethod', description: 'What tells the flows of its requests apart.', of: ({spec}) => spec?.distinguisherMethod?.type ?? '<none>'},
   ageColumn,
   {name: 'MissingPL', description: 'references a broken or non-existent PriorityLevelConfiguration', of: ({status}) => status?.conditions?.find(({type}) => type === 'Dangling')?.status ?? '?'},

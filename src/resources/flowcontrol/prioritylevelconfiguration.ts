@@ -73,7 +73,6 @@ function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unkn
 
 const queuingColumn = (name: string, field: keyof Queuing, description: string): Column<PriorityLevel> => ({
   name,
-  type: 'integer',
   description,
   of: ({spec}) => spec?.limited?.limitResponse?.queuing?.[field] ?? '<none>',
 });
@@ -81,7 +80,7 @@ const queuingColumn = (name: string, field: keyof Queuing, description: string):
 const columns: readonly Column<PriorityLevel>[] = [
   nameColumn,
   {name: 'Type', description: 'Whether its requests are limited.', of: ({spec}) => spec?.type ?? ''},
-  {name: 'NominalConcurrencyShares', type: 'integer', description: 'Its share of the server, beside those of the other levels.', of: ({spec}) => spec?.limited?.nominalConcurrencyShares ?? '<none>'},
+  {name: 'NominalConcurrencyShares', description: 'Its share of the server, beside those of the other levels.', of: ({spec}) => spec?.limited?.nominalConcurrencyShares ?? '<none>'},
   queuingColumn('Queues', 'queues', 'How many queues it has.'),
   queuingColumn('HandSize', 'handSize', 'How many queues a flow may choose from.'),
   queuingColumn('QueueLengthLimit', 'queueLengthLimit', 'How many requests may wait in one queue.'),

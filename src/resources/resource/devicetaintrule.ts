@@ -2,7 +2,7 @@ import {tooMany, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {Condition, KubeObject} from '#src/api/types.js';
-import {ageColumn, nameColumn} from '#src/resources/columns.js';
+import {ageColumn, nameColumn, since} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -57,5 +57,12 @@ export const deviceTaintRules = defineResource<DeviceTaintRule>({
       },
     },
   },
-  columns: [nameColumn, ageColumn],
+  columns: [
+    nameColumn,
+    {name: 'Key', description: 'The key of the taint.', of: ({spec}) => spec.taint.key},
+    {name: 'Value', description: 'The value of the taint.', of: ({spec}) => spec.taint.value ?? ''},
+    {name: 'Effect', description: 'What the taint does to pods that do not tolerate it.', of: ({spec}) => spec.taint.effect},
+    {name: 'TimeAdded', description: 'Since when the taint counts.', of: ({spec: {taint}}, now) => (taint.timeAdded ? since(taint.timeAdded, now) : '')},
+    ageColumn,
+  ],
 });

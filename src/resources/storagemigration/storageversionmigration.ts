@@ -50,6 +50,8 @@ function* validateStatus(migration: Readonly<StorageVersionMigration>, old: Read
   yield* validateOutcome(migration, old);
 }
 
+const stages: ReadonlySet<string> = new Set(['Running', 'Failed', 'Succeeded']);
+
 const resourceText = (migration: Readonly<StorageVersionMigration>): string => {
   const {group, resource = ''} = resourceOf(migration);
   return group ? `${resource}.${group}` : resource;
@@ -80,5 +82,6 @@ export const storageVersionMigrations = defineResource<StorageVersionMigration>(
     // Upstream gives this name no format.
     {name, description, of},
     {name: 'Resource', description: 'The resource whose objects are to be written anew, with its group.', of: resourceText},
+    {name: 'Status', description: 'How far it has come.', of: ({status}) => status?.conditions?.findLast(({type, status: is}) => is === 'True' && stages.has(type))?.type ?? 'Unknown'},
   ],
 });

@@ -2,13 +2,17 @@ import {forbiddenField} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {PodCertificateRequest} from '#src/api/types.js';
 import {mayForSigner} from '#src/resources/certificates/signer-permission.js';
+import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {labelsCell} from '#src/resources/workload/columns.js';
 import {settleConditions, validateOutcome} from './outcome.js';
 import {validateRequest} from './request.js';
 
 const daySeconds = 86_400;
+
+const outcomes: ReadonlySet<string> = new Set(['Issued', 'Denied', 'Failed']);
 
 const selected = (field: 'signerName' | 'podName' | 'nodeName') => ({spec}: Readonly<PodCertificateRequest>): string =>
   (spec as Partial<PodCertificateRequest['spec']> | undefined)?.[field] ?? '';
@@ -44,4 +48,13 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
     'spec.podName': selected('podName'),
     'spec.nodeName': selected('nodeName'),
   },
+  columns: [
+    nameColumn,
+    {name: 'PodName', description: 'The pod that the certificate is for.', of: selected('podName')},
+    {name: 'ServiceAccountName', description: 'The account of the pod.', of: ({spec}) => spec.serviceAccountName},
+    {name: 'NodeName', description: 'The node of the pod.', of: selected('nodeName')},
+    {name: 'SignerName', description: 'The signer that is asked.', of: selected('signerName')},
+    {name: 'State', description: 'Whether it waits, or was issued, denied or failed.', of: ({status}) => status?.conditions?.findLast(({type}) => outcomes.has(type))?.type ?? 'Pending'},
+    {name: 'UnverifiedUserAnnotations', description: 'What the pod has to say to the signer.', of: ({spec}) => labelsCell(spec.unverifiedUserAnnotations)},
+  ],
 });

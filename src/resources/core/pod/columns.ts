@@ -65,16 +65,20 @@ const isTrue = ({status}: Readonly<Pod>, type: string): boolean => status?.condi
 /** How the containers of a pod that has started stand; the first that has something to tell is heard. */
 const running = (pod: Readonly<Pod>, before: string, restarts: Restarts): {readonly status: string; readonly ready: number} => {
   let status = before;
+  let failure: string | undefined;
   let ready = 0;
   for (const container of (pod.status?.containerStatuses ?? []).toReversed()) {
     restarts.add(container);
     const {waiting, terminated, running: runs} = container.state ?? {};
     if (waiting?.reason) status = waiting.reason;
-    else if (terminated) status = endedText(terminated);
-    else if (container.ready && runs) ready++;
+    else if (terminated) {
+      status = endedText(terminated);
+      if (terminated.exitCode !== 0) failure = status;
+    } else if (container.ready && runs) ready++;
   }
-  if (status === 'Completed' && ready > 0) status = isTrue(pod, 'Ready') ? 'Running' : 'NotReady';
-  return {status, ready};
+  if (status !== 'Completed') return {status, ready};
+  if (ready > 0 && isTrue(pod, 'Ready')) return {status: 'Running', ready};
+  return {status: failure ?? (ready > 0 ? 'NotReady' : status), ready};
 };
 
 const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
