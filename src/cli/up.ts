@@ -10,6 +10,7 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     bindAddress: options.bindAddress,
     securePort: options.securePort,
     nodes: options.nodes,
+    ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     apiserverArgs: options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,

@@ -18,6 +18,7 @@ const plane = flagSection('Plane', {
     default: '1',
     range: {min: 0, max: 10_000},
   },
+  'simulation-file': {type: 'path', help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).'},
   kubeconfig: {type: 'path', help: 'Where to write the administrator\'s connection settings.', shownDefault: 'kubeconfig in the data directory'},
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
   'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},

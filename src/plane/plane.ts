@@ -14,6 +14,7 @@ import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
+import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import type {ComponentParts} from './components.js';
@@ -40,6 +41,8 @@ export interface PlaneOptions {
   readonly kubeconfig?: string;
   /** How many simulated nodes run the pods. None unless given. */
   readonly nodes?: number;
+  /** A file of rules by which they and their pods behave. */
+  readonly simulationFile?: string;
   /** Flags of `plat-apiserver` and `plat-controller-manager`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];
@@ -59,6 +62,8 @@ export interface Plane extends AsyncDisposable {
   readonly kubeconfig: string;
   readonly api: RunningApiServer;
   readonly manager: Manager;
+  /** The simulated nodes, if there are any. */
+  readonly simulation: Simulation | undefined;
   /** A client in this process that acts as the administrator, or as whoever is given. */
   client(user?: UserInfo): Client;
   /** Rejects if the controllers stop on their own. */
@@ -141,11 +146,20 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   failed.catch(() => {});
   await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch(() => failed), failed]);
-  if (options.nodes) {
-    const parts = {options: apiserver.options, version: versionOf(apiserver).gitVersion, freeze: options.freeze ?? false};
-    const nodes = await planeNodes({count: options.nodes, api, naming, clock, random, log, meter: metrics, ...parts});
-    undo.defer(() => nodes.stop());
-  }
+  const simulation = await planeNodes({
+    count: options.nodes ?? 0,
+    rulesFile: options.simulationFile,
+    api,
+    options: apiserver.options,
+    version: versionOf(apiserver).gitVersion,
+    naming,
+    clock,
+    random,
+    log,
+    meter: metrics,
+    freeze: options.freeze ?? false,
+  });
+  if (simulation) undo.defer(() => simulation.stop());
 
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);
@@ -157,6 +171,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     kubeconfig: settings,
     api,
     manager,
+    simulation,
     client: (user = admin) => api.clientAs(user, 'plat'),
     failed,
     stop,

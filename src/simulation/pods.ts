@@ -3,19 +3,23 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {againAfter, settled, type Reconcile} from '#src/runtime/controller.js';
-import {isStopped, type Agent} from './node/agent.js';
+import {refusal} from './node/admission.js';
+import {isOff, type Agent} from './node/agent.js';
 import {AddressPool} from './node/addresses.js';
-import {giveBack, refusal, take} from './node/room.js';
+import {giveBack, resizeLack, take} from './node/room.js';
 import {advance, type PodWorld} from './pod/advance.js';
 import {killsOf} from './pod/kills.js';
-import {isRunning, type PodRecord, type SpecContainer} from './pod/record.js';
+import {resize, type ResizeWorld} from './pod/resize.js';
+import {isRunning, type PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
 import {statusOf, statusPatch} from './pod/status.js';
-import {behaviorOf} from './rules/rules.js';
+import {behaviors as behaviorsOf, type Behaviors} from './rules/behaviors.js';
 import type {SimulationWorld} from './world.js';
 
 /** What the simulated nodes know of their pods. */
 export interface PodKeeper {
+  readonly behaviors: Behaviors;
+  recordOf(key: string): PodRecord | undefined;
   readonly reconcile: Reconcile;
   /** Takes over a pod that ran before, without asking whether there is room. */
   takeOver(pod: Frozen<Pod>): void;
@@ -25,10 +29,10 @@ const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.
 
 /** Keeps the pods that are bound to simulated nodes. */
 export const podKeeper = (world: SimulationWorld): PodKeeper => {
-  const {clock, naming, rules, nodes} = world;
+  const {clock, naming, nodes} = world;
   const records = new Map<string, PodRecord>();
 
-  const behaviors = (pod: Frozen<Pod>) => ({container, role}: SpecContainer) => behaviorOf(rules.pods, {pod, container, role});
+  const behaviors = behaviorsOf(naming, world.rules.pods);
 
   const poolsOf = (agent: Agent): AddressPool[] => {
     const {podCIDR, podCIDRs} = nodes.get(agent.machine.name)?.spec ?? {};
@@ -48,6 +52,9 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     if (!agent) return;
     if (record.hold) giveBack(agent.room, record.hold);
     delete record.hold;
+    // Others may have waited for that room.
+    for (const key of agent.deferred) world.lookAtPod(key);
+    agent.deferred.clear();
     if (record.pod.spec?.hostNetwork) return;
     for (const pool of [...agent.pools.values(), ...world.sharedPools]) for (const address of record.addresses) pool.free(address);
   };
@@ -60,11 +67,12 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
   };
 
   const begin = (agent: Agent, key: string, pod: Frozen<Pod>): PodRecord => {
-    const record = recordOf(pod, clock.now(), behaviors(pod));
+    const record = recordOf(pod, clock.now(), of => behaviors.of(pod, of));
     records.set(key, record);
     if (record.over) return record;
     const isOld = pod.status?.startTime !== undefined;
-    const refused = isOld ? undefined : refusal(agent.room, nodes.get(agent.machine.name)?.status?.allocatable ?? agent.machine.allocatable, pod);
+    const node = nodes.get(agent.machine.name);
+    const refused = isOld || !node ? undefined : refusal(naming, node, agent.room, pod);
     if (refused) {
       record.over = true;
       record.sandbox = 'down';
@@ -87,14 +95,31 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     return known;
   };
 
+  const tellOf = (agent: Agent, {pod}: PodRecord): PodWorld['tell'] => (type, reason, message, fieldPath) =>
+    agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...pod, fieldPath} : pod, reason, message);
+
   const podWorld = (agent: Agent, record: PodRecord): PodWorld => ({
     now: clock.now(),
     images: agent.images,
-    behaviorOf: behaviors(record.pod),
+    behaviorOf: of => behaviors.of(record.pod, of),
     takeAddresses: () => takeAddresses(agent, record),
     release: () => release(agent, record),
-    tell: (type, reason, message, fieldPath) => agent.events[type === 'Normal' ? 'normal' : 'warning'](fieldPath ? {...record.pod, fieldPath} : record.pod, reason, message),
+    tell: tellOf(agent, record),
     kills: killsOf(naming, record.pod),
+  });
+
+  const resizeWorld = (agent: Agent, record: PodRecord): ResizeWorld => ({
+    now: clock.now(),
+    lack() {
+      const refused = record.hold && resizeLack(agent.room, record.hold, nodes.get(record.nodeName)?.status?.allocatable ?? {}, record.pod);
+      if (refused) agent.deferred.add(record.key);
+      return refused;
+    },
+    reserve() {
+      if (record.hold) giveBack(agent.room, record.hold);
+      record.hold = take(agent.room, record.pod);
+    },
+    tell: tellOf(agent, record),
   });
 
   const write = async (agent: Agent, record: PodRecord): Promise<void> => {
@@ -117,15 +142,27 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     record.deleted = true;
   };
 
+  /** Tells once of instructions on the pod that nobody understands. */
+  const complain = (agent: Agent, record: PodRecord): void => {
+    const complaint = behaviors.complaint(record.pod);
+    if (complaint && complaint !== record.complaint) agent.events.warning(record.pod, 'InvalidBehavior', complaint);
+    if (complaint) record.complaint = complaint;
+    else delete record.complaint;
+  };
+
   const keep = async (agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> => {
     const record = recordFor(agent, key, pod);
-    const next = advance(record, podWorld(agent, record));
+    complain(agent, record);
+    const sizedAt = resize(record, resizeWorld(agent, record));
+    const next = Math.min(sizedAt, advance(record, podWorld(agent, record)));
     await write(agent, record);
     if (record.over && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await remove(agent, record);
     return next;
   };
 
   return {
+    behaviors,
+    recordOf: key => records.get(key),
     async reconcile({namespace, name}) {
       const key = `${namespace}/${name}`;
       const pod = world.pods.get(key);
@@ -134,7 +171,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
         forget(key);
         return settled;
       }
-      if (!agent.registered || isStopped(naming, nodes.get(agent.machine.name))) return settled;
+      if (!agent.registered || isOff(naming, agent, nodes.get(agent.machine.name), clock.monotonic())) return settled;
       try {
         const next = await keep(agent, key, pod);
         return next === Infinity ? settled : againAfter(Math.max(0, next - clock.now()));

@@ -7,6 +7,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Node} from '#src/api/types.js';
+import type {UsageReader} from '#src/api/usage.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -20,13 +21,14 @@ import {attempts} from '#src/runtime/attempts.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
-import {instructionsOf, isStopped, type Agent} from './node/agent.js';
+import {instructionsOf, type Agent} from './node/agent.js';
 import {noImages} from './node/images.js';
 import {machineOf, nodeName, usualNodeRanges} from './node/machine.js';
 import {emptyRoom} from './node/room.js';
 import {nodeKeeper} from './nodes.js';
 import {podKeeper} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
+import {usageReader} from './usage.js';
 import type {SimulationWorld} from './world.js';
 
 export interface SimulationOptions {
@@ -50,6 +52,8 @@ export interface SimulationOptions {
 
 /** Simulated nodes at work. */
 export interface Simulation {
+  /** What pods and nodes use, as the rules say. */
+  readonly usage: UsageReader;
   /** Ends all work; what is written stays. */
   stop(): Promise<void>;
 }
@@ -78,7 +82,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     const {name} = machine;
     const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
     const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
-    return {machine, client: own, events, images: noImages(), room: emptyRoom(), pools: new Map(), registered: false, renewAt: 0, reportedAt: -Infinity};
+    return {machine, client: own, events, images: noImages(), room: emptyRoom(), pools: new Map(), deferred: new Set(), registered: false, startedAt: clock.monotonic(), off: false, renewAt: 0, reportedAt: -Infinity};
   };
   const agents = new Map(Array.from({length: options.nodes}, (_, index) => [nodeName(index), agentOf(index)]));
 
@@ -88,14 +92,20 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     pods: pods.lister,
     sharedPools: [new AddressPool(sharedRange)],
     lookAtPod: key => podQueue.add(key),
-    lookAtNode: name => nodeQueue.add(name),
   };
   const keeper = podKeeper(world);
-  let missing = agents.size;
+  const missing = new Set(agents.keys());
   let allRegistered = () => {};
-  const registered = new Promise<void>(resolve => (allRegistered = resolve));
-  const nodeReconcile = nodeKeeper(world, () => {
-    if (--missing === 0) allRegistered();
+  let cannotRegister: (error: unknown) => void = () => {};
+  const registration = new Promise<void>((resolve, reject) => {
+    allRegistered = resolve;
+    cannotRegister = reject;
+  });
+  const nodeReconcile = nodeKeeper(world, {
+    registered(name) {
+      if (missing.delete(name) && missing.size === 0) allRegistered();
+    },
+    refused: error => cannotRegister(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
   });
 
   const hearPod = ({object}: Change<Pod>) => {
@@ -104,11 +114,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const hearNode = (change: Change<Node>) => {
     const {object} = change;
     const name = object.metadata?.name ?? '';
-    if (!agents.has(name) || (change.type === 'updated' && sameJson(instructionsOf(change.old), instructionsOf(object)))) return;
-    nodeQueue.add(name);
-    if (change.type === 'updated' && isStopped(naming, change.old) && !isStopped(naming, object)) {
-      for (const pod of pods.lister.by(byNode, name)) podQueue.add(keyText(keyOf(pod)));
-    }
+    if (agents.has(name) && (change.type !== 'updated' || !sameJson(instructionsOf(change.old), instructionsOf(object)))) nodeQueue.add(name);
   };
 
   informers.start();
@@ -119,17 +125,18 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     work(queue, hands, attempts({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
   for (const name of agents.keys()) nodeQueue.add(name);
   const hands = [run(nodeQueue, nodeHands, nodeReconcile)];
-  if (agents.size > 0) await registered;
-  hands.push(run(podQueue, podHands, keeper.reconcile));
-  return {
-    async stop() {
-      for (const listener of heard) listener[Symbol.dispose]();
-      for (const queue of [podQueue, nodeQueue]) queue.shutDown();
-      await Promise.all(hands.map(hand => hand.stop()));
-      life.abort();
-    },
+  const stop = async () => {
+    for (const listener of heard) listener[Symbol.dispose]();
+    for (const queue of [podQueue, nodeQueue]) queue.shutDown();
+    await Promise.all(hands.map(hand => hand.stop()));
+    life.abort();
   };
+  try {
+    if (agents.size > 0) await registration;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  hands.push(run(podQueue, podHands, keeper.reconcile));
+  return {usage: usageReader(world, keeper), stop};
 };
-
-/** Pods by the node they are bound to. */
-const byNode = {name: 'node', values: ({spec}: {readonly spec?: {readonly nodeName?: string}}) => (spec?.nodeName ? [spec.nodeName] : [])};

@@ -1,4 +1,4 @@
-import type {Lister} from '#informers/lister.js';
+import type {Index, Lister} from '#informers/lister.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
@@ -9,6 +9,9 @@ import type {Client} from '#src/client/client.js';
 import type {AddressPool} from './node/addresses.js';
 import type {Agent} from './node/agent.js';
 import type {Rules} from './rules/rules.js';
+
+/** Pods by the node they are bound to. */
+export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.nodeName ? [spec.nodeName] : [])};
 
 /** What all parts of the simulation share. */
 export interface SimulationWorld {
@@ -24,7 +27,6 @@ export interface SimulationWorld {
   /** Addresses of pods on nodes without a range of their own. */
   readonly sharedPools: AddressPool[];
   readonly agents: ReadonlyMap<string, Agent>;
-  /** Asks for a look at a pod, by its key, and at a node. */
+  /** Asks for a look at a pod, by its key. */
   lookAtPod(key: string): void;
-  lookAtNode(name: string): void;
 }

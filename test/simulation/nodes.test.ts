@@ -1,7 +1,11 @@
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
-import {aPlaneWithNodes, eventsAbout} from './world.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {annotate, aPlaneWithNodes, conditionsOf, eventsAbout, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
   test(`a node of the ${naming} naming registers as a node's agent does, and is ready`, async t => {
@@ -68,4 +72,260 @@ test('a node that is switched off falls silent, and comes back when it is switch
   await nodes.patch('plat-node-0', 'merge', {metadata: {annotations: {[state]: null}}});
   await clock.advance(10_000);
   t.true((await silenceMs()) <= 10_000);
+});
+
+test('a node says what instructions say is wrong with it', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock, naming} = plane;
+  const nodes = plane.client().resource(kinds.nodes);
+  const bad = async () => (await nodes.get('plat-node-0')).status?.conditions?.flatMap(({type, status, reason}) => ((status === 'True') === (type === 'Ready') ? [] : [`${type} ${reason}`]));
+  const instruct = async (annotations: Record<string, string | null>) => {
+    await nodes.patch('plat-node-0', 'merge', {metadata: {annotations}});
+    await clock.drain();
+  };
+  const [state, pressure] = [naming.subKey('simulation', 'state'), naming.subKey('simulation', 'pressure')];
+  await instruct({[state]: 'not-ready', [pressure]: 'MemoryPressure, PIDPressure'});
+  t.deepEqual(await bad(), ['MemoryPressure PlatletHasInsufficientMemory', 'PIDPressure PlatletHasInsufficientPID', 'Ready PlatletNotReady']);
+
+  await instruct({[state]: null, [pressure]: null});
+  t.deepEqual(await bad(), []);
+  // What was told before is counted.
+  t.deepEqual((await eventsAbout(plane, 'plat-node-0')).slice(6).map(text => text.split(':')[0]), ['NodeHasInsufficientMemory', 'NodeHasInsufficientPID', 'NodeNotReady']);
+  const {items} = await plane.client().resource(kinds.coreEvents).list({namespace: 'default'});
+  t.deepEqual(items.filter(({count}) => count === 2).map(({reason}) => reason).sort(), ['NodeHasSufficientMemory', 'NodeHasSufficientPID', 'NodeReady']);
+});
+
+test('the pods of a node that is off stay as they are, and catch up when it is on again', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock, naming} = plane;
+  const nodes = plane.client().resource(kinds.nodes);
+  const switchTo = (state: string | null) => nodes.patch('plat-node-0', 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'state')]: state}}});
+  await run(plane, {name: 'ending', restartPolicy: 'Never', behavior: '{runFor: 10s}'});
+  await run(plane, {name: 'deleted'});
+  await clock.advance(1_000);
+  await switchTo('stopped');
+  await podsOf(plane).delete('deleted', {namespace: 'default'});
+  await clock.advance(120_000);
+  t.deepEqual([standing(await podNamed(plane, 'ending')), standing(await podNamed(plane, 'deleted'))], ['Running: app ready', 'Running: app ready']);
+
+  await switchTo(null);
+  await clock.advance(1_000);
+  t.is(standing(await podNamed(plane, 'ending')), 'Succeeded: app Completed(0)');
+  await t.throwsAsync(podNamed(plane, 'deleted'));
+});
+
+test('a node that is drained takes nothing new and sends its pods away, as far as it may', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock, naming} = plane;
+  const client = plane.client();
+  const daemons = [{apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'daemons', uid: '1', controller: true}];
+  await run(plane, {name: 'free'});
+  await run(plane, {name: 'kept', metadata: {labels: {app: 'kept'}}});
+  await run(plane, {name: 'daemon', metadata: {ownerReferences: daemons}});
+  await client.resource(kinds.podDisruptionBudgets).create({metadata: {name: 'kept', namespace: 'default'}, spec: {minAvailable: 1, selector: {matchLabels: {app: 'kept'}}}});
+  await clock.advance(1_000);
+  await client.resource(kinds.nodes).patch('plat-node-0', 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'drain')]: 'true'}}});
+  await clock.advance(30_000);
+  const names = async () => (await podsOf(plane).list({namespace: 'default'})).items.map(({metadata}) => metadata?.name);
+
+  t.true((await client.resource(kinds.nodes).get('plat-node-0')).spec?.unschedulable);
+  t.deepEqual(await names(), ['daemon', 'kept']);
+  t.is((await eventsAbout(plane, 'plat-node-0')).at(-1), 'NodeNotSchedulable: Node plat-node-0 status is now: NodeNotSchedulable');
+
+  await client.resource(kinds.podDisruptionBudgets).delete('kept', {namespace: 'default'});
+  await clock.advance(10_000);
+  t.deepEqual(await names(), ['daemon']);
+});
+
+/** Pods a node refuses, and what it says. */
+const misfits: readonly (readonly [what: string, pod: BoundPod, reason: string, message: string])[] = [
+  ['too much of a resource', asking({cpu: '31.5'}), 'OutOfcpu', "Node didn't have enough resource: cpu, requested: 31500, used: 1000, capacity: 32000"],
+  ['far too much', asking({memory: '300Gi'}), 'OutOfmemory', "Node didn't have enough resource: memory, requested: 322122547200, used: 0, capacity: 274877906944"],
+  ['a port that is taken', withPort(80), 'NodePorts', "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"],
+  ['another kind of node', {nodeSelector: {disk: 'ssd'}}, 'NodeAffinity', "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"],
+  ['another system', {os: {name: 'windows'}}, 'PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS"],
+];
+
+function asking(requests: Record<string, string>): BoundPod {
+  return {containers: [{name: 'app', image: 'nginx', resources: {requests}}]};
+}
+function withPort(hostPort: number, hostIP?: string): BoundPod {
+  return {containers: [{name: 'app', image: 'nginx', ports: [{containerPort: hostPort, hostPort, ...(hostIP ? {hostIP} : {})}]}]};
+}
+
+test('a node refuses what does not fit beside the pods it has', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {name: 'first', containers: [{name: 'app', image: 'nginx', ports: [{containerPort: 80, hostPort: 80, hostIP: '10.0.0.1'}], resources: {requests: {cpu: '1'}}}]});
+  await clock.advance(1_000);
+  for (const [what, pod, reason, message] of misfits) {
+    await run(plane, pod);
+    await clock.advance(1_000);
+    const {status} = await podNamed(plane);
+    t.like(status, {phase: 'Failed', reason, message: `Pod was rejected: ${message}`}, what);
+    t.is(status?.containerStatuses, undefined);
+    t.like(conditionsOf(await podNamed(plane)), {Ready: 'False', ContainersReady: 'False'});
+    t.is((await eventsAbout(plane, 'pod')).at(-1), `${reason}: ${message}`);
+    await podsOf(plane).delete('pod', {namespace: 'default'});
+  }
+
+  await run(plane, withPort(80, '10.0.0.2'));
+  await run(plane, {name: 'last', ...asking({cpu: '31'})});
+  await clock.advance(1_000);
+  t.deepEqual([standing(await podNamed(plane)), standing(await podNamed(plane, 'last'))], ['Running: app ready', 'Running: app ready']);
+});
+
+test('room and addresses come back with the end of a pod', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {restartPolicy: 'Never', ...asking({cpu: '32'})});
+  await clock.advance(500);
+  t.is((await podNamed(plane)).status?.podIP, '10.128.0.2');
+  await clock.advance(1_000);
+  await run(plane, {name: 'next', ...asking({cpu: '32'})});
+  await clock.advance(1_000);
+
+  t.is(standing(await podNamed(plane)), 'Succeeded: app Completed(0)');
+  t.is(standing(await podNamed(plane, 'next')), 'Running: app ready');
+});
+
+test('pods have addresses of their node\'s ranges, one of each family, or those of the node itself', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await plane.client().resource(kinds.nodes).patch('plat-node-0', 'merge', {spec: {podCIDR: '10.1.2.0/29', podCIDRs: ['10.1.2.0/29', 'fd00:1::/64']}});
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of names) await run(plane, {name});
+  await run(plane, {name: 'host', hostNetwork: true});
+  await clock.advance(1_000);
+  const addresses = async (name: string) => (await podNamed(plane, name)).status?.podIPs?.map(({ip}) => ip).join();
+
+  t.deepEqual((await Promise.all(names.map(addresses))).sort(), ['10.1.2.2,fd00:1::2', '10.1.2.3,fd00:1::3', '10.1.2.4,fd00:1::4', '10.1.2.5,fd00:1::5', '10.1.2.6,fd00:1::6', 'fd00:1::7']);
+  t.is(await addresses('host'), '10.245.0.1');
+});
+
+test('what uses how much is told of what runs', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  const requests = {cpu: '2', memory: '1Gi'};
+  await run(plane, {containers: [{name: 'app', image: 'nginx', resources: {requests}}, {name: 'other', image: 'nginx'}], behavior: '[{match: {containers: app}, usage: {cpu: 50%, memory: 100Mi}}]'});
+  await run(plane, {name: 'waiting', behavior: '{pullError: x}'});
+  await clock.advance(1_000);
+  const {usage} = plane.simulation!;
+
+  t.deepEqual(usage.pods('default'), [
+    {
+      timestamp: clock.now(), windowMs: 10_000, namespace: 'default', name: 'pod', labels: {},
+      containers: [{name: 'app', cpuMillis: 1000, memoryBytes: 100 * 2 ** 20}, {name: 'other', cpuMillis: 1, memoryBytes: 2 ** 20}],
+    },
+  ]);
+  t.is(usage.pod('default', 'waiting'), undefined);
+  t.like(usage.node('plat-node-0'), {name: 'plat-node-0', cpuMillis: 1051, memoryBytes: (256 + 101) * 2 ** 20});
+
+  await annotate(plane, 'pod', {'simulation.plat.io/behavior': '{usage: {cpu: 250m}}'});
+  await clock.drain();
+  t.deepEqual(usage.pod('default', 'pod')?.containers.map(({cpuMillis}) => cpuMillis), [250, 250]);
+});
+
+const resizeTo = (plane: NodesPlane, name: string, requests: Record<string, string>) =>
+  podsOf(plane).patch(name, 'strategic', {spec: {containers: [{name: 'app', resources: {requests}}]}}, {namespace: 'default', subresource: 'resize'});
+
+test('a pod is resized where it runs as soon as there is room, and told why not otherwise', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {name: 'other', ...asking({cpu: '20'})});
+  await run(plane, asking({cpu: '1'}));
+  await clock.advance(1_000);
+  const given = async () => {
+    const {status} = await podNamed(plane);
+    const {resources, allocatedResources, restartCount} = status?.containerStatuses?.[0] ?? {};
+    const waits = (status?.conditions ?? []).filter(({type}) => type.startsWith('PodResize')).map(({type, reason, observedGeneration}) => `${type} ${reason ?? ''}${observedGeneration}`);
+    return [resources?.requests?.['cpu'], allocatedResources?.['cpu'], restartCount, ...waits];
+  };
+  await resizeTo(plane, 'pod', {cpu: '2'});
+  await clock.drain();
+  t.deepEqual(await given(), ['1', '2', 0, 'PodResizeInProgress 2']);
+  await clock.advance(1_000);
+  t.deepEqual(await given(), ['2', '2', 0]);
+
+  await resizeTo(plane, 'pod', {cpu: '15'});
+  await clock.advance(1_000);
+  t.deepEqual(await given(), ['2', '2', 0, 'PodResizePending Deferred3']);
+  await resizeTo(plane, 'pod', {cpu: '33'});
+  await clock.advance(1_000);
+  t.deepEqual(await given(), ['2', '2', 0, 'PodResizePending Infeasible4']);
+  await resizeTo(plane, 'pod', {cpu: '14'});
+  await clock.advance(1_000);
+  t.deepEqual(await given(), ['2', '2', 0, 'PodResizePending Deferred5']);
+
+  await podsOf(plane).delete('other', {namespace: 'default'});
+  await clock.advance(3_000);
+  t.deepEqual(await given(), ['14', '14', 0]);
+  t.deepEqual((await eventsAbout(plane, 'pod')).slice(4), [
+    'ResizeStarted: Pod resize started: {"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}],"generation":2}',
+    'ResizeCompleted: Pod resize completed: {"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}],"generation":2}',
+    'ResizeDeferred: Pod resize Deferred: {"containers":[{"name":"app","resources":{"requests":{"cpu":"15"}}}],"generation":3,"error":"Node didn\'t have enough resource: cpu, requested: 15000, used: 20000, capacity: 32000"}',
+    'ResizeInfeasible: Pod resize Infeasible: {"containers":[{"name":"app","resources":{"requests":{"cpu":"33"}}}],"generation":4,"error":"Node didn\'t have enough capacity: cpu, requested: 33000, capacity: 32000"}',
+    'ResizeDeferred: Pod resize Deferred: {"containers":[{"name":"app","resources":{"requests":{"cpu":"14"}}}],"generation":5,"error":"Node didn\'t have enough resource: cpu, requested: 14000, used: 20000, capacity: 32000"}',
+    'ResizeStarted: Pod resize started: {"containers":[{"name":"app","resources":{"requests":{"cpu":"14"}}}],"generation":5}',
+    'ResizeCompleted: Pod resize completed: {"containers":[{"name":"app","resources":{"requests":{"cpu":"14"}}}],"generation":5}',
+  ]);
+});
+
+test('a container that cannot be resized while it runs is started again', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {containers: [{name: 'app', image: 'nginx', resources: {requests: {memory: '1Gi'}}, resizePolicy: [{resourceName: 'memory', restartPolicy: 'RestartContainer'}]}]});
+  await clock.advance(1_000);
+  await resizeTo(plane, 'pod', {memory: '2Gi'});
+  await clock.advance(1_000);
+
+  t.is(standing(await podNamed(plane)), 'Running: app ready after 1');
+  t.true((await eventsAbout(plane, 'pod')).includes('Killing: Container app resize requires restart'));
+});
+
+test('a plane that is started again on its directory goes on with its nodes and their pods', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plat-nodes-'));
+  t.teardown(() => rmSync(dataDir, {recursive: true}));
+  const clock = new VirtualClock();
+  const options = {dataDir, nodes: 2, clock};
+  const before = await aPlaneWithNodes(options);
+  await run(before, {...asking({cpu: '20'}), behavior: '[{exitCode: 1}, {match: {containers: app}, runFor: 60s}]'});
+  await run(before, {name: 'done', restartPolicy: 'Never'});
+  await before.client().resource(kinds.nodes).patch('plat-node-1', 'merge', {metadata: {labels: {mine: 'yes'}}, spec: {unschedulable: true}});
+  await clock.advance(10_000);
+  const [node, pod] = [await before.client().resource(kinds.nodes).get('plat-node-1'), await podNamed(before)];
+  await before.stop();
+
+  await using plane = await aPlaneWithNodes(options);
+  t.like(await plane.client().resource(kinds.nodes).get('plat-node-1'), {metadata: {uid: node.metadata?.uid, labels: {mine: 'yes'}}, spec: {unschedulable: true}});
+  t.deepEqual((await podNamed(plane)).status, pod.status);
+  await run(plane, {name: 'second', ...asking({cpu: '20'})});
+  await run(plane, {name: 'third'});
+  await clock.advance(1_000);
+  t.is((await podNamed(plane, 'second')).status?.reason, 'OutOfcpu');
+  t.not((await podNamed(plane, 'third')).status?.podIP, pod.status?.podIP);
+  t.is(standing(await podNamed(plane, 'done')), 'Succeeded: app Completed(0)');
+
+  await clock.advance(50_000);
+  t.is(standing(await podNamed(plane)), 'Running: app ready after 1');
+});
+
+test('a rule switches nodes off and on', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-rules-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const simulationFile = join(folder, 'rules.json');
+  writeFileSync(simulationFile, JSON.stringify({nodes: [{names: '*-1', stopAfter: '1m', stopFor: '1m'}]}));
+  await using plane = await aPlaneWithNodes({nodes: 2, simulationFile});
+  const {clock, naming} = plane;
+  const silent = async () => {
+    const {items} = await plane.client().resource(kinds.leases).list({namespace: naming.nodeLeaseNamespace});
+    return items.filter(({spec}) => clock.now() - Date.parse(spec?.renewTime ?? '') > 10_000).map(({metadata}) => metadata?.name);
+  };
+
+  await clock.advance(59_000);
+  t.deepEqual(await silent(), []);
+  await clock.advance(60_000);
+  t.deepEqual(await silent(), ['plat-node-1']);
+  await clock.advance(2_000);
+  t.deepEqual(await silent(), []);
 });

@@ -1,5 +1,5 @@
-import type {Pod} from '#src/api/pod.js';
 import {kinds} from '#src/api/kinds.js';
+import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane, PlaneOptions} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -10,9 +10,17 @@ export type NodesPlane = Plane & {readonly clock: VirtualClock};
 export const aPlaneWithNodes = (options: Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> & {readonly clock?: VirtualClock} = {}): Promise<NodesPlane> =>
   aPlane({nodes: 1, controllerManagerArgs: ['--controllers=serviceaccount-controller'], ...options});
 
+export interface BoundPod extends Partial<NonNullable<Pod['spec']>> {
+  readonly name?: string;
+  readonly node?: string;
+  /** What it says of its own behavior. */
+  readonly behavior?: string;
+  readonly metadata?: Pod['metadata'];
+}
+
 /** A pod with one container, bound to a node from the start. */
-export const aBoundPod = ({name = 'pod', node = 'plat-node-0', ...spec}: {name?: string; node?: string} & Partial<NonNullable<Pod['spec']>> = {}): Pod => ({
-  metadata: {name, namespace: 'default'},
+export const aBoundPod = ({name = 'pod', node = 'plat-node-0', behavior, metadata, ...spec}: BoundPod = {}): Pod => ({
+  metadata: {name, namespace: 'default', ...metadata, annotations: {...metadata?.annotations, ...(behavior ? {'simulation.plat.io/behavior': behavior} : {})}},
   spec: {nodeName: node, containers: [{name: 'app', image: 'nginx:1.27'}], ...spec},
 });
 
@@ -20,8 +28,39 @@ export const podsOf = (plane: Plane) => plane.client().resource(kinds.pods);
 
 export const podNamed = (plane: Plane, name = 'pod'): Promise<Pod> => podsOf(plane).get(name, {namespace: 'default'});
 
+/** Makes a pod that is bound to a node. */
+export const run = (plane: Plane, pod: BoundPod = {}): Promise<Pod> => podsOf(plane).create(aBoundPod(pod));
+
+export const annotate = (plane: Plane, name: string, annotations: Readonly<Record<string, string | null>>): Promise<Pod> =>
+  podsOf(plane).patch(name, 'merge', {metadata: {annotations}}, {namespace: 'default'});
+
 /** `type=status` of a pod's conditions. */
 export const conditionsOf = ({status}: Pod): Record<string, string> => Object.fromEntries((status?.conditions ?? []).map(({type, status: text}) => [type, text]));
+
+const stateText = ({name, state, restartCount, ready}: ContainerStatus): string => {
+  const {waiting, running, terminated} = state ?? {};
+  const what = running ? (ready ? 'ready' : 'running') : terminated ? `${terminated.reason}(${terminated.exitCode})` : waiting?.reason;
+  return `${name} ${what}${restartCount > 0 ? ` after ${restartCount}` : ''}`;
+};
+
+/** How a pod stands, in a line: its phase, why, and each container. */
+export const standing = ({status}: Pod): string => {
+  const {phase, reason, initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = []} = status ?? {};
+  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].map(stateText);
+  return `${phase}${reason ? ` ${reason}` : ''}: ${containers.join(', ')}`;
+};
+
+/** How a pod stands at moments after now, in ms. */
+export const course = async (plane: NodesPlane, name: string, moments: readonly number[]): Promise<Record<number, string>> => {
+  const standings: Record<number, string> = {};
+  let passed = 0;
+  for (const moment of moments) {
+    await plane.clock.advance(moment - passed);
+    passed = moment;
+    standings[moment] = standing(await podNamed(plane, name));
+  }
+  return standings;
+};
 
 /** `reason: message` of the events about an object, in the order of their making. */
 export const eventsAbout = async (plane: Plane, name: string, namespace = 'default'): Promise<string[]> => {

@@ -1,6 +1,6 @@
 import {isIP} from 'node:net';
 import {naming} from '#src/api/naming.js';
-import type {Naming} from '#src/api/naming.js';
+import {isNodesOwnLabel, namedNodeLabels} from '#src/api/node-labels.js';
 import {flagSection} from '#src/options/flag.js';
 import {featureGates, help, logging, verbosity} from '#src/options/shared/logging.js';
 import {clientNaming} from '#src/options/shared/naming.js';
@@ -9,26 +9,8 @@ import {inFile, pending} from './markers.js';
 const row = {...inFile, ...pending} as const;
 const plat = naming('plat');
 
-/** Labels of the maker's domain that a node may give itself beside those under the agent's and the node's prefix. */
-const allowedLabels = (words: Naming): readonly string[] => [
-  ...['arch', 'instance-type', 'os'].map(name => words.subKey('beta', name)),
-  ...['region', 'zone'].map(name => words.subKey('failure-domain.beta', name)),
-  ...['arch', 'hostname', 'os'].map(words.key),
-  words.subKey('node', 'instance-type'),
-  ...['region', 'zone'].map(name => words.subKey('topology', name)),
-];
-
-const within = (namespace: string, domain: string): boolean => namespace === domain || namespace.endsWith(`.${domain}`);
-
-const isAllowed = (label: string): boolean => {
-  const [namespace = '', name] = label.split('/');
-  if (name === undefined) return true;
-  return (['plat', 'kubernetes'] as const).map(naming).every(words => {
-    const isOurs = within(namespace, words.domain) || within(namespace, words.apiSuffix);
-    const isNodes = within(namespace, `${words.agent}.${words.domain}`) || within(namespace, `node.${words.domain}`);
-    return !isOurs || isNodes || allowedLabels(words).includes(label);
-  });
-};
+/** Which vocabulary the server speaks is not known yet. */
+const isAllowed = (label: string): boolean => (['plat', 'kubernetes'] as const).every(name => isNodesOwnLabel(label, naming(name)));
 
 const labelsObjection = (labels: ReadonlyMap<string, string>): string | undefined => {
   const bad = [...labels.keys()].filter(label => !isAllowed(label));
@@ -110,7 +92,7 @@ export const node = flagSection('Remaining node agent options', {
   'node-labels': {
     ...pending,
     type: 'map',
-    help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${allowedLabels(plat).join(', ')}.`,
+    help: `Labels the node registers with. Those of ${plat.domain} must be under ${plat.agent}.${plat.domain} or node.${plat.domain}, or one of ${namedNodeLabels(plat).join(', ')}.`,
     check: labelsObjection,
   },
   'provider-id': {...pending, type: 'string', help: 'What the node is called in a database of machines.'},

@@ -1,4 +1,5 @@
 import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
@@ -17,22 +18,37 @@ export interface Agent {
   readonly images: Images;
   /** What its pods take of it. */
   readonly room: Room;
+  /** Pods that wait for room to grow. */
+  readonly deferred: Set<string>;
   /** Addresses of its pods, by range. */
   readonly pools: Map<string, AddressPool>;
   /** There is, or was, a Node of it since the start. */
   registered: boolean;
+  /** When it was started, on the monotonic clock. */
+  readonly startedAt: number;
+  /** It was switched off when it was last looked at. */
+  off: boolean;
   lease?: Lease;
   /** When to renew the lease next, and when the status was told last; on the monotonic clock. */
   renewAt: number;
   reportedAt: number;
-  seen?: {readonly unschedulable: boolean};
+  /** What people were last told of where pods may go. */
+  schedulable?: boolean;
 }
 
 const stateKey = (naming: Naming): string => naming.subKey('simulation', 'state');
 const pressureKey = (naming: Naming): string => naming.subKey('simulation', 'pressure');
 
-/** Whether the machine was switched off by an instruction: its agent does nothing and hears nothing. */
-export const isStopped = (naming: Naming, node: Frozen<Node> | undefined): boolean => node?.metadata?.annotations?.[stateKey(naming)] === 'stopped';
+/** Whether the machine is switched off, by an instruction or by a rule: its agent does nothing and hears nothing. */
+export const isOff = (naming: Naming, {machine: {outage}, startedAt}: Agent, node: Frozen<Node> | undefined, now: number): boolean =>
+  node?.metadata?.annotations?.[stateKey(naming)] === 'stopped' || (outage !== undefined && now >= startedAt + outage.from && now < startedAt + outage.to);
+
+/** When a rule next switches the machine off or on; Infinity when none does. */
+export const nextSwitch = ({machine: {outage}, startedAt}: Agent, now: number): number =>
+  Math.min(...(outage ? [outage.from, outage.to] : []).map(after => startedAt + after).filter(time => time > now), Infinity);
+
+/** Whether all pods are to be sent away. */
+export const isDrained = (naming: Naming, node: Frozen<Node>): boolean => node.metadata?.annotations?.[naming.subKey('simulation', 'drain')] === 'true';
 
 /** What instructions on the Node say is wrong with the machine. */
 export const troublesOf = (naming: Naming, node: Frozen<Node> | undefined): Troubles => {
@@ -42,6 +58,9 @@ export const troublesOf = (naming: Naming, node: Frozen<Node> | undefined): Trou
     pressures: pressure.split(',').map(type => type.trim()),
   };
 };
+
+/** How events about a node point at it: by its name in the place of the id, as the field's programs look for them. */
+export const nodeReference = (naming: Naming, name: string) => ({apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}});
 
 /** What of a Node an agent acts on: its own reports are not among it. */
 export const instructionsOf = ({metadata, spec}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec];

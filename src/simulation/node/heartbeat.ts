@@ -5,7 +5,7 @@ import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {wireMicroTime} from '#src/api/time.js';
 import type {Lease, Node} from '#src/api/types.js';
 import type {SimulationWorld} from '#src/simulation/world.js';
-import {troublesOf, type Agent} from './agent.js';
+import {nodeReference, troublesOf, type Agent} from './agent.js';
 import {nodeStatus, pressureEvents, statusDiffers} from './node-object.js';
 
 /** How long a lease counts, how often it is renewed, and how often the status is told where nothing changed. */
@@ -71,7 +71,7 @@ const patchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unkn
 
 /** What people are told of a change of the node's state. */
 export const tellChanges = ({naming}: SimulationWorld, {machine: {name}, events}: Agent, before: Frozen<NodeStatus> | undefined, next: Frozen<NodeStatus>): void => {
-  const about = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}};
+  const about = nodeReference(naming, name);
   for (const {type, status} of next.conditions ?? []) {
     const old = before?.conditions?.find(condition => condition.type === type)?.status;
     const pressure = pressureEvents.get(type)?.[status as 'True' | 'False'];

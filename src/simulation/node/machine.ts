@@ -9,6 +9,9 @@ export interface MachineSettings {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: Machine['taints'];
+  /** How long after its start it is switched off, in ms, and for how long: for good unless given. */
+  readonly stopAfter?: number;
+  readonly stopFor?: number;
 }
 
 export interface NodeRule {
@@ -25,6 +28,12 @@ export const usualNodeRanges: readonly string[] = ['10.245.0.0/16'];
 
 export const nodeName = (index: number): string => `plat-node-${index}`;
 
+/** The last rule that speaks of an outage counts. */
+const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'> => {
+  const {stopAfter: from, stopFor = Infinity} = settings.findLast(one => one.stopAfter !== undefined) ?? {};
+  return from === undefined ? {} : {outage: {from, to: from + stopFor}};
+};
+
 /** The machine behind a node: what is usual, with what the rules for its name say, each adding to those before. */
 export const machineOf = (index: number, {rules, ranges, version}: {readonly rules: readonly NodeRule[]; readonly ranges: readonly string[]; readonly version: string}): Machine => {
   const name = nodeName(index);
@@ -38,6 +47,7 @@ export const machineOf = (index: number, {rules, ranges, version}: {readonly rul
     labels: Object.assign({}, ...settings.map(one => one.labels ?? {})) as Record<string, string>,
     annotations: Object.assign({}, ...settings.map(one => one.annotations ?? {})) as Record<string, string>,
     taints: settings.flatMap(one => one.taints ?? []),
+    ...outageOf(settings),
     version,
   };
 };

@@ -1,6 +1,7 @@
 import {createHash} from 'node:crypto';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
+import {isNodesOwnLabel} from '#src/api/node-labels.js';
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
@@ -18,6 +19,8 @@ export interface Machine {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
+  /** When it is switched off, in ms after its start, and when on again. */
+  readonly outage?: {readonly from: number; readonly to: number};
   /** The release that its agent reports. */
   readonly version: string;
 }
@@ -99,13 +102,17 @@ const withoutBeats = ({conditions = [], ...rest}: Frozen<NodeStatus>): unknown =
 /** Whether two statuses differ in more than when they were told. */
 export const statusDiffers = (a: Frozen<NodeStatus> | undefined, b: Frozen<NodeStatus>): boolean => !a || !sameJson(withoutBeats(a), withoutBeats(b));
 
+/** Labels that only an administrator may give to a node. */
+export const grantedLabels = (naming: Naming, {labels}: Machine): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).filter(([key]) => !isNodesOwnLabel(key, naming)));
+
 /** A node as its agent registers it. */
 export const newNode = (naming: Naming, machine: Machine, troubles: Troubles, now: number): Node => {
   const {name, labels, annotations, taints} = machine;
   return {
     metadata: {
       name,
-      labels: {...labels, [naming.labels.hostname]: name, [naming.labels.os]: 'linux', [naming.labels.arch]: 'amd64'},
+      labels: {...Object.fromEntries(Object.entries(labels).filter(([key]) => isNodesOwnLabel(key, naming))), [naming.labels.hostname]: name, [naming.labels.os]: 'linux', [naming.labels.arch]: 'amd64'},
       annotations: {...annotations, [naming.subKey('volumes', 'controller-managed-attach-detach')]: 'true'},
     },
     ...(taints.length > 0 ? {spec: {taints: taints.map(taint => ({...taint}))}} : {}),

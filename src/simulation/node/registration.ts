@@ -3,11 +3,11 @@ import {kinds} from '#src/api/kinds.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationWorld} from '#src/simulation/world.js';
-import {troublesOf, type Agent} from './agent.js';
+import {nodeReference, troublesOf, type Agent} from './agent.js';
 import {tellChanges} from './heartbeat.js';
-import {newNode} from './node-object.js';
+import {grantedLabels, newNode} from './node-object.js';
 
-const notYet = (): string => '[container runtime status check may not have completed yet]';
+const notYet = '[container runtime status check may not have completed yet]';
 
 /** What the agent itself says of its Node, in an older one too. */
 const reconciled = async ({naming, clock}: SimulationWorld, agent: Agent, found: Frozen<Node>): Promise<Frozen<Node>> => {
@@ -30,7 +30,10 @@ export const register = async (world: SimulationWorld, agent: Agent): Promise<Fr
     async (error: unknown) => {
       if (!isNotFound(error)) throw error;
       try {
-        return await nodes.create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet()}, clock.now()));
+        const created = await nodes.create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet}, clock.now()));
+        const labels = grantedLabels(naming, machine);
+        if (Object.keys(labels).length === 0) return created;
+        return await world.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
       } catch (problem) {
         if (!isAlreadyExists(problem)) throw problem;
         return await reconciled(world, agent, await nodes.get(machine.name));
@@ -38,7 +41,7 @@ export const register = async (world: SimulationWorld, agent: Agent): Promise<Fr
     },
   );
   agent.registered = true;
-  const about = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name: machine.name, uid: machine.name}};
+  const about = nodeReference(naming, machine.name);
   events.normal(about, 'Starting', `Starting ${naming.agent}.`);
   tellChanges(world, agent, undefined, {...node.status, conditions: (node.status?.conditions ?? []).filter(({type}) => type !== 'Ready')});
   events.normal(about, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');

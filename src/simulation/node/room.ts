@@ -43,13 +43,16 @@ export const giveBack = (room: Room, {amounts, ports}: Hold): void => {
   for (const port of ports) room.ports.delete(port);
 };
 
+type Capacity = Readonly<Record<string, string>>;
+
+/** Amounts as refusals tell them: processors in thousandths, all else whole. */
+const told = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
+
+/** Why a node does not take a pod. */
 export interface Refusal {
   readonly reason: string;
   readonly message: string;
 }
-
-/** Amounts as refusals tell them: processors in thousandths, all else whole. */
-const told = (name: string, amount: Quantity): bigint => (name === 'cpu' ? quantityMilliValue(amount) : quantityValue(amount));
 
 const outOf = (name: string, requested: bigint | number, used: bigint | number, capacity: bigint | number): Refusal => ({
   reason: `OutOf${name}`,
@@ -65,8 +68,8 @@ const isTaken = (room: Room, {ip, key}: {readonly ip: string; readonly key: stri
   return false;
 };
 
-/** Why a node cannot take one more pod; undefined if it can. What a node does not count at all does not stop a pod. */
-export const refusal = (room: Room, allocatable: Readonly<Record<string, string>>, pod: Frozen<Pod>): Refusal | undefined => {
+/** What a pod lacks on a node; undefined if nothing. What a node does not count at all does not stop a pod. */
+export const lack = (room: Room, allocatable: Capacity, pod: Frozen<Pod>): Refusal | undefined => {
   const places = Number(allocatable['pods'] ?? 0);
   if (room.pods + 1 > places) return outOf('pods', 1, room.pods, places);
   for (const [name, amount] of podRequests(pod, {podLevel: true})) {
@@ -76,8 +79,27 @@ export const refusal = (room: Room, allocatable: Readonly<Record<string, string>
     const capacity = parseQuantity(text ?? '0');
     if (compareQuantities(addQuantities(used, amount), capacity) > 0) return outOf(name, told(name, amount), told(name, used), told(name, capacity));
   }
-  if (portsOf(pod.spec!).some(port => isTaken(room, port))) {
-    return {reason: 'NodePorts', message: "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"};
+  return undefined;
+};
+
+/** Whether a port that the pod wants of the host is another's. */
+export const portsCollide = (room: Room, {spec}: Frozen<Pod>): boolean => portsOf(spec!).some(port => isTaken(room, port));
+
+/** Why a pod that holds room cannot have what it asks for now: never, or not before others have gone; undefined if it can. */
+export const resizeLack = (room: Room, hold: Hold, allocatable: Capacity, pod: Frozen<Pod>): Refusal | undefined => {
+  const wanted = podRequests(pod, {podLevel: true});
+  for (const isFinal of [true, false]) {
+    for (const [name, amount] of wanted) {
+      const capacity = parseQuantity(allocatable[name] ?? '0');
+      const others = subtractQuantities(room.used.get(name) ?? zeroQuantity, hold.amounts.get(name) ?? zeroQuantity);
+      const what = `${name}, requested: ${told(name, amount)}`;
+      if (isFinal && compareQuantities(amount, capacity) > 0) {
+        return {reason: 'Infeasible', message: `Node didn't have enough capacity: ${what}, capacity: ${told(name, capacity)}`};
+      }
+      if (!isFinal && compareQuantities(addQuantities(others, amount), capacity) > 0) {
+        return {reason: 'Deferred', message: `Node didn't have enough resource: ${what}, used: ${told(name, others)}, capacity: ${told(name, capacity)}`};
+      }
+    }
   }
   return undefined;
 };

@@ -4,7 +4,7 @@ import {wireTime} from '#src/api/time.js';
 import {isInitialized, specContainers, type PodRecord} from './record.js';
 import type {ContainerStatuses} from './container-status.js';
 
-type Verdict = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
+type Verdict = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message' | 'observedGeneration'>;
 
 const yes = (type: string, reason?: string): Verdict => ({type, status: 'True', ...(reason ? {reason} : {})});
 const no = (type: string, reason?: string, message?: string): Verdict => ({type, status: 'False', ...(reason ? {reason} : {}), ...(message ? {message} : {})});
@@ -43,12 +43,21 @@ const ready = (record: PodRecord, containers: Verdict, others: readonly Frozen<P
   return complaints.length > 0 ? no('Ready', 'ReadinessGatesNotReady', complaints.join(', ')) : yes('Ready');
 };
 
+/** A resize that waits, or that is under way. */
+const resizes = ({resizing: {pending, progress}}: PodRecord): Verdict[] => [
+  ...(pending ? [{...yes('PodResizePending', pending.reason), message: pending.message, observedGeneration: pending.generation}] : []),
+  ...(progress ? [{...yes('PodResizeInProgress'), observedGeneration: progress.generation}] : []),
+];
+
+/** Conditions that are there for a time only. */
+export const passingConditions: readonly string[] = ['PodResizePending', 'PodResizeInProgress'];
+
 const verdicts = (record: PodRecord, statuses: ContainerStatuses, phase: string, others: readonly Frozen<PodCondition>[]): readonly Verdict[] => {
   if (record.refused) return [no('Ready', 'PodFailed'), no('ContainersReady', 'PodFailed')];
   const byName = new Map([...(statuses.initContainerStatuses ?? []), ...(statuses.containerStatuses ?? [])].map(status => [status.name, status]));
   const containers = containersReady(record, byName, phase);
   const started = {type: 'PodReadyToStartContainers', status: record.sandbox === 'up' ? 'True' : 'False'};
-  return [started, initialized(record, byName, phase), ready(record, containers, others), containers, yes('PodScheduled')];
+  return [...resizes(record), started, initialized(record, byName, phase), ready(record, containers, others), containers, yes('PodScheduled')];
 };
 
 /** The conditions that a node's agent answers for, each with the time when its status last changed. */
@@ -59,6 +68,6 @@ export const conditionsOf = (record: PodRecord, statuses: ContainerStatuses, pha
   return verdicts(record, statuses, phase, before).map(verdict => {
     const old = before.find(({type}) => type === verdict.type);
     const lastTransitionTime = old?.status === verdict.status && old.lastTransitionTime ? old.lastTransitionTime : wireTime(now);
-    return {...verdict, ...(generation ? {observedGeneration: generation} : {}), lastTransitionTime};
+    return {...(generation ? {observedGeneration: generation} : {}), ...verdict, lastTransitionTime};
   });
 };

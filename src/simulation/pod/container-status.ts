@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, ContainerStatus, PodSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import {fullName, imageId} from './images.js';
+import type {Amounts} from './resizing.js';
 import {isInitialized, specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
 
 type WireState = NonNullable<ContainerStatus['state']>;
@@ -53,10 +54,15 @@ const isStarted = ({state}: ContainerRecord, now: number): boolean => state.is =
 const isReady = ({state, role}: ContainerRecord, now: number): boolean =>
   role === 'init' ? state.is === 'ended' && state.exitCode === 0 : role !== 'ephemeral' && state.is === 'running' && state.readyBy <= now;
 
+/** What the container has, and what it was promised. */
+const amountsOf = ({resizing: {actual, allocated}}: PodRecord, name: string, wish: Amounts): Pick<ContainerStatus, 'resources' | 'allocatedResources'> => {
+  const {requests} = allocated.get(name) ?? wish;
+  return {resources: structuredClone(actual.get(name) ?? wish) as NonNullable<ContainerStatus['resources']>, ...(requests ? {allocatedResources: {...requests}} : {})};
+};
+
 const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecContainer, now: number): ContainerStatus => {
   const hasRun = own.id !== undefined;
   const {image = ''} = container;
-  const {resources} = container;
   const volumeMounts = mounts(container);
   return {
     name: own.name,
@@ -68,7 +74,7 @@ const statusOf = (record: PodRecord, own: ContainerRecord, {container}: SpecCont
     imageID: hasRun ? imageId(image) : '',
     ...(own.id ? {containerID: own.id} : {}),
     started: isStarted(own, now),
-    ...(hasRun && own.role !== 'ephemeral' ? {resources: (structuredClone(resources ?? {}) as NonNullable<ContainerStatus['resources']>), ...(resources?.requests ? {allocatedResources: {...resources.requests}} : {})} : {}),
+    ...(hasRun && own.role !== 'ephemeral' ? amountsOf(record, own.name, container.resources ?? {}) : {}),
     ...(volumeMounts.length > 0 ? {volumeMounts} : {}),
     ...(hasRun ? {user: userOf(container, record.pod.spec!)} : {}),
   };

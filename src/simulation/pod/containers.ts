@@ -118,10 +118,9 @@ export const start = (record: PodRecord, container: ContainerRecord, spec: Froze
 export const restart = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
   const {now, tell} = world;
   if (container.state.is === 'ended') {
-    const {is: _, ...ended} = container.state;
-    const finishedAt = ended.finishedAt ?? now;
+    const finishedAt = container.state.finishedAt ?? now;
     if (now < finishedAt + noticeMs) return;
-    container.last = ended;
+    forNextRun(container);
     const wait = container.restartWait;
     const isWaiting = wait && finishedAt - wait.since <= 2 * mostDelayMs && now < finishedAt + wait.delayMs;
     if (isWaiting) {
@@ -133,7 +132,6 @@ export const restart = (record: PodRecord, container: ContainerRecord, spec: Fro
       return;
     }
     container.restartWait = nextWait(wait, finishedAt);
-    container.state = {is: 'waiting'};
   } else if (container.state.is === 'waiting' && container.state.reason === 'CrashLoopBackOff') {
     if (now < (container.state.until ?? 0)) return;
     container.restartWait = nextWait(container.restartWait, container.last?.finishedAt ?? now);
@@ -154,6 +152,14 @@ export const end = (container: ContainerRecord, {exitCode, reason, message}: Pic
     finishedAt,
     ...(container.id ? {id: container.id} : {}),
   };
+};
+
+/** Keeps in mind how the last run ended, and lets the container wait for the next. */
+export const forNextRun = (container: ContainerRecord): void => {
+  if (container.state.is !== 'ended') return;
+  const {is: _, ...ended} = container.state;
+  container.last = ended;
+  container.state = {is: 'waiting'};
 };
 
 /** The code of a container's present run, when it ends by itself. */

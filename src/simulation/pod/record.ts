@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
+import type {Resizing} from './resizing.js';
 import type {Hold} from '#src/simulation/node/room.js';
 import type {Role} from '#src/simulation/rules/rules.js';
 
@@ -90,8 +91,9 @@ export interface PodRecord {
   /** The node would not take it. */
   refused?: {readonly reason: string; readonly message: string};
   deleted: boolean;
-  /** The instruction that was carried out and is to be taken off. */
-  killed?: string;
+  readonly resizing: Resizing;
+  /** What people were told of its instructions. */
+  complaint?: string;
 }
 
 export interface SpecContainer {

@@ -4,6 +4,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import {parseTime} from '#src/api/time.js';
 import {drawn, type Behavior} from '#src/simulation/rules/behavior.js';
 import {timesOf} from './containers.js';
+import {resizingOf} from './resize.js';
 import {specContainers, type ContainerRecord, type Ended, type PodRecord, type SpecContainer} from './record.js';
 
 type WireTerminated = NonNullable<NonNullable<Frozen<ContainerStatus>['state']>['terminated']>;
@@ -51,6 +52,7 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
     addresses: hasRun ? (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []) : [],
     over: phase === 'Succeeded' || phase === 'Failed',
     deleted: false,
+    resizing: resizingOf(pod),
   };
   if (record.over) record.sandbox = 'down';
   for (const of of specContainers(spec!)) {

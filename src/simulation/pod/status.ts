@@ -2,7 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodCondition, PodStatus} from '#src/api/pod.js';
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
-import {conditionsOf} from './conditions.js';
+import {conditionsOf, passingConditions} from './conditions.js';
 import {containerStatuses} from './container-status.js';
 import {phaseOf} from './phase.js';
 import type {PodRecord} from './record.js';
@@ -87,10 +87,11 @@ export const statusPatch = ({status = {}}: Frozen<Pod>, own: OwnStatus): Record<
       if (status[field] !== undefined) patch[field] = null;
     } else if (!sameJson(own[field], status[field])) patch[field] = own[field];
   }
-  const conditions = changedConditions(own.conditions ?? [], status.conditions ?? []);
+  const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
+  const gone = others.filter(({type}) => passingConditions.includes(type));
+  const conditions = [...changedConditions(own.conditions ?? [], status.conditions ?? []), ...gone.map(({type}) => ({type, $patch: 'delete'}))];
   if (conditions.length > 0) {
-    const others = (status.conditions ?? []).filter(({type}) => !own.conditions?.some(condition => condition.type === type));
-    patch['$setElementOrder/conditions'] = [...others, ...(own.conditions ?? [])].map(({type}) => ({type}));
+    patch['$setElementOrder/conditions'] = [...others.filter(({type}) => !passingConditions.includes(type)), ...(own.conditions ?? [])].map(({type}) => ({type}));
     patch['conditions'] = conditions;
   }
   return Object.keys(patch).length > 0 ? patch : undefined;

@@ -1,0 +1,34 @@
+/** What a container or a node uses at a moment. */
+export interface ResourceUsage {
+  /** Thousandths of a core; may have a fraction. */
+  readonly cpuMillis: number;
+  readonly memoryBytes: number;
+}
+
+/** What was measured over `windowMs` up to `timestamp` (ms since the epoch). */
+export interface Measured {
+  readonly timestamp: number;
+  readonly windowMs: number;
+}
+
+export interface PodUsage extends Measured {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** One a running container. */
+  readonly containers: readonly ({readonly name: string} & ResourceUsage)[];
+}
+
+export interface NodeUsage extends Measured, ResourceUsage {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Where figures of use are read: pods without a running container and nodes that do not report have none. */
+export interface UsageReader {
+  pod(namespace: string, name: string): PodUsage | undefined;
+  /** Of one namespace, or of all when it is empty. In no particular order. */
+  pods(namespace: string): readonly PodUsage[];
+  node(name: string): NodeUsage | undefined;
+  nodes(): readonly NodeUsage[];
+}

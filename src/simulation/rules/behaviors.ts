@@ -1,0 +1,48 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {Lru} from '#src/base/lru.js';
+import type {SpecContainer} from '#src/simulation/pod/record.js';
+import type {Behavior} from './behavior.js';
+import {RuleError} from './fields.js';
+import {readBehavior} from './read.js';
+import {behaviorOf, type PodRule} from './rules.js';
+
+type OwnRules = {readonly rules: readonly PodRule[]; readonly complaint?: string};
+
+/** How containers behave, by what their pod says of itself and by the rules. */
+export interface Behaviors {
+  of(pod: Frozen<Pod>, container: SpecContainer): Behavior;
+  /** What is wrong with what the pod says of itself, which then does not count. */
+  complaint(pod: Frozen<Pod>): string | undefined;
+}
+
+const remembered = 1000;
+
+export const behaviors = (naming: Naming, rules: readonly PodRule[]): Behaviors => {
+  const key = naming.subKey('simulation', 'behavior');
+  const read = new Lru<string, OwnRules>(remembered);
+  const ownRules = ({metadata}: Frozen<Pod>): OwnRules | undefined => {
+    const text = metadata?.annotations?.[key];
+    if (text === undefined) return undefined;
+    let own = read.get(text);
+    if (!own) read.set(text, (own = ownRulesOf(text, key)));
+    return own;
+  };
+  return {
+    of(pod, {container, role}) {
+      const own = ownRules(pod)?.rules;
+      return behaviorOf(own ? [...own, ...rules] : rules, {pod, container, role});
+    },
+    complaint: pod => ownRules(pod)?.complaint,
+  };
+};
+
+const ownRulesOf = (text: string, key: string): OwnRules => {
+  try {
+    return {rules: readBehavior(text)};
+  } catch (error) {
+    if (error instanceof RuleError) return {rules: [], complaint: `annotation ${key}: ${error.message}`};
+    throw error;
+  }
+};

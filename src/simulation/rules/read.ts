@@ -1,0 +1,107 @@
+import {DecodeError} from '#src/schema/decode/error.js';
+import {parseYaml} from '#src/schema/decode/yaml.js';
+import type {MachineSettings, NodeRule} from '#src/simulation/node/machine.js';
+import type {Settings} from './behavior.js';
+import {
+  annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, spread, text, usage,
+  type Fields, type ValuesOf,
+} from './fields.js';
+import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
+
+export {RuleError};
+
+const taint = object({key: text, value: text, effect: oneOf(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])});
+
+/** What a rule of nodes may say. */
+export const nodeFields = {
+  names: listOf(pattern),
+  capacity: quantities,
+  allocatable: quantities,
+  labels,
+  annotations,
+  taints: items((value, at) => {
+    const {key, effect, ...rest} = taint.read(value, at);
+    if (!key || !effect) throw new RuleError(at, 'must have a key and an effect');
+    return {key, effect, ...rest};
+  }),
+  stopAfter: duration,
+  stopFor: duration,
+} satisfies Fields;
+
+/** What of its rule a container is chosen by, on the pod itself too. */
+const placeFields = {images: listOf(pattern), containers: listOf(pattern), roles: listOf(oneOf(roles))} satisfies Fields;
+
+/** How a rule of pods chooses. */
+export const matchFields = {
+  namespaces: listOf(pattern),
+  names: listOf(pattern),
+  nodes: listOf(pattern),
+  labels: selector,
+  annotations: patterns,
+  ownerKinds: listOf(text),
+  restartPolicies: listOf(oneOf(['Always', 'OnFailure', 'Never'])),
+  ...placeFields,
+} satisfies Fields;
+
+/** What a rule of pods may say. */
+export const settingFields = {
+  startAfter: spread,
+  pullFor: spread,
+  pullError: text,
+  startedAfter: spread,
+  readyAfter: spread,
+  runFor: spread,
+  exitCode: listOf(exitCode),
+  exitReason: text,
+  exitMessage: text,
+  stopAfter: spread,
+  stopExitCode: exitCode,
+  usage: object({cpu: usage(1000), memory: usage(1)}),
+} satisfies Fields;
+
+const placed = (at: string, name: string): string => (at ? `${at}.${name}` : name);
+
+const settingsOf = ({exitCode: exitCodes, usage: used, ...rest}: ValuesOf<typeof settingFields>, at: string): Settings => {
+  if (exitCodes?.length === 0) throw new RuleError(placed(at, 'exitCode'), 'must not be empty');
+  if (rest.exitReason !== undefined && !/^[A-Za-z]\w*$/.test(rest.exitReason)) throw new RuleError(placed(at, 'exitReason'), 'must be one word');
+  return {...rest, ...(exitCodes ? {exitCodes} : {}), ...used};
+};
+
+const podRule = (match: Fields) => (value: unknown, at: string): PodRule => {
+  const {match: chosen = {}, ...rest} = fieldsOf({match: object(match), ...settingFields}, value, at);
+  return {match: chosen as PodMatch, settings: settingsOf(rest, at)};
+};
+
+const nodeRule = (value: unknown, at: string): NodeRule => {
+  const {names, ...settings} = fieldsOf(nodeFields, value, at);
+  if (settings.stopFor !== undefined && settings.stopAfter === undefined) throw new RuleError(`${at}.stopFor`, 'needs stopAfter');
+  return {...(names ? {names} : {}), settings: settings as MachineSettings};
+};
+
+const fileFields = {nodes: items(nodeRule), pods: items(podRule(matchFields))} satisfies Fields;
+
+const yamlOf = (written: string): unknown => {
+  try {
+    const {value, problems} = parseYaml(written);
+    if (problems[0]) throw new RuleError('', problems[0].text);
+    return value;
+  } catch (error) {
+    if (error instanceof DecodeError) throw new RuleError('', error.message, {cause: error});
+    throw error;
+  }
+};
+
+/** Reads a file of rules, YAML or JSON. Throws a `RuleError` whose one line tells the place and what is expected there. */
+export const readRules = (written: string): Rules => {
+  const value = yamlOf(written);
+  const {nodes = [], pods = []} = value === null ? {} : fieldsOf(fileFields, value, '');
+  return {nodes, pods};
+};
+
+const onPod = podRule(placeFields);
+
+/** Reads what a pod says of itself: one rule, or a list of them. Throws as `readRules`. */
+export const readBehavior = (written: string): readonly PodRule[] => {
+  const value = yamlOf(written);
+  return Array.isArray(value) ? value.map((one, i) => onPod(one, `[${i}]`)) : [onPod(value, '')];
+};

@@ -1,0 +1,144 @@
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {readFileSync} from 'node:fs';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {startPlane} from '#src/plane/plane.js';
+import {exactly, type Settings} from '#src/simulation/rules/behavior.js';
+import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#src/simulation/rules/read.js';
+import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
+import {root} from '#test/sources.js';
+import {aPlaneWithNodes, course, podNamed, run} from './world.js';
+
+/** Files that make no sense, and what is said of them. */
+const refused: readonly (readonly [file: string, complaint: string])[] = [
+  ['[]', 'must be an object, got []'],
+  ['pods: {}', 'pods: must be a list, got {}'],
+  ['pod: []', 'unknown field "pod"; there are nodes, pods'],
+  ['pods: [{runfor: 1s}]', `pods[0]: unknown field "runfor"; there are match, ${Object.keys(settingFields).join(', ')}`],
+  ['pods: [{}, {runFor: 5}]', 'pods[1].runFor: must be a duration such as 500ms, a range such as 1s..5s, or never, got 5'],
+  ['pods: [{runFor: 5s..1s}]', 'pods[0].runFor: must be a duration such as 500ms, a range such as 1s..5s, or never, got "5s..1s"'],
+  ['pods: [{exitCode: [0, 256]}]', 'pods[0].exitCode[1]: must be a whole number from 0 to 255, got 256'],
+  ['pods: [{exitCode: []}]', 'pods[0].exitCode: must not be empty'],
+  ['pods: [{exitReason: two words}]', 'pods[0].exitReason: must be one word'],
+  ['pods: [{usage: {cpu: lots}}]', 'pods[0].usage.cpu: must be a quantity such as 500m or 2Gi, got "lots"'],
+  ['pods: [{usage: {disk: 1}}]', 'pods[0].usage: unknown field "disk"; there are cpu, memory'],
+  ['pods: [{match: {roles: main}}]', 'pods[0].match.roles: must be init, sidecar, regular, ephemeral, got "main"'],
+  ['pods: [{match: {labels: "a=b=c"}}]', 'pods[0].match.labels: '],
+  ['nodes: [{capacity: {cpu: -1}}]', 'nodes[0].capacity[cpu]: must be a quantity such as 500m or 2Gi, got -1'],
+  ['nodes: [{labels: {"-": x}}]', 'nodes[0].labels[-]: '],
+  ['nodes: [{taints: [{key: a}]}]', 'nodes[0].taints[0]: must have a key and an effect'],
+  ['nodes: [{taints: [{key: a, effect: Never}]}]', 'nodes[0].taints[0].effect: must be NoSchedule, PreferNoSchedule, NoExecute, got "Never"'],
+  ['nodes: [{stopFor: 1s}]', 'nodes[0].stopFor: needs stopAfter'],
+  ['nodes: [\n  {names: a, names: b}\n]', 'line 2: key "names" already set in map'],
+  ['nodes: [', 'yaml: line 1: '],
+];
+
+test('a file of rules that makes no sense is refused in a line that names the place', t => {
+  for (const [file, complaint] of refused) {
+    const {message} = t.throws(() => readRules(file), undefined, file)!;
+    t.true(message.startsWith(complaint), `${file}: ${message}`);
+    t.false(message.includes('\n'));
+  }
+});
+
+test('a file may be empty, YAML or JSON', t => {
+  t.deepEqual(readRules(''), {nodes: [], pods: []});
+  t.deepEqual(readRules('{"pods": [{"runFor": "2s"}]}'), readRules('pods:\n- runFor: 2s\n'));
+});
+
+const place = (role: Role = 'regular', pod: Partial<Pod> = {}) => ({
+  pod: {metadata: {name: 'web-1', namespace: 'shop', labels: {app: 'web'}, ...pod.metadata}, spec: {nodeName: 'plat-node-3', containers: [], ...pod.spec}},
+  container: {name: 'app', image: 'registry.example/shop/web:2'},
+  role,
+});
+
+const owned = (kind: string): Partial<Pod> => ({metadata: {ownerReferences: [{apiVersion: 'v1', kind, name: 'owner', uid: '1', controller: true}]}});
+
+/** Rules, whom they are asked about, and how long that one runs (ms, Infinity for ever). */
+const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, runFor: number])[] = [
+  ['', place(), Infinity],
+  ['', place('init'), 1000],
+  ['', place('sidecar', owned('Job')), Infinity],
+  ['', place('regular', owned('Job')), 1000],
+  ['', place('regular', owned('ReplicaSet')), Infinity],
+  ['', place('regular', {spec: {containers: [], restartPolicy: 'OnFailure'}}), 1000],
+  ['pods: [{runFor: 5s}]', place('init'), 1000],
+  ['pods: [{match: {roles: init}, runFor: 5s}]', place('init'), 5000],
+  ['pods: [{match: {containers: ap*}, runFor: 5s}]', place('init'), 5000],
+  ['pods: [{match: {images: "registry.example/*"}, runFor: 5s}]', place(), 5000],
+  ['pods: [{match: {images: "registry.example"}, runFor: 5s}]', place(), Infinity],
+  ['pods: [{match: {images: [x, "*web:2"]}, runFor: 5s}]', place(), 5000],
+  ['pods: [{match: {namespaces: shop, names: "web-*", nodes: "plat-node-?"}, runFor: 5s}]', place(), Infinity],
+  ['pods: [{match: {namespaces: shop, names: "web-*", nodes: "plat-node-*"}, runFor: 5s}]', place(), 5000],
+  ['pods: [{match: {labels: "app in (web, api)"}, runFor: 5s}]', place(), 5000],
+  ['pods: [{match: {labels: "app!=web"}, runFor: 5s}]', place(), Infinity],
+  ['pods: [{match: {annotations: {slow: "*"}}, runFor: 5s}]', place(), Infinity],
+  ['pods: [{match: {annotations: {slow: "*"}}, runFor: 5s}]', place('regular', {metadata: {annotations: {slow: ''}}}), 5000],
+  ['pods: [{match: {ownerKinds: Job}, runFor: 5s}]', place('regular', owned('Job')), 5000],
+  ['pods: [{stopAfter: 1s}, {runFor: 5s}, {runFor: 6s}]', place(), 5000],
+];
+
+test('of each setting the first rule counts that fits and says anything of it', t => {
+  for (const [rules, of, runFor] of choices) t.deepEqual(behaviorOf(readRules(rules).pods, of).runFor, exactly(runFor), `${rules} of ${of.role}`);
+});
+
+test('what a pod says of itself is a rule, or several', t => {
+  const settings = (text: string): Settings[] => readBehavior(text).map(rule => rule.settings);
+
+  t.deepEqual(settings('{usage: {cpu: 50%, memory: 64Mi}}'), [{cpu: {ofRequest: 0.5}, memory: {amount: 64 * 2 ** 20}}]);
+  t.deepEqual(settings('[{match: {containers: a}, exitCode: 1}, {exitCode: [1, 0]}]'), [{exitCodes: [1]}, {exitCodes: [1, 0]}]);
+  t.throws(() => readBehavior('{match: {namespaces: a}}'), {message: 'match: unknown field "namespaces"; there are images, containers, roles'});
+});
+
+test('a time within a range is the same for the same pod, and others for others', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-rules-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const simulationFile = join(folder, 'rules.yaml');
+  writeFileSync(simulationFile, 'pods: [{match: {namespaces: default}, startAfter: 1s..100s}]');
+  await using plane = await aPlaneWithNodes({simulationFile});
+  for (const name of ['a', 'b', 'c', 'd']) await run(plane, {name});
+  await plane.clock.advance(101_000);
+  const starts = await Promise.all(['a', 'b', 'c', 'd'].map(async name => (await podNamed(plane, name)).status?.containerStatuses?.[0]?.state?.running?.startedAt));
+
+  t.is(new Set(starts).size, 4);
+  t.false(starts.includes(undefined));
+});
+
+test('a plane is told of rules by a file, and does not start with one that is wrong', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-rules-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const simulationFile = join(folder, 'rules.yaml');
+  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {message: `--simulation-file: there is no file ${simulationFile}`});
+  writeFileSync(simulationFile, 'pods: 1');
+  await t.throwsAsync(startPlane({listen: false, nodes: 1, simulationFile}), {message: `--simulation-file: ${simulationFile}: pods: must be a list, got 1`});
+  writeFileSync(
+    simulationFile,
+    `nodes:
+- capacity: {cpu: "4"}
+  labels: {disk: ssd, node-role.plat.io/worker: ""}
+- names: "*-1"
+  allocatable: {cpu: 3500m, example.com/gpu: "2"}
+  taints: [{key: gpu, effect: NoSchedule}]
+pods:
+- match: {images: "broken/*"}
+  pullError: no such image
+`,
+  );
+  await using plane = await aPlaneWithNodes({nodes: 2, simulationFile});
+  const nodes = plane.client().resource(kinds.nodes);
+
+  t.like(await nodes.get('plat-node-0'), {metadata: {labels: {disk: 'ssd', 'node-role.plat.io/worker': ''}}, status: {capacity: {cpu: '4'}, allocatable: {cpu: '4'}}});
+  const tainted = await nodes.get('plat-node-1');
+  t.like(tainted, {metadata: {labels: {disk: 'ssd'}}, status: {capacity: {cpu: '4'}, allocatable: {cpu: '3500m', 'example.com/gpu': '2'}}});
+  t.true(tainted.spec?.taints?.some(({key}) => key === 'gpu'));
+  await run(plane, {containers: [{name: 'app', image: 'broken/web'}]});
+  t.deepEqual(await course(plane, 'pod', [100]), {100: 'Pending: app ErrImagePull'});
+});
+
+test('the documentation tells of every field of a rule', t => {
+  const page = readFileSync(join(root, 'docs/simulation.md'), 'utf8');
+  for (const fields of [nodeFields, matchFields, settingFields]) for (const name of Object.keys(fields)) t.true(page.includes(`| \`${name}\` |`), name);
+});
