@@ -1,6 +1,7 @@
 import {keyText, keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Change} from './change.js';
+import {Groups, type Group, type Grouping} from './groups.js';
 import type {Index, Lister} from './lister.js';
 
 /** The objects of one index value, by key. */
@@ -16,6 +17,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   #objects = new Map<string, Frozen<T>>();
   readonly #namespaces = new Map<string, Shelf<T>>();
   readonly #indexes = new Map<Index<T>, Map<string, Shelf<T>>>();
+  readonly #groupings = new Map<Grouping<T>, Groups<T>>();
 
   get size(): number {
     return this.#objects.size;
@@ -35,6 +37,15 @@ export class Cache<T extends KubeObject> implements Lister<T> {
 
   count(index: Index<T>, value: string): number {
     return this.#shelf(index, value)?.size ?? 0;
+  }
+
+  groups(grouping: Grouping<T>, value: string): Iterable<Group<T>> {
+    let groups = this.#groupings.get(grouping);
+    if (!groups) {
+      this.#groupings.set(grouping, (groups = new Groups(grouping)));
+      for (const [key, object] of this.#objects) groups.put(key, object);
+    }
+    return groups.of(value);
   }
 
   #shelf(index: Index<T>, value: string): Shelf<T> | undefined {
@@ -89,6 +100,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
     this.#objects.set(key, object);
     put(this.#namespaces, object.metadata?.namespace ?? '', key, object);
     for (const [index, shelves] of this.#indexes) for (const value of index.values(object)) put(shelves, value, key, object);
+    for (const groups of this.#groupings.values()) groups.put(key, object);
   }
 
   #drop(key: string, old: Frozen<T>): void {
@@ -99,6 +111,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   #unfile(key: string, old: Frozen<T>): void {
     take(this.#namespaces, old.metadata?.namespace ?? '', key);
     for (const [index, shelves] of this.#indexes) for (const value of index.values(old)) take(shelves, value, key);
+    for (const groups of this.#groupings.values()) groups.take(key, old);
   }
 }
 

@@ -1,5 +1,8 @@
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Group, Grouping} from './groups.js';
+
+export type {Group, Grouping};
 
 /** A way to find cached objects by derived values. Made once, at module level; every cache that is asked by it builds it on first use. */
 export interface Index<T extends KubeObject = KubeObject> {
@@ -17,5 +20,7 @@ export interface Lister<T extends KubeObject = KubeObject> {
   by(index: Index<T>, value: string): readonly Frozen<T>[];
   /** How many objects an index files under `value`, without a list of them. */
   count(index: Index<T>, value: string): number;
+  /** The objects a grouping files under `value`, group by group. To be looked through at once: it follows the cache. */
+  groups(grouping: Grouping<T>, value: string): Iterable<Group<T>>;
   readonly size: number;
 }

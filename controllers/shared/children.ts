@@ -3,12 +3,16 @@ import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
 
-const orphansOf = (namespace: string | undefined): string => `orphans of ${namespace ?? ''}`;
+/** Under what the orphans of a namespace are found. */
+export const orphansOf = (namespace: string | undefined): string => `orphans of ${namespace ?? ''}`;
+
+/** Under what an object is found: the UID of its controller, or the orphans of its namespace. */
+export const homeOf = (object: Frozen<KubeObject>): string => controllerOf(object)?.uid ?? orphansOf(object.metadata?.namespace);
 
 /** Files objects under the UID of their controller, and those without one by their namespace. */
 const byController: Index = {
   name: 'controller',
-  values: object => [controllerOf(object)?.uid ?? orphansOf(object.metadata?.namespace)],
+  values: object => [homeOf(object)],
 };
 
 /** The objects that `parent` controls, whatever their labels say by now. */

@@ -1,10 +1,11 @@
 import type {Frozen} from '#src/api/key.js';
 import type {ObjectOf, kinds} from '#src/api/kinds.js';
-import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
+import type {PodTemplateSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {isAvailable, isReady} from '#src/model/pod/state.js';
 import {messageOf} from './aggregate.js';
+import type {PodsAlike} from './pod-groups.js';
 
 /** The status that both kinds of replicated sets have. */
 export type ReplicaStatus = NonNullable<ObjectOf<typeof kinds.replicaSets>['status']>;
@@ -19,7 +20,7 @@ export interface Replicated extends KubeObject {
 
 export interface ReplicaCount {
   /** The active pods, as they were before they were made more or fewer. */
-  readonly active: readonly Frozen<Pod>[];
+  readonly active: readonly PodsAlike[];
   /** Undefined where they are not to be told. */
   readonly terminating: number | undefined;
   /** Why the number of pods could not be changed. */
@@ -29,13 +30,16 @@ export interface ReplicaCount {
 
 const failureType = 'ReplicaFailure';
 
+/** How many pods there are in all groups. */
+export const countOfAll = (groups: readonly PodsAlike[]): number => groups.reduce((sum, {count}) => sum + count, 0);
+
 const nextConditions = (parent: Frozen<Replicated>, {active, failure, now}: ReplicaCount): readonly Frozen<ReplicaCondition>[] => {
   const conditions = parent.status?.conditions ?? [];
   const isTold = conditions.some(({type}) => type === failureType);
   if (failure === undefined) return isTold ? conditions.filter(({type}) => type !== failureType) : conditions;
   // What was told first stands until it is over.
   if (isTold) return conditions;
-  const surplus = active.length - (parent.spec?.replicas ?? 0);
+  const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
   const reason = surplus < 0 ? {reason: 'FailedCreate'} : surplus > 0 ? {reason: 'FailedDelete'} : {};
   return [...conditions, {type: failureType, status: 'True', lastTransitionTime: wireTime(now), ...reason, message: messageOf(failure)}];
 };
@@ -45,14 +49,15 @@ export const nextReplicaStatus = (parent: Frozen<Replicated>, count: ReplicaCoun
   const {active, terminating, now} = count;
   const wanted = Object.entries(parent.spec?.template?.metadata?.labels ?? {});
   const minReadySeconds = parent.spec?.minReadySeconds ?? 0;
-  const fullyLabeledReplicas = active.filter(({metadata}) => wanted.every(([key, value]) => metadata?.labels?.[key] === value)).length;
-  const ready = active.filter(isReady);
-  const availableReplicas = ready.filter(pod => isAvailable(pod, minReadySeconds, now)).length;
+  const fullyLabeledReplicas = countOfAll(active.filter(({like}) => wanted.every(([key, value]) => like.metadata?.labels?.[key] === value)));
+  const ready = active.filter(({like}) => isReady(like));
+  const readyReplicas = countOfAll(ready);
+  const availableReplicas = minReadySeconds === 0 ? readyReplicas : ready.flatMap(each => each.pods()).filter(pod => isAvailable(pod, minReadySeconds, now)).length;
   const conditions = nextConditions(parent, count);
   return {
-    replicas: active.length,
+    replicas: countOfAll(active),
     ...(fullyLabeledReplicas > 0 ? {fullyLabeledReplicas} : {}),
-    ...(ready.length > 0 ? {readyReplicas: ready.length} : {}),
+    ...(readyReplicas > 0 ? {readyReplicas} : {}),
     ...(availableReplicas > 0 ? {availableReplicas} : {}),
     ...(terminating === undefined ? {} : {terminatingReplicas: terminating}),
     observedGeneration: parent.metadata?.generation ?? 0,

@@ -2,18 +2,20 @@ import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
-import {controllerOf, isControlledBy} from '#src/model/owners.js';
+import {controllerOf} from '#src/model/owners.js';
 import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
 import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {controlledBy, possibleChildren} from './children.js';
+import {controlledBy} from './children.js';
 import {claimer} from './claiming.js';
 import {podsToDelete, ranksByNode} from './deletion-order.js';
 import {trackingExpectations} from './expectations.js';
 import type {Selecting} from './parents.js';
 import {podControl} from './pod-control.js';
 import {followPods} from './pod-events.js';
-import {nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
+import {countedAlone, orphanPods, podsUnder, type PodsAlike} from './pod-groups.js';
+import {countOfAll, nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
 import {slowStart} from './slow-start.js';
 
 /** A kind whose objects keep a number of pods. */
@@ -92,10 +94,26 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
   };
 
   /** Makes the pods as many as there are to be; the answer is why that failed. */
-  const manage = async (parent: Frozen<T>, active: readonly Frozen<Pod>[]): Promise<unknown> => {
-    const surplus = active.length - (parent.spec?.replicas ?? 0);
+  const manage = async (parent: Frozen<T>, active: readonly PodsAlike[]): Promise<unknown> => {
+    const surplus = countOfAll(active) - (parent.spec?.replicas ?? 0);
     if (surplus < 0) return grow(parent, -surplus);
-    return surplus > 0 ? shrink(parent, active, surplus) : undefined;
+    return surplus > 0 ? shrink(parent, active.flatMap(each => each.pods()), surplus) : undefined;
+  };
+
+  /**
+   * The active pods that are the parent's, with those it adopts just now. Where it is enough to count them they are not looked at one by one: a change
+   * of one pod must not cost a look at all.
+   */
+  const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodsAlike[]): Promise<readonly PodsAlike[]> => {
+    const isSelected = ({like}: PodsAlike) => selector.matches(like.metadata?.labels);
+    const active = own.filter(({like}) => isActive(like));
+    const orphans = orphanPods(pods, parent.metadata?.namespace).filter(({like}) => isActive(like)).filter(isSelected);
+    const open = [...active.filter(each => !isSelected(each)), ...orphans].flatMap(each => each.pods());
+    const kept = active.filter(isSelected);
+    const {replicas = 0, minReadySeconds = 0} = parent.spec ?? {};
+    if (open.length === 0 && minReadySeconds === 0 && countOfAll(kept) <= replicas) return kept;
+    const listed = countedAlone(kept.flatMap(each => each.pods()));
+    return open.length === 0 ? listed : [...listed, ...countedAlone(await claim(parent, open, {selector}))];
   };
 
   /** Tries once more on the latest version: what was counted holds for that too. */
@@ -122,11 +140,10 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
       log.error({kind: kind.kind}, 'the selector cannot be read');
       return settled;
     }
-    const candidates = possibleChildren(pods, parent);
-    const terminating = tellsTerminating
-      ? candidates.filter(pod => isTerminating(pod) && isControlledBy(pod, parent) && selector.matches(pod.metadata?.labels)).length
-      : undefined;
-    const active = await claim(parent, candidates.filter(isActive), {selector});
+    const own = podsUnder(pods, parent);
+    const leaving = own.filter(({like}) => isTerminating(like) && selector.matches(like.metadata?.labels));
+    const terminating = tellsTerminating ? countOfAll(leaving) : undefined;
+    const active = await activePods(parent, selector, own);
 
     const failure = mayManage && !parent.metadata?.deletionTimestamp ? await manage(parent, active) : undefined;
     const now = clock.now();
@@ -135,7 +152,7 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
     if (failure !== undefined) throw failure;
     const {minReadySeconds = 0} = parent.spec ?? {};
     if (minReadySeconds > 0 && (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)) {
-      return againAfter(nextAvailability(active, minReadySeconds, now) ?? minReadySeconds * 1000);
+      return againAfter(nextAvailability(active.flatMap(each => each.pods()), minReadySeconds, now) ?? minReadySeconds * 1000);
     }
     return settled;
   };

@@ -1,4 +1,5 @@
 import {keyText, parseKey} from '#src/api/key.js';
+import {isConflict} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
@@ -16,6 +17,9 @@ export interface AttemptOptions {
   readonly meter: Meter;
   readonly signal: AbortSignal;
 }
+
+/** Somebody else was faster: the cache will tell, and the next try heals it. Only what goes on for longer is told. */
+const conflictsInPeace = 5;
 
 type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
 
@@ -49,7 +53,7 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     } else {
       count('error');
       queue.addRateLimited(text);
-      if (error instanceof Expected) log.v(4).info(fields, 'reconciling is tried again');
+      if (error instanceof Expected || (isConflict(error) && queue.retries(text) <= conflictsInPeace)) log.v(4).info(fields, 'reconciling is tried again');
       else log.error(fields, 'reconciling failed and is tried again');
     }
   };

@@ -16,6 +16,7 @@ const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Liste
   list: () => objects,
   by: () => [],
   count: () => 0,
+  groups: () => [],
   size: objects.length,
 });
 

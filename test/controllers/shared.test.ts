@@ -367,7 +367,7 @@ test('an orphan is shown to every parent of its namespace that selects it', t =>
 });
 
 test('the controlling parent is found by kind, group, name and UID', t => {
-  const parent = {...aSet('parent'), metadata: {namespace, name: 'parent', uid: '1'}};
+  const parent: ReplicaSet = {...aSet('parent'), metadata: {namespace, name: 'parent', uid: '1'}};
   const cache = cacheOf([parent]);
   const reference = controllerRefTo(parent, kinds.replicaSets, plat);
   const found = (changed: Partial<typeof reference>) =>

@@ -9,7 +9,7 @@ import {seededRandom} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {isResync, type Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
-import type {Index} from '#informers/lister.js';
+import type {Grouping, Index} from '#informers/lister.js';
 import {listerWatcher} from '#informers/lister-watcher.js';
 import {resolveSelection} from '#informers/selection.js';
 import {SharedInformer} from '#informers/shared.js';
@@ -179,6 +179,34 @@ test('an index follows its objects, whenever it was first asked for', async t =>
   t.deepEqual([names('red'), names('blue')], [[], ['b']]);
   t.deepEqual(informer.lister.list('default').length, 1);
   t.deepEqual(informer.lister.list('elsewhere'), []);
+});
+
+test('an index tells how many objects it holds', async t => {
+  const {informer, create, start} = informing(t);
+  await start();
+  await create('a', {}, {team: 'red'});
+  await create('b', {}, {team: 'red'});
+
+  t.deepEqual([informer.lister.count(byTeam, 'red'), informer.lister.count(byTeam, 'blue')], [2, 0]);
+});
+
+const byTeamAndRank: Grouping<ConfigMap> = {name: 'team and rank', place: ({metadata}) => [metadata?.labels?.team ?? '', metadata?.labels?.rank ?? '']};
+
+test('a grouping follows its objects, whenever it was first asked for', async t => {
+  const {informer, maps, clock, create, start} = informing(t);
+  const names = (team: string) => Array.from(informer.lister.groups(byTeamAndRank, team), group => Array.from(group.values(), ({metadata}) => metadata?.name));
+  await create('a', {}, {team: 'red', rank: '1'});
+  await start();
+  t.deepEqual(names('red'), [['a']]);
+
+  await create('b', {}, {team: 'red', rank: '2'});
+  const c = await create('c', {}, {team: 'red', rank: '2'});
+  t.deepEqual(names('red'), [['a'], ['b', 'c']]);
+  await maps.update({...c, metadata: {...c.metadata, labels: {team: 'blue'}}});
+  await maps.delete('a', {namespace: 'default'});
+  await clock.drain();
+
+  t.deepEqual([names('red'), names('blue'), names('green')], [[['b']], [['c']], []]);
 });
 
 test('a resync reminds of every object once in a time between the period and twice that', async t => {

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {keyText} from '#src/api/key.js';
+import {conflict} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import {againAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, theOnlyKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
 import {managed} from './world.js';
@@ -115,6 +116,22 @@ test('an expected failure is retried without an error line', async t => {
 
   t.is(attempts, 3);
   t.false(lines.some(line => line.startsWith('error')));
+});
+
+test('a conflict is told only when it does not go away', async t => {
+  let attempts = 0;
+  const controller = noting(async () => {
+    if (++attempts <= 7) throw conflict({group: '', resource: 'configmaps'}, 'a');
+    return settled;
+  });
+  const {clock, create, start, lines} = managed(t, [controller]);
+  await start();
+
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(minute);
+
+  t.is(attempts, 8);
+  t.deepEqual(lines.filter(line => line.startsWith('error')), ['error reconciling failed and is tried again', 'error reconciling failed and is tried again']);
 });
 
 test('a key that is to be looked at again comes at its time', async t => {
