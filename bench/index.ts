@@ -1,4 +1,5 @@
 import {certificateRows} from './certificates.js';
+import {garbageRows} from './garbage.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
 import type {Row} from './row.js';
@@ -13,6 +14,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   requests: requestRows,
   watch: watchRows,
   certificates: certificateRows,
+  garbage: garbageRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,
