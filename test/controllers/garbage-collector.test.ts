@@ -332,3 +332,46 @@ const inTime = async (t: ExecutionContext, dependents: number) => {
 };
 
 test.serial('many dependents go at once', t => inTime(t, 500));
+
+const spec = {replicas: 2, selector: {matchLabels: {app: 'web'}}, template: {metadata: {labels: {app: 'web'}}, spec: {containers: [{name: 'c', image: 'i'}]}}};
+
+test.serial('a deployment takes its pods along, before it or after it, or leaves them to the next of its kind', async t => {
+  await using whole = await aPlane({controllers: ['garbage-collector-controller', 'deployment-controller', 'replicaset-controller', 'serviceaccount-controller']});
+  const [deployments, replicaSets, pods] = [whole.client().resource(kinds.deployments), whole.client().resource(kinds.replicaSets), whole.client().resource(kinds.pods)];
+  const within = {namespace: 'default'};
+  const settle = () => whole.clock.advance(1000);
+  const create = async () => {
+    const created = await deployments.create({metadata: {namespace: 'default', name: 'web'}, spec});
+    await settle();
+    return created;
+  };
+  const counted = async () => (await Promise.all([deployments, replicaSets, pods].map(async kind => (await kind.list(within)).items.length))).join(' ');
+  const uids = async () => (await pods.list(within)).items.map(({metadata}) => metadata!.uid).sort();
+
+  await create();
+  t.is(await counted(), '1 1 2');
+  await deployments.delete('web', {...within, propagationPolicy: 'Background'});
+  await settle();
+  t.is(await counted(), '0 0 0');
+
+  await create();
+  const before = await uids();
+  await pods.patch((await pods.list(within)).items[0]!.metadata!.name!, 'merge', {metadata: {finalizers: [hold]}}, within);
+  await deployments.delete('web', {...within, propagationPolicy: 'Orphan'});
+  await settle();
+  t.is(await counted(), '0 1 2');
+  const again = await create();
+  t.is(await counted(), '1 1 2');
+  t.deepEqual(await uids(), before);
+  t.is((await replicaSets.list(within)).items[0]?.metadata?.ownerReferences?.[0]?.uid, again.metadata?.uid);
+
+  await deployments.delete('web', {...within, propagationPolicy: 'Foreground'});
+  await settle();
+  // One pod is held; nobody makes others in its place meanwhile.
+  t.is(await counted(), '1 1 1');
+  await whole.clock.advance(60_000);
+  t.is(await counted(), '1 1 1');
+  await pods.patch((await pods.list(within)).items[0]!.metadata!.name!, 'merge', {metadata: {finalizers: null}}, within);
+  await settle();
+  t.is(await counted(), '0 0 0');
+});

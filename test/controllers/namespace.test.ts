@@ -1,20 +1,22 @@
 import test from 'ava';
 import {nextConditions, type Findings} from '#controllers/namespace/conditions.js';
+import namespaceController from '#controllers/namespace/controller.js';
 import {discover} from '#controllers/shared/discovery.js';
 import type {Caller} from '#src/client/caller.js';
 import {clientOver} from '#src/client/resource-client.js';
 import {naming} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds.js';
-import {isNotFound} from '#src/api/status.js';
+import {isNotFound, serviceUnavailable} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
+import {managed} from '#test/runtime/world.js';
 import {aPlane} from './plane.js';
 
 const namespace = 'doomed';
 const finalizer = 'example.com/hold';
 
-const doomed = async (finalizers: readonly string[] = []): Promise<{clock: VirtualClock; plane: Plane}> => {
-  const plane = await aPlane();
+const doomed = async (finalizers: readonly string[] = [], apiserverArgs: readonly string[] = []): Promise<{clock: VirtualClock; plane: Plane}> => {
+  const plane = await aPlane({apiserverArgs, controllers: ['namespace-controller', 'serviceaccount-controller']});
   const {clock} = plane;
   const client = plane.client();
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}, spec: {finalizers: [...finalizers]}});
@@ -100,6 +102,73 @@ test('a finalizer of another party on the namespace stays and keeps it', async t
   await plane.client().resource(kinds.namespaces).update({...left!, spec: {finalizers: []}}, {subresource: 'finalize'});
   await clock.drain();
   t.is(await namespaceIn(plane), undefined);
+});
+
+test('pods go first, and all else waits for them', async t => {
+  const {clock, plane} = await doomed();
+  await using _ = plane;
+  const pods = plane.client().resource(kinds.pods);
+  const spec = {nodeName: 'n', terminationGracePeriodSeconds: 40, containers: [{name: 'c', image: 'i'}]};
+  await pods.create({metadata: {namespace, name: 'slow'}, spec});
+  await plane.client().resource(kinds.namespaces).delete(namespace);
+  await clock.advance(5_000);
+
+  t.truthy((await pods.get('slow', {namespace})).metadata?.deletionTimestamp);
+  t.true((await contentOf(plane)).includes('one'));
+  t.deepEqual((await conditionsOf(plane)).slice(2), [
+    ['NamespaceDeletionContentFailure', 'False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
+    ['NamespaceContentRemaining', 'True', 'SomeResourcesRemain', 'Some resources are remaining: pods. has 1 resource instances'],
+    ['NamespaceFinalizersRemaining', 'False', 'ContentHasNoFinalizers', 'All content successfully removed'],
+  ]);
+
+  await pods.delete('slow', {namespace, gracePeriodSeconds: 0});
+  await clock.advance(5_000); // The status that was written asks for a look of its own.
+  t.is(await namespaceIn(plane), undefined);
+});
+
+test('pods that outlive their grace are told of as a failure', async t => {
+  const {clock, plane} = await doomed();
+  await using _ = plane;
+  const spec = {nodeName: 'n', terminationGracePeriodSeconds: 40, containers: [{name: 'c', image: 'i'}]};
+  await plane.client().resource(kinds.pods).create({metadata: {namespace, name: 'stuck'}, spec});
+  await plane.client().resource(kinds.namespaces).delete(namespace);
+  await clock.advance(60_000);
+
+  t.deepEqual((await conditionsOf(plane))[2], [
+    'NamespaceDeletionContentFailure',
+    'True',
+    'ContentDeletionFailed',
+    `Failed to delete all resource types, 1 remaining: unexpected items still remain in namespace: ${namespace} for gvr: /v1, Resource=pods`,
+  ]);
+});
+
+test('what was created before all servers knew that the namespace ends goes too', async t => {
+  const {clock, plane} = await doomed([], ['--disable-admission-plugins=NamespaceLifecycle']);
+  await using _ = plane;
+  await plane.client().resource(kinds.namespaces).delete(namespace);
+  await clock.advance(4_000);
+  await plane.client().resource(kinds.secrets).create({metadata: {namespace, name: 'late'}});
+  await clock.advance(1_000);
+
+  t.is(await namespaceIn(plane), undefined);
+  t.deepEqual(await contentOf(plane), []);
+});
+
+test('a namespace stays while the server does not tell what it serves', async t => {
+  const {own, client, clock, start} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const namespaces = client.resource(kinds.namespaces);
+  await namespaces.create({metadata: {name: namespace}});
+  await start();
+  own.always(call => (call === 'GET /apis' ? serviceUnavailable('away') : undefined));
+  await namespaces.delete(namespace);
+  await clock.advance(10_000);
+  const [condition] = (await namespaces.get(namespace)).status?.conditions ?? [];
+  t.like(condition, {type: 'NamespaceDeletionDiscoveryFailure', status: 'True', reason: 'DiscoveryFailed', message: 'away'});
+
+  own.always(undefined);
+  await clock.advance(60_000);
+
+  t.true(isNotFound(await t.throwsAsync(namespaces.get(namespace))));
 });
 
 test('a namespace that is made again at once keeps its new content', async t => {
