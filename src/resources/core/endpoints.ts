@@ -1,8 +1,7 @@
-import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
-import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
@@ -40,16 +39,15 @@ function* validateSubset({addresses = [], notReadyAddresses = [], ports = []}: R
   for (const [i, port] of ports.entries()) yield* validatePort(port, `${path}.ports[${i}]`, ports.length > 1);
 }
 
-function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
-  const trigger = naming.subKey('endpoints', 'last-change-trigger-time');
-  const time = endpoints.metadata?.annotations?.[trigger];
-  if (time !== undefined && parseTime(time) === undefined) yield invalid(`annotations[${trigger}]`, time, 'must be a time (RFC 3339)');
+function* validate(endpoints: Readonly<Endpoints>, old: Readonly<Endpoints> | undefined, {gate}: HookContext): Iterable<FieldError> {
   // What older servers let through may stay.
   if (old && sameContent(old.subsets, endpoints.subsets)) return;
   for (const [i, subset] of (endpoints.subsets ?? []).entries()) yield* validateSubset(subset, `subsets[${i}]`, gate('StrictIPCIDRValidation'));
 }
 
-function* warnings({subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {
+function* warnings({metadata, subsets = []}: Readonly<Endpoints>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  // The controller writes no other forms.
+  if (metadata?.labels?.[naming.subKey('endpoints', 'managed-by')] === 'endpoint-controller') return;
   for (const [i, {addresses = [], notReadyAddresses = []}] of subsets.entries()) {
     for (const [j, {ip}] of addresses.entries()) yield* ipWarnings(`subsets[${i}].addresses[${j}].ip`, ip, naming);
     for (const [j, {ip}] of notReadyAddresses.entries()) yield* ipWarnings(`subsets[${i}].notReadyAddresses[${j}].ip`, ip, naming);

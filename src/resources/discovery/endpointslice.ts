@@ -5,7 +5,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {familyOf} from '#src/resources/ip-family.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
-import {endpointIp, ipWarnings, legacyIp} from '#src/resources/validation/ip-fields.js';
+import {canonicalIpProblem, endpointIp, ipProblem, ipWarnings} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {dnsLabel, each, oneOf, qualifiedName} from '#src/resources/validation/values.js';
 
@@ -48,8 +48,9 @@ function* validateAddress(path: string, index: number, address: string, type: st
   const at = `${path}[${index}]`;
   if (type === 'FQDN') return yield* validateDomain(at, address);
   if (type !== 'IPv4' && type !== 'IPv6') return;
-  const errors = [...legacyIp(at, address, {strict})];
-  if (errors.length > 0) return yield* errors;
+  // The second family came late enough to have one form only.
+  const problem = type === 'IPv6' ? canonicalIpProblem(address) : ipProblem(address, strict);
+  if (problem !== undefined) return yield invalid(at, address, problem);
   if (familyOf(address) !== type) yield invalid(path, address, `must be an ${type} address`);
   yield* endpointIp(at, address);
 }
@@ -118,9 +119,12 @@ export const endpointSlices = defineResource<EndpointSlice>({
       if (!old || !sameContent(old.endpoints, slice.endpoints)) for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
     },
     validate,
-    *warn({addressType, endpoints}, _old, {naming}) {
-      if (addressType === 'FQDN') yield 'spec.addressType: FQDN endpoints are deprecated';
-      else for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
+    *warn({metadata, addressType, endpoints}, old, {naming}) {
+      if (addressType === 'FQDN' && !old) yield 'spec.addressType: FQDN endpoints are deprecated';
+      const manager = metadata?.labels?.[naming.subKey('endpointslice', 'managed-by')];
+      // The controllers write no other forms.
+      if (manager !== undefined && ['endpointslice', 'endpointslicemirroring'].some(name => manager === `${name}-controller.${naming.apiSuffix}`)) return;
+      for (const [i, {addresses = []}] of (endpoints ?? []).entries()) for (const [j, address] of addresses.entries()) yield* ipWarnings(`endpoints[${i}].addresses[${j}]`, address, naming);
     },
   },
   columns: [

@@ -1,6 +1,6 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {dnsLabel1035Problems, dnsSubdomainProblems, patternText} from '#src/api/names.js';
+import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {balancerText} from '#src/resources/core/service/definition.js';
 import {balancerHostname} from '#src/resources/core/service/validation.js';
@@ -23,33 +23,36 @@ const wildcardText = patternText(
   wildcard,
   '*.example.com',
 );
+const longestHost = 253;
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix'];
 const refusedParts = ['//', '/./', '/../', '%2f', '%2F'];
 const refusedEnds = ['/..', '/.'];
 
 const hostProblems = (host: string): readonly string[] => {
   if (!host.includes('*')) return dnsSubdomainProblems(host);
-  return isWildcard.test(host) ? [] : [wildcardText];
+  return [...(host.length > longestHost ? [`must be no more than ${longestHost} bytes`] : []), ...(isWildcard.test(host) ? [] : [wildcardText])];
 };
 
-function* validateService({name, port = {}}: NonNullable<Backend['service']>, path: string): Iterable<FieldError> {
+type NameProblems = (name: string) => readonly string[];
+
+function* validateService({name, port = {}}: NonNullable<Backend['service']>, path: string, nameProblems: NameProblems): Iterable<FieldError> {
   const at = `${path}.service`;
   if (!name) yield required(`${at}.name`);
-  else yield* each(`${at}.name`, name, dnsLabel1035Problems(name));
+  else yield* each(`${at}.name`, name, nameProblems(name));
   if (port.name && port.number) yield invalid(path, '', 'cannot set both port name & port number');
   else if (port.name) yield* each(`${at}.port.name`, port.name, portNameProblems(port.name));
   else if (port.number) yield* each(`${at}.port.number`, port.number, portProblems(port.number));
   else yield required(path, 'port name or number is required');
 }
 
-function* validateBackend({service, resource}: Readonly<Backend>, path: string): Iterable<FieldError> {
+function* validateBackend({service, resource}: Readonly<Backend>, path: string, nameProblems: NameProblems): Iterable<FieldError> {
   if (service && resource) yield invalid(path, '', 'cannot set both resource and service backends');
   else if (resource) yield* validateLocalReference(resource, `${path}.resource`);
-  else if (service) yield* validateService(service, path);
+  else if (service) yield* validateService(service, path, nameProblems);
   else yield invalid(path, '', 'resource or service backend is required');
 }
 
-function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: string): Iterable<FieldError> {
+function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: string, nameProblems: NameProblems): Iterable<FieldError> {
   if (!pathType) return yield required(`${at}.pathType`, 'pathType must be specified');
   yield* oneOf(`${at}.pathType`, pathType, pathTypes);
   const exact = pathType === 'Exact' || pathType === 'Prefix';
@@ -58,27 +61,27 @@ function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: strin
     for (const part of refusedParts) if (path.includes(part)) yield invalid(`${at}.path`, path, `must not contain '${part}'`);
     for (const end of refusedEnds) if (path.endsWith(end)) yield invalid(`${at}.path`, path, `cannot end with '${end}'`);
   }
-  yield* validateBackend(backend ?? {}, `${at}.backend`);
+  yield* validateBackend(backend ?? {}, `${at}.backend`, nameProblems);
 }
 
-function* validateHttp({http}: Readonly<Rule>, path: string): Iterable<FieldError> {
+function* validateHttp({http}: Readonly<Rule>, path: string, nameProblems: NameProblems): Iterable<FieldError> {
   if (!http) return;
   if ((http.paths ?? []).length === 0) yield required(`${path}.http.paths`);
-  for (const [i, one] of (http.paths ?? []).entries()) yield* validatePath(one, `${path}.http.paths[${i}]`);
+  for (const [i, one] of (http.paths ?? []).entries()) yield* validatePath(one, `${path}.http.paths[${i}]`, nameProblems);
 }
 
 const hasWildcard = ({host = ''}: Readonly<Rule>): boolean => host.includes('*');
 
-function* validateRules({rules = []}: Spec, old: Spec | undefined): Iterable<FieldError> {
+function* validateRules({rules = []}: Spec, old: Spec | undefined, nameProblems: NameProblems): Iterable<FieldError> {
   // Paths of wildcard hosts were not judged once; what was stored then may stay.
-  const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && [...validateHttp(rule, '')].length > 0);
+  const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && [...validateHttp(rule, '', dnsLabel1035Problems)].length > 0);
   for (const [i, rule] of rules.entries()) {
     const path = `spec.rules[${i}]`;
     if (rule.host) {
       if (looseIp(rule.host)) yield invalid(`${path}.host`, rule.host, 'must be a DNS name, not an IP address');
       yield* each(`${path}.host`, rule.host, hostProblems(rule.host));
     }
-    if (!hasWildcard(rule) || !lenient) yield* validateHttp(rule, path);
+    if (!hasWildcard(rule) || !lenient) yield* validateHttp(rule, path, nameProblems);
   }
 }
 
@@ -90,11 +93,19 @@ function* validateTls({tls = []}: Spec, old: Spec | undefined): Iterable<FieldEr
   }
 }
 
-function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming}: HookContext): Iterable<FieldError> {
+const servicesOf = ({defaultBackend, rules = []}: Spec): string[] =>
+  [defaultBackend, ...rules.flatMap(({http}) => http?.paths.map(({backend}) => backend) ?? [])].flatMap(backend => backend?.service?.name ?? []);
+
+/** A service may begin with a digit where that is let, or when one that is named already does. */
+const serviceNames = (old: Spec | undefined, gate: HookContext['gate']): NameProblems =>
+  gate('RelaxedServiceNameValidation') || (old && servicesOf(old).some(name => dnsLabelProblems(name).length === 0 && dnsLabel1035Problems(name).length > 0)) ? dnsLabelProblems : dnsLabel1035Problems;
+
+function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
   const {rules = [], defaultBackend, ingressClassName} = spec;
+  const nameProblems = serviceNames(old?.spec, gate);
   if (rules.length === 0 && !defaultBackend) yield invalid('spec', rules, 'either `defaultBackend` or `rules` must be specified');
-  if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend');
-  yield* validateRules(spec, old?.spec);
+  if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend', nameProblems);
+  yield* validateRules(spec, old?.spec, nameProblems);
   yield* validateTls(spec, old?.spec);
   if (ingressClassName !== undefined) yield* dnsSubdomain('spec.ingressClassName', ingressClassName);
   const key = naming.key('ingress.class');
@@ -138,9 +149,9 @@ export const ingresses = defineResource<Ingress>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     validate,
-    *warn({metadata}, old, {naming}) {
+    *warn({metadata, spec}, old, {naming}) {
       const key = naming.key('ingress.class');
-      if (!old && metadata?.annotations?.[key] !== undefined) yield `annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`;
+      if (!old && metadata?.annotations?.[key] !== undefined && spec?.ingressClassName === undefined) yield `annotation ${JSON.stringify(key)} is deprecated, please use 'spec.ingressClassName' instead`;
     },
   },
   subresources: {
@@ -148,7 +159,7 @@ export const ingresses = defineResource<Ingress>({
       writes: {update: ['metadata', 'status']},
       validate: validateStatus,
       *warn({status}, _old, {naming}) {
-        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}].ip`, ip, naming);
+        for (const [i, {ip}] of (status?.loadBalancer?.ingress ?? []).entries()) if (ip) yield* ipWarnings(`status.loadBalancer.ingress[${i}]`, ip, naming);
       },
     },
   },

@@ -18,7 +18,7 @@ export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGro
   if (apiGroup !== undefined) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
   for (const [field, text] of Object.entries({kind, name})) {
     if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));
-    else yield required(`${path}.${field}`, `${field} is required`);
+    else yield required(`${path}.${field}`);
   }
 }
 

@@ -1,19 +1,18 @@
 import {required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems, pathSegmentProblems} from '#src/api/names.js';
-import {formatIp, parseIp} from '#src/base/ip-address.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
+import {canonicalIpProblem} from '#src/resources/validation/ip-fields.js';
 import {each} from '#src/resources/validation/values.js';
 import {alike} from '#src/resources/versions.js';
 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
 const nameProblems = (name: string): string[] => {
-  const address = parseIp(name);
-  if (!address) return [`ParseAddr(${JSON.stringify(name)}): unable to parse IP`];
-  return formatIp(address) === name ? [] : ['not a valid ip in canonical format'];
+  const problem = canonicalIpProblem(name);
+  return problem === undefined ? [] : [problem];
 };
 
 function* validateParent(parent: Partial<NonNullable<NonNullable<IPAddress['spec']>['parentRef']>> | undefined): Iterable<FieldError> {

@@ -5,7 +5,7 @@ import {parseRange, rangeHolds} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {legacyRange, rangeWarnings} from '#src/resources/validation/ip-fields.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, portNameProblems, portProblems} from '#src/resources/validation/values.js';
 
@@ -32,7 +32,15 @@ function* validatePort({protocol, port, endPort}: Readonly<Port>, path: string):
   if (port !== undefined) yield* each(`${path}.port`, port, portNameProblems(String(port)));
 }
 
-function* validateBlock({cidr, except = []}: Readonly<Block>, path: string, strict: boolean, stored: readonly string[]): Iterable<FieldError> {
+interface Rules {
+  readonly strict: boolean;
+  /** Ranges that were there before and may stay. */
+  readonly stored: readonly string[];
+  /** Whether values that are no label values may stay in selectors. */
+  readonly anyValue: boolean;
+}
+
+function* validateBlock({cidr, except = []}: Readonly<Block>, path: string, {strict, stored}: Rules): Iterable<FieldError> {
   if (!cidr) return yield required(`${path}.cidr`);
   yield* legacyRange(`${path}.cidr`, cidr, {strict, stored});
   const range = parseRange(cidr, true);
@@ -45,10 +53,10 @@ function* validateBlock({cidr, except = []}: Readonly<Block>, path: string, stri
   }
 }
 
-function* validatePeer({podSelector, namespaceSelector, ipBlock}: Readonly<Peer>, path: string, strict: boolean, stored: readonly string[]): Iterable<FieldError> {
-  if (podSelector) yield* validateLabelSelector(podSelector as LabelSelectorObject, `${path}.podSelector`);
-  if (namespaceSelector) yield* validateLabelSelector(namespaceSelector as LabelSelectorObject, `${path}.namespaceSelector`);
-  if (ipBlock) yield* validateBlock(ipBlock, `${path}.ipBlock`, strict, stored);
+function* validatePeer({podSelector, namespaceSelector, ipBlock}: Readonly<Peer>, path: string, rules: Rules): Iterable<FieldError> {
+  if (podSelector) yield* validateLabelSelector(podSelector as LabelSelectorObject, `${path}.podSelector`, rules.anyValue);
+  if (namespaceSelector) yield* validateLabelSelector(namespaceSelector as LabelSelectorObject, `${path}.namespaceSelector`, rules.anyValue);
+  if (ipBlock) yield* validateBlock(ipBlock, `${path}.ipBlock`, rules);
   if (!podSelector && !namespaceSelector && !ipBlock) yield required(path, 'must specify a peer');
   else if (ipBlock && (podSelector || namespaceSelector)) yield forbiddenField(path, 'may not specify both ipBlock and another peer');
 }
@@ -60,21 +68,26 @@ const blocks = ({spec}: Readonly<NetworkPolicy>): [path: string, block: Block][]
 
 const rangesOf = (policy: Readonly<NetworkPolicy>): string[] => blocks(policy).flatMap(([, {cidr, except = []}]) => [cidr, ...except]);
 
-function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<NetworkPolicy> | undefined, {gate}: HookContext): Iterable<FieldError> {
-  const strict = gate('StrictIPCIDRValidation');
-  const stored = old ? rangesOf(old) : [];
-  yield* validateLabelSelector((spec.podSelector ?? {}) as LabelSelectorObject, 'spec.podSelector');
+function* validateSpec(spec: Spec, rules: Rules): Iterable<FieldError> {
+  yield* validateLabelSelector((spec.podSelector ?? {}) as LabelSelectorObject, 'spec.podSelector', rules.anyValue);
   for (const [i, {ports = [], from = []}] of (spec.ingress ?? []).entries()) {
     for (const [j, port] of ports.entries()) yield* validatePort(port, `spec.ingress[${i}].ports[${j}]`);
-    for (const [j, peer] of from.entries()) yield* validatePeer(peer, `spec.ingress[${i}].from[${j}]`, strict, stored);
+    for (const [j, peer] of from.entries()) yield* validatePeer(peer, `spec.ingress[${i}].from[${j}]`, rules);
   }
   for (const [i, {ports = [], to = []}] of (spec.egress ?? []).entries()) {
     for (const [j, port] of ports.entries()) yield* validatePort(port, `spec.egress[${i}].ports[${j}]`);
-    for (const [j, peer] of to.entries()) yield* validatePeer(peer, `spec.egress[${i}].to[${j}]`, strict, stored);
+    for (const [j, peer] of to.entries()) yield* validatePeer(peer, `spec.egress[${i}].to[${j}]`, rules);
   }
   const types = spec.policyTypes ?? [];
   if (types.length > policyTypes.length) return yield invalid('spec.policyTypes', types, 'may not specify more than two policyTypes');
   for (const [i, type] of types.entries()) if (!policyTypes.includes(type)) yield notSupported(`spec.policyTypes[${i}]`, type, policyTypes);
+}
+
+function* validate({spec = {} as Spec}: Readonly<NetworkPolicy>, old: Readonly<NetworkPolicy> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  const rules = {strict: gate('StrictIPCIDRValidation'), stored: [], anyValue: hasOddValues(old?.spec?.podSelector as LabelSelectorObject | undefined)};
+  yield* validateSpec(spec, rules);
+  // The original judges a change twice, and what is stored has leave only the second time.
+  if (old) yield* validateSpec(spec, {...rules, stored: rangesOf(old)});
 }
 
 function* warnings(policy: Readonly<NetworkPolicy>, _old: unknown, {naming}: HookContext): Iterable<string> {

@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {parseRange} from '#src/base/ip-address.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutableText} from '#src/resources/validation/equality.js';
 import {canonicalRange} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
@@ -15,11 +15,21 @@ function* validateRanges({spec}: Readonly<ServiceCIDR>): Iterable<FieldError> {
   const cidrs = spec?.cidrs ?? [];
   if (cidrs.length === 0) return yield required(path, 'at least one CIDR required');
   if (cidrs.length > 2) return yield invalid(path, spec, 'may only hold up to 2 values');
-  const families = new Set(cidrs.map(cidr => parseRange(cidr, true)?.address.family));
-  if (cidrs.length === 2 && (families.size < 2 || families.has(undefined))) {
-    return yield invalid(path, spec, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
-  }
   for (const [i, cidr] of cidrs.entries()) yield* canonicalRange(`${path}[${i}]`, cidr);
+  const [one, other] = cidrs.map(cidr => parseRange(cidr, true)?.address.family);
+  if (one !== undefined && one === other) {
+    yield invalid(path, cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
+  }
+}
+
+/** Ranges stay, but a second family may be added to one. */
+function* validateChange(object: Readonly<ServiceCIDR>, old: Readonly<ServiceCIDR>): Iterable<FieldError> {
+  const path = 'spec.cidrs';
+  const [now, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
+  const added = before.length === 1 && now.length === 2;
+  if (now.length !== before.length && !added) return yield invalid(path, now, immutableText);
+  for (const [i, cidr] of before.entries()) if (now[i] !== cidr) yield invalid(`${path}[${i}]`, now[i], immutableText);
+  if (added) yield* validateRanges(object);
 }
 
 /** Ranges that services get their addresses from, besides those the server was started with. */
@@ -31,7 +41,7 @@ export const serviceCIDRs = defineResource<ServiceCIDR>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate(object, old) {
-      if (old) yield* immutable('spec.cidrs', object.spec?.cidrs, old.spec?.cidrs);
+      if (old) yield* validateChange(object, old);
       else yield* validateRanges(object);
     },
   },

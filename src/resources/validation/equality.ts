@@ -11,7 +11,9 @@ export const differences = (now: object, before: object): string => {
   return fields.flatMap(field => [...line('-', field, left![field]), ...line('+', field, right![field])]).join('\n');
 };
 
+export const immutableText = 'field is immutable';
+
 /** Refuses any change of a field. */
-export function* immutable(path: string, value: unknown, old: unknown, detail = 'field is immutable'): Iterable<FieldError> {
+export function* immutable(path: string, value: unknown, old: unknown, detail = immutableText): Iterable<FieldError> {
   if (!sameContent(value, old)) yield invalid(path, value, detail);
 }

@@ -21,14 +21,19 @@ export const looseIp = (text: string): IpAddress | undefined => {
 /** Whether the text is an address of IPv6, by the loose rules. */
 export const isIpv6 = (text: string): boolean => looseIp(text)?.family === 6;
 
+/** Why a text is no address; by the strict rules, no form that programs read differently. */
+export const ipProblem = (text: string, strict: boolean): string | undefined => {
+  if (!parseIp(text, true)) return notAddress;
+  if (!strict) return undefined;
+  const address = parseIp(text);
+  if (!address) return 'must not have leading 0s';
+  return address.mapped ? 'must not be an IPv4-mapped IPv6 address' : undefined;
+};
+
 /** An address in a field from before the strict rules. */
 export function* legacyIp(path: string, text: string, {strict, stored}: LegacyRules): Iterable<FieldError> {
-  if (stored?.includes(text)) return;
-  if (!parseIp(text, true)) return yield invalid(path, text, notAddress);
-  if (!strict) return;
-  const address = parseIp(text);
-  if (!address) yield invalid(path, text, 'must not have leading 0s');
-  else if (address.mapped) yield invalid(path, text, 'must not be an IPv4-mapped IPv6 address');
+  const problem = stored?.includes(text) ? undefined : ipProblem(text, strict);
+  if (problem !== undefined) yield invalid(path, text, problem);
 }
 
 /** A range in a field from before the strict rules. */
@@ -52,6 +57,14 @@ export function* canonicalRange(path: string, text: string): Iterable<FieldError
   yield* errors;
   if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
 }
+
+/** Why a text is no address in its one canonical form. */
+export const canonicalIpProblem = (text: string): string | undefined => {
+  const problem = ipProblem(text, true);
+  if (problem !== undefined) return problem;
+  const canonical = formatIp(parseIp(text)!);
+  return canonical === text ? undefined : `must be in canonical form (${JSON.stringify(canonical)})`;
+};
 
 const refusedLater = (naming: Naming): string => `will be considered invalid in a future ${naming.inWords('Kubernetes')} release`;
 
