@@ -9,6 +9,7 @@ import namespace from './namespace/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
+import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 
 /** Every controller there is. */
@@ -23,5 +24,6 @@ export const controllers: readonly Controller[] = [
   replicaSet,
   replicationController,
   rootCaCertificatePublisher,
+  serviceCidr,
   serviceAccount,
 ];

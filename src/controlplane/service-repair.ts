@@ -4,8 +4,8 @@ import {parseTime} from '#src/api/time.js';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
+import {addressLabels, isServersAddress} from '#src/model/service-range.js';
 import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} from '#src/resources/core/service/traits.js';
-import {familyOf} from '#src/resources/ip-family.js';
 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 
@@ -83,20 +83,17 @@ export class ServiceRepair {
   }
 
   #objectOf(address: string, {metadata}: Service): IPAddress {
-    const {naming} = this.#parts.client;
-    const labels = {[naming.subKey('ipaddress', 'ip-family')]: familyOf(address), [naming.subKey('ipaddress', 'managed-by')]: `ipallocator.${naming.apiSuffix}`};
     return {
-      metadata: {name: address, labels},
+      metadata: {name: address, labels: addressLabels(this.#parts.client.naming, address)},
       spec: {parentRef: {resource: kinds.services.plural, namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''}},
     };
   }
 
   /** Gives back an address that no service has, if it is the server's to give. */
-  async #release({metadata}: IPAddress): Promise<void> {
+  async #release(object: IPAddress): Promise<void> {
     const {client, clock, log} = this.#parts;
-    const {naming} = client;
-    const own = metadata?.labels?.[naming.subKey('ipaddress', 'managed-by')] === `ipallocator.${naming.apiSuffix}`;
-    if (!own || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
+    const {metadata} = object;
+    if (!isServersAddress(client.naming, object) || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
     log.warn({address: metadata?.name}, 'gave back an address that no service has');
     await client
       .resource(kinds.ipAddresses)

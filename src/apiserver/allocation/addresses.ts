@@ -1,9 +1,10 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
-import {formatIp, parseRange, rangeHolds, rangeSize, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {formatIp, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {createObject} from '#src/apiserver/registry/create.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import {addressLabels, serviceAddresses, servesAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
 import {looseIp} from '#src/resources/validation/ip-fields.js';
@@ -17,30 +18,18 @@ type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 const reservedShare = 16n;
 const [leastReserved, mostReserved] = [16n, 256n];
 
-/** The addresses of a range that services may have: not that of the network, and for IPv4 not that of broadcasts. */
-class Usable {
-  readonly first: bigint;
-  readonly count: bigint;
-  readonly reserved: bigint;
+/** The addresses of a range that services may have, with how many of them are given out last. */
+interface Usable extends AddressSpan {
   readonly range: IpRange;
-
-  constructor(range: IpRange) {
-    this.range = range;
-    const size = rangeSize(range);
-    this.first = rangeStart(range).value + 1n;
-    this.count = size > 2n ? size - (range.address.family === 4 ? 2n : 1n) : 0n;
-    const share = this.count / reservedShare;
-    this.reserved = this.count < leastReserved ? 0n : share < leastReserved ? leastReserved : share > mostReserved ? mostReserved : share;
-  }
-
-  at(place: bigint): IpAddress {
-    return {family: this.range.address.family, value: this.first + place};
-  }
-
-  holds({family, value}: IpAddress): boolean {
-    return rangeHolds(this.range, {family, value}) && value >= this.first && value < this.first + this.count;
-  }
+  readonly reserved: bigint;
 }
+
+const usable = (range: IpRange): Usable => {
+  const span = serviceAddresses(range);
+  const share = span.count / reservedShare;
+  const reserved = span.count < leastReserved ? 0n : share < leastReserved ? leastReserved : share > mostReserved ? mostReserved : share;
+  return {range, ...span, reserved};
+};
 
 /**
  * The addresses of services, each held by an IPAddress object of its name, so that of several servers only one gives it away. They come from the ranges of
@@ -64,13 +53,12 @@ export class ServiceAddresses implements AddressPool {
 
   async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
     const {random} = this.#registry.settings;
-    for (const usable of await this.#usable()) {
-      if (usable.range.address.family !== (family === 'IPv6' ? 6 : 4)) continue;
-      const {reserved, count} = usable;
+    for (const {range, first, reserved, count} of await this.#usable()) {
+      if (range.address.family !== (family === 'IPv6' ? 6 : 4)) continue;
       for (const [from, size] of [[reserved, count - reserved], [0n, reserved]] as const) {
         const start = BigInt(Math.floor(random.float() * Number(size)));
         for (let i = 0n; i < size; i++) {
-          const name = formatIp(usable.at(from + ((start + i) % size)));
+          const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
           if (await this.#hold(name, holder)) return name;
         }
       }
@@ -102,18 +90,18 @@ export class ServiceAddresses implements AddressPool {
 
   async #within(address: string): Promise<IpAddress> {
     const parsed = looseIp(address);
-    if (!parsed || !(await this.#usable()).some(usable => usable.holds(parsed))) throw new PoolError('the provided network does not match the current range');
+    if (!parsed || !(await this.#usable()).some(({range}) => servesAddress(range, parsed))) throw new PoolError('the provided network does not match the current range');
     return parsed;
   }
 
   async #usable(): Promise<Usable[]> {
     const resource = this.#registry.of(kinds.serviceCIDRs);
     const {records} = await resource.settings.store.range({start: resource.root, end: endOfPrefix(resource.root)});
-    if (records.length === 0) return this.#configured.map(range => new Usable(range));
+    if (records.length === 0) return this.#configured.map(usable);
     const objects = records.map(({key, value, revision}) => resource.objects.of(key, value, revision) as Readonly<ServiceCIDR>);
     const ready = objects.filter(({metadata, status}) => !metadata?.deletionTimestamp && status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
     const texts = new Set(ready.flatMap(({spec}) => spec?.cidrs ?? []));
-    return [...texts].flatMap(text => parseRange(text) ?? []).map(range => new Usable(range));
+    return [...texts].flatMap(text => parseRange(text) ?? []).map(usable);
   }
 
   /** False when somebody holds it already. */
@@ -124,10 +112,7 @@ export class ServiceAddresses implements AddressPool {
     const object: IPAddress = {
       metadata: {
         name,
-        labels: {
-          [naming.subKey('ipaddress', 'ip-family')]: familyOf(name),
-          [naming.subKey('ipaddress', 'managed-by')]: `ipallocator.${naming.apiSuffix}`,
-        },
+        labels: addressLabels(naming, name),
       },
       spec: {parentRef: {resource: kinds.services.plural, namespace, name: holder}},
     };

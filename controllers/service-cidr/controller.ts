@@ -1,0 +1,30 @@
+import {keyOf} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isServersAddress} from '#src/model/service-range.js';
+import {defineController, mapped} from '#src/runtime/controller.js';
+import {addressOf, overlap, serves} from './ranges.js';
+import {serviceCidrs} from './reconcile.js';
+
+/**
+ * Keeps the ranges that services get their addresses from. A range that is deleted goes once every address of a service lies in another; which may
+ * change with each range and each address that comes or goes.
+ */
+export default defineController({
+  doc: 'Says that ranges of service addresses are ready, and keeps those that are deleted as long as services need them.',
+  name: 'service-cidr-controller',
+  serviceAccount: 'service-cidrs-controller',
+  queue: {name: 'ipaddresses', maxRetries: 15},
+  workers: 5,
+  primary: kinds.serviceCIDRs,
+  watches: [
+    mapped(kinds.serviceCIDRs, ({type, object}, {lister}) =>
+      type === 'added' ? lister(kinds.serviceCIDRs).list().filter(other => other.metadata?.deletionTimestamp && overlap(other, object)).map(keyOf) : [],
+    ),
+    mapped(kinds.ipAddresses, ({type, object}, {lister, naming}) => {
+      const address = type !== 'updated' && isServersAddress(naming, object) ? addressOf(object) : undefined;
+      if (!address) return [];
+      return lister(kinds.serviceCIDRs).list().filter(range => range.metadata?.deletionTimestamp && serves(range, address)).map(keyOf);
+    }),
+  ],
+  create: serviceCidrs,
+});

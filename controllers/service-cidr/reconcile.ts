@@ -1,0 +1,74 @@
+import type {Index} from '#informers/lister.js';
+import type {Frozen} from '#src/api/key.js';
+import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {isNotFound} from '#src/api/status.js';
+import {parseTime, wireTime} from '#src/api/time.js';
+import type {Condition} from '#src/api/types.js';
+import {isServersAddress} from '#src/model/service-range.js';
+import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {addressOf, mayGo, type IPAddress, type ServiceCIDR} from './ranges.js';
+
+/** So long every server has to learn that a range is going, and to give out none of its addresses any more. */
+const graceMs = 10_000;
+
+/** The addresses of services, by family. */
+const byFamily: Index<IPAddress> = {
+  name: 'by family',
+  values(object) {
+    const address = addressOf(object);
+    return address ? [String(address.family)] : [];
+  },
+};
+
+const finalizerOf = (naming: Naming): string => naming.groupKey('networking', 'service-cidr-finalizer');
+
+/** Says that ranges of services are ready, and keeps those that are deleted until no service has an address from them alone. */
+export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock, events, naming}: KeyedContext): Reconcile => {
+  const objects = lister(kinds.serviceCIDRs);
+  const addresses = lister(kinds.ipAddresses);
+  const finalizer = finalizerOf(naming);
+  const apiVersion = apiVersionOf(naming, kinds.serviceCIDRs);
+  const heldIn = (family: 4 | 6) => addresses.by(byFamily, String(family)).filter(object => isServersAddress(naming, object));
+
+  /** Sets the condition unless it says so already. */
+  const say = async (object: Frozen<ServiceCIDR>, condition: Omit<Condition, 'type' | 'lastTransitionTime' | 'reason'> & {reason?: string}): Promise<void> => {
+    const found = object.status?.conditions?.find(({type}) => type === 'Ready');
+    if (found?.status === condition.status && (found.reason || undefined) === condition.reason) return;
+    const {name} = object.metadata!;
+    const status = {conditions: [{type: 'Ready', ...condition, lastTransitionTime: wireTime(clock.now())}]};
+    await client.resource(kinds.serviceCIDRs).patch(name!, 'apply', {apiVersion, kind: kinds.serviceCIDRs.kind, metadata: {name}, status}, {subresource: 'status', fieldManager, force: true});
+  };
+
+  const release = async (object: Frozen<ServiceCIDR>): Promise<Result> => {
+    if (!mayGo(object, objects.list(), heldIn)) {
+      await say(object, {status: 'False', reason: 'Terminating', message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR'});
+      return settled; // A change to a range or an address asks again.
+    }
+    const leftMs = graceMs - (clock.now() - (parseTime(object.metadata?.deletionTimestamp) ?? 0));
+    if (leftMs > 0) return againAfter(leftMs);
+    if (!object.metadata?.finalizers?.includes(finalizer)) return settled;
+    await writer(kinds.serviceCIDRs)
+      .patch(object, 'strategic', {metadata: {uid: object.metadata.uid, '$deleteFromPrimitiveList/finalizers': [finalizer]}})
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    return settled;
+  };
+
+  return async ({name}) => {
+    const object = objects.get(name);
+    if (!object) return settled;
+    if (object.metadata?.deletionTimestamp) return release(object);
+    if (!object.metadata?.finalizers?.includes(finalizer)) {
+      await writer(kinds.serviceCIDRs).patch(object, 'strategic', {metadata: {uid: object.metadata?.uid, finalizers: [finalizer]}});
+    }
+    try {
+      await say(object, {status: 'True', message: naming.inWords('Kubernetes Service CIDR is ready')});
+    } catch (error) {
+      events.warning(object, naming.inWords('KubernetesServiceCIDRError'), 'The ServiceCIDR Status can not be set to Ready=True');
+      throw error;
+    }
+    return settled;
+  };
+};
