@@ -5,7 +5,7 @@ import {chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSyn
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
-const programs = ['plat', 'plat-apiserver', 'plat-controller-manager'].filter(name => existsSync(`dist/src/cli/${name}.js`));
+const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name => existsSync(`dist/src/cli/${name}.js`));
 const {dependencies} = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Packages with native parts, and those that are loaded only when asked for and find their own files. */
 const external = ['lmdb', '@kubernetes/client-node', 'prom-client', 'ws'].filter(name => dependencies[name]);
@@ -60,7 +60,7 @@ try {
   await Promise.all([
     record('plat-apiserver', [...port, `--cert-dir=${directory}/pki`, `--data-dir=${directory}/store`]),
     record('plat', ['up', ...port, `--data-dir=${directory}/plane`], () =>
-      record('plat-controller-manager', ['--secure-port=0', '--leader-elect=false', `--platconfig=${directory}/plane/kubeconfig`]),
+      Promise.all(['plat-controller-manager', 'plat-scheduler'].map(name => record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${directory}/plane/kubeconfig`]))),
     ),
   ]);
 } finally {

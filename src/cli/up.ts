@@ -14,6 +14,7 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     apiserverArgs: options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,
+    schedulerArgs: options.schedulerArg,
     log,
   });
   print(`ready: ${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${options.dataDir}/kubeconfig`} get namespaces`);

@@ -10,12 +10,22 @@ export interface Taint {
 
 type Tolerations = readonly Frozen<Toleration>[];
 
+const integer = (text: string): bigint | undefined => (/^(?:0|-?[1-9]\d{0,18})$/.test(text) ? BigInt(text) : undefined);
+
+/** Whether the taint's value is below, or above, the toleration's; values that are no numbers are neither. */
+const compares = (operator: string, value: string, of: string): boolean => {
+  const [bound, is] = [integer(value), integer(of)];
+  if (bound === undefined || is === undefined) return false;
+  return operator === 'Lt' ? is < bound : operator === 'Gt' && is > bound;
+};
+
 /** Whether a toleration puts up with a taint. An empty key with `Exists` tolerates every key, an empty effect every effect. */
 export const tolerates = ({key = '', operator = '', value = '', effect = ''}: Frozen<Toleration>, taint: Taint): boolean => {
   if (effect && effect !== taint.effect) return false;
   if (key && key !== taint.key) return false;
   if (operator === 'Exists') return true;
-  return (operator === '' || operator === 'Equal') && value === (taint.value ?? '');
+  if (operator === '' || operator === 'Equal') return value === (taint.value ?? '');
+  return compares(operator, value, taint.value ?? '');
 };
 
 /** Whether any of the tolerations puts up with the taint. */

@@ -68,6 +68,7 @@ export const gateTable = {
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
     MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
+    NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
     PodLevelResources: [alpha, alpha, betaOn, betaOn],
@@ -80,6 +81,7 @@ export const gateTable = {
     ResourceHealthStatus: [alpha, alpha, alpha, alpha],
     RestartAllContainersOnContainerExits: [absent, absent, absent, alpha],
     RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
+    SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
     SELinuxChangePolicy: [alpha, betaOn, betaOn, betaOn],
     SELinuxMount: [alpha, beta, beta, beta],
     StorageVersionAPI: [alpha, alpha, alpha, alpha],
@@ -133,14 +135,18 @@ export const gateTable = {
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
     StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],
   }),
-  ...idle('the subject comes with the scheduler', {
+  ...idle('pods are scheduled one by one, each on its own merits', {
     GangScheduling: [absent, absent, absent, alpha],
-    NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
     OpportunisticBatching: [absent, absent, absent, betaOn],
+  }),
+  ...idle('the scheduler never waits for what it writes', {
     SchedulerAsyncAPICalls: [absent, absent, betaOn, betaOn],
     SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
-    SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
+  }),
+  ...idle('the scheduler does not compare nodes by the storage they have left', {
     StorageCapacityScoring: [absent, alpha, alpha, alpha],
+  }),
+  ...idle('the scheduler counts volumes on nodes that have not told of their drivers as if there were no limit', {
     VolumeLimitScaling: [absent, absent, absent, alpha],
   }),
   ...idle('the subject comes with dynamic resource allocation', {

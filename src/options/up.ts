@@ -22,6 +22,7 @@ const plane = flagSection('Plane', {
   kubeconfig: {type: 'path', help: 'Where to write the administrator\'s connection settings.', shownDefault: 'kubeconfig in the data directory'},
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
   'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},
+  'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
   ...verbosity,
   ...help,
 });

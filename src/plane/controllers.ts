@@ -14,7 +14,7 @@ import type {ControllerManagerOptions} from '#src/options/controller-manager.js'
 import type {Controller, DebugPages} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {Manager} from '#src/runtime/manager.js';
-import {electionOf} from './controller-manager/election.js';
+import {electionOf} from './component/election.js';
 
 export interface InProcessControllers {
   readonly options: ControllerManagerOptions;
@@ -38,6 +38,8 @@ export interface InProcessManager {
   openPort(): Promise<(() => Promise<void>) | undefined>;
 }
 
+const program = 'plat-controller-manager';
+
 /** The manager's own user. */
 const managerUser = (naming: Naming): UserInfo => ({name: naming.componentUser('controller-manager'), groups: [wellKnown.authenticated]});
 
@@ -57,7 +59,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);
   // The lock has a name of its own, which the role of the manager's user does not know in every naming: the process vouches for it.
   const elector = () => clientAs({...managerUser(naming), groups: [wellKnown.masters, wellKnown.authenticated]}, `${agent}/leader-election`);
-  const election = electionOf({...parts, client: elector});
+  const election = electionOf({...parts, program, client: elector});
   const manager = new Manager({
     ...shared,
     meter: metrics,
@@ -82,9 +84,9 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     manager,
     async openPort() {
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
-      const {openPort} = await import('./controller-manager/port.js');
+      const [{openPort}, {configuration}] = await Promise.all([import('./component/port.js'), import('./controller-manager/configuration.js')]);
       const reviewer = own('delegated-review');
-      const port = await openPort({...parts, checks, metrics, debugPages, verbosity: undefined, authentication: reviewer, authorization: reviewer});
+      const port = await openPort({...parts, program, configuration: () => configuration(options, naming), checks, metrics, debugPages, verbosity: undefined, authentication: reviewer, authorization: reviewer});
       shared.log.info({address: port.address, port: port.port}, 'the controller manager serves');
       return () => port.close();
     },

@@ -12,6 +12,7 @@ import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
 import type {Simulation} from '#src/simulation/simulation.js';
@@ -43,9 +44,10 @@ export interface PlaneOptions {
   readonly nodes?: number;
   /** A file of rules by which they and their pods behave. */
   readonly simulationFile?: string;
-  /** Flags of `plat-apiserver` and `plat-controller-manager`, as on a command line. */
+  /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];
+  readonly schedulerArgs?: readonly string[];
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
@@ -84,8 +86,9 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const material = await planeMaterial(join(directory, 'pki'), clock);
   const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
-  const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? [])];
-  for (const warning of [...apiserver.warnings, ...controllers.warnings]) if (concerns(warning, asked)) log.warn(warning);
+  const scheduling = parseFlags(schedulerFlags, unlessGiven(options.schedulerArgs ?? [], {naming: naming.name, 'leader-elect': 'false'}));
+  const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
+  for (const warning of [...apiserver.warnings, ...controllers.warnings, ...scheduling.warnings]) if (concerns(warning, asked)) log.warn(warning);
 
   const store = await openStore({
     backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
@@ -133,7 +136,20 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   const closeManagerPort = await openManagerPort();
   if (closeManagerPort) undo.defer(closeManagerPort);
-  const scheduler = inProcessScheduler({naming, clock, random, log, gate: gateOf(controllers), exchange: api.exchange, freeze: options.freeze ?? false});
+  const {manager: scheduler, openPort: openSchedulerPort} = inProcessScheduler({
+    options: scheduling.options,
+    set: scheduling.set,
+    naming,
+    clock,
+    random,
+    log,
+    gate: gateOf(scheduling),
+    exchange: api.exchange,
+    freeze: options.freeze ?? false,
+    signal: stopping.signal,
+  });
+  const closeSchedulerPort = await openSchedulerPort();
+  if (closeSchedulerPort) undo.defer(closeSchedulerPort);
   beside = {scheduler: () => scheduler.health(), 'controller-manager': () => manager.health()};
   const runs = [manager, scheduler].map(each => each.run(stopping.signal));
   undo.defer(async () => {

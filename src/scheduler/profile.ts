@@ -8,9 +8,11 @@ export interface Profile {
   readonly scores: readonly Score[];
   /** How many of the nodes are enough to choose well; 0 lets the number of nodes decide. */
   readonly percentage: number;
+  /** Whether pods may be made to leave for others that matter more. */
+  readonly preempts: boolean;
 }
 
 /** The name that pods ask for when they ask for none. */
 export const defaultSchedulerName = 'default-scheduler';
 
-export const defaultProfile: Profile = {filters, scores, percentage: 0};
+export const defaultProfile: Profile = {filters, scores, percentage: 0, preempts: true};

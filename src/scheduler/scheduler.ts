@@ -34,9 +34,10 @@ import type {QueuedPod} from './queue/queued-pod.js';
 import {SchedulingQueue, type ClusterEvent} from './queue/queue.js';
 import {Reporter} from './reports.js';
 import type {Reservation} from './reservation.js';
+import type {Settings} from './settings.js';
 import {VolumeBinder} from './volumes/binder.js';
 
-export interface SchedulerParts {
+export interface SchedulerParts extends Settings {
   readonly client: Client;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -45,15 +46,9 @@ export interface SchedulerParts {
   readonly meter: Meter;
   readonly events: EventRecorder;
   readonly signal: AbortSignal;
-  /** By the name that pods ask for. */
-  readonly profiles: ReadonlyMap<string, Profile>;
-  readonly backoff: {readonly initialMs: number; readonly maxMs: number};
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   gate(name: string): boolean;
 }
-
-/** How long a pod that fits nowhere waits before it is tried again, whatever has happened. */
-const patienceMs = 300_000;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -101,7 +96,7 @@ export class Scheduler {
     this.queue = new SchedulingQueue({
       ...parts.backoff,
       clock,
-      patienceMs,
+      patienceMs: parts.patienceMs,
       popsFromBackoff: gate('SchedulerPopFromBackoffQ'),
       gateOf: pod => this.#gateOf(pod),
       hintsOn: event => (hints.get(event) ?? []).map(({plugin, helps}) => ({plugin, helps: (pod, {old, now}: ClusterEvent) => helps?.(pod, old, now, this.#cluster) ?? true})),
@@ -189,7 +184,7 @@ export class Scheduler {
     const [only] = fitting;
     if (!only) {
       this.#metrics.decided(clock.monotonic() - since);
-      return this.#makeRoom(queued, found, own, since);
+      return this.#makeRoom(queued, found, {own, since, preempts: profile.preempts});
     }
     const node = fitting.length === 1 ? only : choose(fitting, totalScores(info, fitting, scores, cluster), random);
     this.#metrics.decided(clock.monotonic() - since);
@@ -197,18 +192,19 @@ export class Scheduler {
   }
 
   /** Puts back a pod that fits nowhere, and makes others leave for it if that would help. */
-  #makeRoom(queued: QueuedPod, found: Found, own: string | undefined, since: number): void {
+  #makeRoom(queued: QueuedPod, found: Found, {own, since, preempts}: {readonly own: string | undefined; readonly since: number; readonly preempts: boolean}): void {
     const {info} = queued;
     const {diagnosis} = found;
     const {lister, random} = this.#parts;
+    const text = (afterwards?: string) => fitText(this.#cluster.nodes.length, diagnosis, afterwards);
+    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, diagnosis.rejectedBy, since);
+    if (!preempts) return fail('', text());
     const outcome = findVictims(info, own, found, {
       cluster: this.#cluster,
       random,
       promised: node => this.nominated.on(node),
       budgets: () => budgetsOf(lister(kinds.podDisruptionBudgets).list()),
     });
-    const text = (afterwards?: string) => fitText(this.#cluster.nodes.length, diagnosis, afterwards);
-    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, diagnosis.rejectedBy, since);
     this.#metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);
     if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, text(`${noClaimsText}, preemption: ${outcome.text}`));
     this.#preemptor.act(info, outcome);

@@ -31,7 +31,7 @@ test('every program tells its version', async t => {
   const line = `v${release}-plat.${packageVersion}\n`;
 
   t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
-  for (const name of ['plat-apiserver', 'plat-controller-manager']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
+  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
 });
 
 test('plat without a command lists the commands', async t => {
@@ -45,7 +45,7 @@ const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
 if (!bundled) console.log('skipped: modules are counted in bundles that are as new as the tests (make test)');
 const counting = bundled ? test : test.skip;
 
-for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager']) {
+for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
   counting(`the code kept for ${name} is taken`, t => {
     const starting = `process.argv.push('plat', '--help'); process.stderr.write(String(require('./dist/bundle/launch.cjs').launch('${name}').cachedDataRejected))`;
 
@@ -75,6 +75,7 @@ const budgets: readonly (readonly [string, number])[] = [
   ['plat version', 5],
   ['plat-apiserver --help', 5],
   ['plat-controller-manager --help', 5],
+  ['plat-scheduler --help', 5],
 ];
 for (const [line, most] of budgets) {
   counting(`${line} loads no more than ${most} modules`, async t => {

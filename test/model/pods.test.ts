@@ -44,6 +44,19 @@ const tolerationCases: readonly [object, boolean][] = [
   [{key: 'team', operator: 'Unheard'}, false],
 ];
 
+const numberCases: readonly [string, string, string, boolean][] = [
+  ['Lt', '10', '9', true],
+  ['Lt', '10', '10', false],
+  ['Gt', '10', '11', true],
+  ['Gt', '-1', '0', true],
+  ['Gt', '10', 'many', false],
+  ['Gt', '010', '11', false],
+];
+
+test('tolerations may compare the values of taints as numbers', t => {
+  for (const [operator, value, of, expected] of numberCases) t.is(isTolerated({...taint, value: of}, [{key: 'team', operator, value}]), expected, `${of} ${operator} ${value}`);
+});
+
 test('tolerations put up with taints by key, operator, value and effect', t => {
   for (const [toleration, expected] of tolerationCases) t.is(isTolerated(taint, [toleration]), expected, JSON.stringify(toleration));
 });

@@ -4,6 +4,7 @@ import test from 'ava';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {optionName, type FlagRow} from '#src/options/flag.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
 import {upFlags} from '#src/options/up.js';
 
 /** Flags whose whole work is done while the command line is read. */
@@ -21,7 +22,7 @@ const sources = ['src', 'controllers', 'informers']
   .map(file => readFileSync(file, 'utf8'))
   .join('\n');
 
-for (const {program, rows} of [apiserverFlags, controllerManagerFlags, upFlags]) {
+for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags]) {
   test(`every flag of ${program} that is not marked as pending is read somewhere`, t => {
     const unread = Object.entries(rows as Record<string, FlagRow>)
       .filter(([flag, {subject}]) => subject !== 'pending' && !readByTheParser.has(flag))

@@ -9,13 +9,14 @@ import {helpText, spokenDefault} from '#src/options/help.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, objectionTo} from '#src/options/schema.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
 import {upFlags} from '#src/options/up.js';
 import {documentedFlags} from './documented.js';
 
 const programs = {apiserver: apiserverFlags, 'controller-manager': controllerManagerFlags, platlet: platletFlags} as unknown as Readonly<
   Record<'apiserver' | 'controller-manager' | 'platlet', FlagTable>
 >;
-const all = [...Object.values(programs), ...([upFlags, certificateFlags, versionFlags] as unknown as FlagTable[])];
+const all = [...Object.values(programs), ...([schedulerFlags, upFlags, certificateFlags, versionFlags] as unknown as FlagTable[])];
 
 /** Where plat's own store is the default instead of the documents'. */
 const ownDefault = new Set(['storage-backend']);

@@ -6,16 +6,19 @@ import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {gateOf} from '#src/options/parsed.js';
-import {electionOf, placeOfLock} from '#src/plane/controller-manager/election.js';
-import {openPort} from '#src/plane/controller-manager/port.js';
+import {electionOf, placeOfLock} from '#src/plane/component/election.js';
+import {openPort} from '#src/plane/component/port.js';
+import {configuration} from '#src/plane/controller-manager/configuration.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
 import type {Invocation} from '#src/cli/program.js';
-import {openConnection, type ServerConnection} from './connection.js';
+import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {ownManagerOf} from './doubled.js';
 
 type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
+
+const program = 'plat-controller-manager';
 
 /** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
 export const runControllerManager = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
@@ -28,7 +31,7 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
 
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
-  const connection = await openConnection({options, version, clock, meter: metrics, log, env: process.env, signal: stopping});
+  const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping});
   undo.defer(() => connection[Symbol.asyncDispose]());
   const ending = new AbortController();
   undo.defer(() => ending.abort());
@@ -41,6 +44,8 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
     const delegate = (file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
     const port = await openPort({
       ...shared,
+      program,
+      configuration: () => configuration(options, connection.naming),
       checks,
       metrics,
       debugPages,
@@ -78,9 +83,9 @@ interface Parts {
 const managerOptions = (parts: Parts): ManagerOptions => {
   const {options, connection, checks, debugPages, metrics, log, chosen, gate} = parts;
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
-  const election = electionOf({...parts, client, clock, random});
+  const election = electionOf({...parts, program, client, clock, random});
   return {
-    name: 'plat-controller-manager',
+    name: program,
     options,
     naming: connection.naming,
     clock,

@@ -137,7 +137,8 @@ export const batching = flagSection('Batching, leader election, volumes', {
   },
 });
 
-interface LeaderElectionOptions {
+/** What an election follows. */
+export interface LeaderElectionOptions {
   readonly leaderElect: boolean;
   readonly leaderElectLeaseDuration: number;
   readonly leaderElectRenewDeadline: number;

@@ -16,6 +16,8 @@ import type {ConnectionSettings} from '#src/transport/settings.js';
 import {userAgent} from '#src/transport/user-agent.js';
 
 export interface ConnectionParts {
+  /** The program, as its user agent calls it. */
+  readonly program: string;
   readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst'>;
   readonly version: VersionInfo;
   readonly clock: Clock;
@@ -32,7 +34,7 @@ export interface Allowance {
   readonly timeoutMs?: number;
 }
 
-/** The API server a manager works against. */
+/** The API server a component works against. */
 export interface ServerConnection extends AsyncDisposable {
   readonly server: string;
   readonly naming: Naming;
@@ -53,9 +55,9 @@ const patienceMs = 10_000;
 const zeroMeans = {qps: 5, burst: 10};
 
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
-export const openConnection = async ({options, version, clock, meter, log, env, signal}: ConnectionParts): Promise<ServerConnection> => {
+export const openConnection = async ({program, options, version, clock, meter, log, env, signal}: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiQps, platApiBurst} = options;
-  const agent = (part?: string) => userAgent({program: 'plat-controller-manager', version: version.gitVersion, commit: version.gitCommit}, part);
+  const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock})];
   const [connection] = connections as [HttpConnection];

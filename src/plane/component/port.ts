@@ -7,7 +7,8 @@ import type {Random} from '#src/base/random.js';
 import type {HealthChecks} from '#src/observe/health.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Verbosity} from '#src/observe/verbosity.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {serving} from '#src/options/controller-manager/serving.js';
+import type {OptionsOf} from '#src/options/flag.js';
 import type {DebugPages} from '#src/runtime/controller.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {administration} from '#src/serving/administration/exchange.js';
@@ -20,10 +21,16 @@ import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {httpFace} from '#src/serving/http-face.js';
 import {listen} from '#src/serving/listener.js';
-import {configuration} from './configuration.js';
+
+/** The options that the port of a component which is no API server follows. */
+export type PortOptions = OptionsOf<typeof serving>;
 
 export interface PortParts {
-  readonly options: ControllerManagerOptions;
+  /** The program, as its files are called. */
+  readonly program: string;
+  readonly options: PortOptions;
+  /** The configuration in effect. */
+  configuration(): Readonly<Record<string, unknown>>;
   readonly naming: Naming;
   /** Who reviews tokens and tells whom to believe, and who reviews access; without them nobody does. */
   readonly authentication: Delegate | undefined;
@@ -41,7 +48,7 @@ export interface PortParts {
   gate(name: string): boolean;
 }
 
-/** The manager's own HTTPS port. */
+/** A component's own HTTPS port. */
 export interface AdministrativePort {
   readonly address: string;
   readonly port: number;
@@ -64,7 +71,7 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     withUid: parts.gate('AllowParsingUserUIDFromCertAuth'),
   });
   const failed = (error: unknown) => log.error({err: error}, 'answering a request on the secure port failed');
-  const certificates = await servingCertificates(options, naming, {clock, log, signal});
+  const certificates = await servingCertificates(parts);
   const listener = await listen({
     clock,
     bindAddress: options.bindAddress,
@@ -80,11 +87,11 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
   return {address: listener.address, port: listener.port, close: () => listener.close({graceMs: 0})};
 };
 
-const routesOf = ({options, naming, checks, metrics, debugPages, verbosity, clock}: PortParts): AdministrativeRoute[] => [
+const routesOf = ({options, configuration, naming, checks, metrics, debugPages, verbosity, clock}: PortParts): AdministrativeRoute[] => [
   ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
   metricsRoute(metrics),
   slisRoute(metrics, naming, [checks]),
-  configzRoute(() => configuration(options, naming)),
+  configzRoute(configuration),
   debugRoute(debugPages),
   ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
 ];
@@ -101,13 +108,15 @@ const debugRoute = (pages: ReadonlyMap<string, DebugPages>): AdministrativeRoute
   },
 });
 
-const servingCertificates = (options: ControllerManagerOptions, naming: Naming, ports: {clock: Clock; log: Log; signal: AbortSignal}) =>
+const servingCertificates = ({program, options, naming, clock, log, signal}: PortParts) =>
   openServingCertificates({
-    ...ports,
+    clock,
+    log,
+    signal,
     options: options.certDir ? options : {...options, certDir: nowhere},
     naming,
     files: options.certDir ? systemFiles : beside(systemFiles),
-    name: 'plat-controller-manager',
+    name: program,
   });
 
 /** A folder that is not there: without a certificate directory a self-signed pair lives in memory. */

@@ -3,17 +3,19 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {LeaderElectionOptions} from '#src/options/controller-manager/general.js';
 import {Recorder} from '#src/runtime/events.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {callTimeoutMs, type LeaseTiming} from '#src/runtime/leader-election/timing.js';
 import type {ManagerOptions} from '#src/runtime/manager.js';
 
 export interface ElectionParts {
-  readonly options: ControllerManagerOptions;
+  /** The program, as its Events call it. */
+  readonly program: string;
+  readonly options: LeaderElectionOptions;
   /** Flags given explicitly. */
   readonly set: ReadonlySet<string>;
-  /** A client by the manager's own identity; calls may take as long as is said. */
+  /** A client by the component's own identity; calls may take as long as is said. */
   client(part: string, timeoutMs?: number): Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -22,13 +24,13 @@ export interface ElectionParts {
 }
 
 /** Where the lock is: in the system namespace of the vocabulary that is spoken, unless another was asked for. Its name is always ours. */
-export const placeOfLock = (options: ControllerManagerOptions, set: ReadonlySet<string>, systemNamespace: string): {readonly namespace: string; readonly name: string} => ({
+export const placeOfLock = (options: LeaderElectionOptions, set: ReadonlySet<string>, systemNamespace: string): {readonly namespace: string; readonly name: string} => ({
   namespace: set.has('leader-elect-resource-namespace') ? options.leaderElectResourceNamespace : systemNamespace,
   name: options.leaderElectResourceName,
 });
 
 /** The election that the flags ask for; undefined where they ask for none. */
-export const electionOf = ({options, set, client, clock, random, log, signal}: ElectionParts): ManagerOptions['election'] => {
+export const electionOf = ({program, options, set, client, clock, random, log, signal}: ElectionParts): ManagerOptions['election'] => {
   if (!options.leaderElect) return undefined;
   const timing: LeaseTiming = {
     leaseDurationMs: options.leaderElectLeaseDuration,
@@ -36,7 +38,7 @@ export const electionOf = ({options, set, client, clock, random, log, signal}: E
     retryPeriodMs: options.leaderElectRetryPeriod,
   };
   const own = client('leader-election', callTimeoutMs(timing));
-  const events = new Recorder({client: client('events'), clock, random, log, component: 'plat-controller-manager', host: hostname(), signal});
+  const events = new Recorder({client: client('events'), clock, random, log, component: program, host: hostname(), signal});
   const lock = new LeaseLock({...placeOfLock(options, set, own.naming.systemNamespace), client: own, events});
   return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing};
 };

@@ -1,0 +1,61 @@
+import type {Filter, PluginName, Score} from '#src/scheduler/plugin.js';
+import {defaultProfile, type Profile} from '#src/scheduler/profile.js';
+import {listOf, numberOf, objectOf, textOf, wrong} from './reading.js';
+
+interface Enabled {
+  readonly name: string;
+  readonly weight: number;
+}
+interface PluginSet {
+  readonly enabled: readonly Enabled[];
+  readonly disabled: readonly string[];
+}
+
+const setOf = (value: unknown, path: string): PluginSet => {
+  const {enabled, disabled} = objectOf(value, path, ['enabled', 'disabled']);
+  return {
+    enabled: listOf(enabled, `${path}.enabled`, (item, at) => {
+      const {name, weight} = objectOf(item, at, ['name', 'weight']);
+      return {name: textOf(name, `${at}.name`), weight: numberOf(weight, `${at}.weight`, {least: 0, most: 2 ** 31 - 1, absent: 0})};
+    }),
+    disabled: listOf(disabled, `${path}.disabled`, (item, at) => textOf(objectOf(item, at, ['name'])['name'], `${at}.name`)),
+  };
+};
+
+/** Where plugins can be chosen. Those that a filter needs before and after it go with it. */
+const points = ['multiPoint', 'filter', 'postFilter', 'score'] as const;
+
+type Plugged = Filter | Score;
+
+/** The plugins of one point: those there are less those switched off, then those switched on, with the weights they are given. */
+const chosen = <T extends Plugged>(all: readonly T[], everywhere: PluginSet, here: PluginSet): T[] => {
+  const off = (set: PluginSet, name: string) => set.disabled.includes('*') || set.disabled.includes(name);
+  const on = (set: PluginSet, name: string) => set.enabled.find(each => each.name === name);
+  return all.flatMap(plugin => {
+    const {plugin: name} = plugin;
+    const asked = on(here, name) ?? (off(here, name) ? undefined : on(everywhere, name));
+    if (!asked && (off(here, name) || off(everywhere, name))) return [];
+    return asked?.weight && 'weight' in plugin ? [{...plugin, weight: asked.weight}] : [plugin];
+  });
+};
+
+const known = (profile: Profile): ReadonlySet<string> =>
+  new Set<PluginName | 'PrioritySort' | 'DefaultBinder'>(['SchedulingGates', 'DefaultPreemption', 'PrioritySort', 'DefaultBinder', ...[...profile.filters, ...profile.scores].map(({plugin}) => plugin)]);
+
+/** A profile with the plugins that a configuration chooses of those there are. */
+export const withPlugins = (value: unknown, path: string, profile: Profile = defaultProfile): Profile => {
+  const fields = objectOf(value, path, points);
+  const [multiPoint, filter, postFilter, score] = points.map(point => setOf(fields[point], `${path}.${point}`)) as [PluginSet, PluginSet, PluginSet, PluginSet];
+  const names = known(profile);
+  for (const [at, set] of [multiPoint, filter, postFilter, score].entries()) {
+    const stray = [...set.enabled.map(({name}) => name), ...set.disabled].find(name => name !== '*' && !names.has(name));
+    if (stray !== undefined) wrong(`${path}.${points[at]}`, `there is no plugin ${JSON.stringify(stray)}`);
+  }
+  const preemption = {plugin: 'DefaultPreemption', weight: 1} as unknown as Score;
+  return {
+    ...profile,
+    filters: chosen(profile.filters, multiPoint, filter),
+    scores: chosen(profile.scores, multiPoint, score),
+    preempts: chosen([preemption], multiPoint, postFilter).length > 0,
+  };
+};

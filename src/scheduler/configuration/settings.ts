@@ -1,0 +1,46 @@
+import {naming} from '#src/api/naming.js';
+import {defaultProfile, defaultSchedulerName, type Profile} from '#src/scheduler/profile.js';
+import {defaultSettings, type Settings} from '#src/scheduler/settings.js';
+import {withPlugins} from './plugins.js';
+import {ConfigurationError, listOf, numberOf, objectOf, textOf, wrong} from './reading.js';
+
+/** The type of a configuration, in each of the vocabularies. */
+const types = (['plat', 'kubernetes'] as const).map(name => {
+  const {prefix, group} = naming(name);
+  return {apiVersion: `${prefix}scheduler.${group('config')}/v1`, kind: `${prefix.charAt(0).toUpperCase()}${prefix.slice(1)}SchedulerConfiguration`};
+});
+
+const checkType = (apiVersion: unknown, kind: unknown): void => {
+  if (types.some(type => type.apiVersion === apiVersion && type.kind === kind)) return;
+  throw new ConfigurationError(`it must be a ${types.map(type => `${type.kind} of ${type.apiVersion}`).join(' or a ')}`);
+};
+
+const percentage = (value: unknown, path: string, absent: number): number => numberOf(value, path, {least: 0, most: 100, absent});
+
+const profileOf = (value: unknown, path: string, share: number): readonly [name: string, profile: Profile] => {
+  const {schedulerName, percentageOfNodesToScore, plugins} = objectOf(value, path, ['schedulerName', 'percentageOfNodesToScore', 'plugins']);
+  const name = schedulerName === undefined ? defaultSchedulerName : textOf(schedulerName, `${path}.schedulerName`);
+  return [name, {...withPlugins(plugins, `${path}.plugins`), percentage: percentage(percentageOfNodesToScore, `${path}.percentageOfNodesToScore`, share)}];
+};
+
+const seconds = (value: unknown, path: string, absentMs: number): number => 1000 * numberOf(value, path, {least: 1, most: 2 ** 31 - 1, absent: absentMs / 1000});
+
+/** What a parsed configuration asks for. Throws a `ConfigurationError` in one line for what it must not or cannot ask for. */
+export const settingsOf = (value: unknown): Settings => {
+  const top = objectOf(value, '', ['apiVersion', 'kind', 'percentageOfNodesToScore', 'podInitialBackoffSeconds', 'podMaxBackoffSeconds', 'profiles']);
+  checkType(top['apiVersion'], top['kind']);
+  const share = percentage(top['percentageOfNodesToScore'], 'percentageOfNodesToScore', 0);
+  const profiles = listOf(top['profiles'], 'profiles', (item, path) => profileOf(item, path, share));
+  const names = profiles.map(([name]) => name);
+  const twice = names.findIndex((name, at) => names.indexOf(name) !== at);
+  if (twice >= 0) wrong(`profiles[${twice}].schedulerName`, `Duplicate value: ${JSON.stringify(names[twice])}`);
+  const {backoff} = defaultSettings;
+  const initialMs = seconds(top['podInitialBackoffSeconds'], 'podInitialBackoffSeconds', backoff.initialMs);
+  const maxMs = seconds(top['podMaxBackoffSeconds'], 'podMaxBackoffSeconds', backoff.maxMs);
+  if (maxMs < initialMs) wrong('podMaxBackoffSeconds', 'must be greater than or equal to PodInitialBackoffSeconds');
+  return {
+    ...defaultSettings,
+    profiles: new Map(profiles.length > 0 ? profiles : [[defaultSchedulerName, {...defaultProfile, percentage: share}]]),
+    backoff: {initialMs, maxMs},
+  };
+};
