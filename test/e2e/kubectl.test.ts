@@ -242,6 +242,23 @@ const issued = async (kubectl: Kubectl, name: string) => {
   }
 };
 
+sees('kubectl delete takes dependents along, before the owner or after it, or leaves them', async (t, {kubectl}) => {
+  const family = async (name: string) => {
+    await kubectl.ok('create -f -', aConfigMap(name));
+    const uid = await kubectl.ok(`get cm ${name} -o jsonpath={.metadata.uid}`);
+    const ownerReferences = [{apiVersion: 'v1', kind: 'ConfigMap', name, uid, blockOwnerDeletion: true}];
+    await kubectl.ok('create -f -', JSON.stringify({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: `${name}-child`, namespace: 'default', ownerReferences}}));
+  };
+  for (const name of ['background', 'foreground', 'orphan']) await family(name);
+
+  for (const name of ['background', 'foreground', 'orphan']) await kubectl.ok(`delete cm ${name} --cascade=${name} --timeout=30s`);
+
+  t.regex((await kubectl.try('get cm foreground-child')).stderr, /NotFound/);
+  await kubectl.try('wait --for=delete cm/background-child --timeout=30s');
+  t.regex((await kubectl.try('get cm background-child')).stderr, /NotFound/);
+  t.is(await kubectl.ok('get cm orphan-child -o jsonpath={.metadata.name}{.metadata.ownerReferences}'), 'orphan-child');
+});
+
 sees(
   'kubectl certificate approves and denies',
   async (t, {kubectl, ...world}) => {
