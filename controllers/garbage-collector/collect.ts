@@ -1,4 +1,4 @@
-import {isNotFound} from '#src/api/status.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
 import type {KubeObject} from '#src/api/types.js';
 import {foregroundFinalizer, orphanFinalizer, type Graph} from './graph.js';
 import {identityOf, type Identity, type Owner} from './identity.js';
@@ -101,13 +101,4 @@ export class Collector {
 const policyOf = ({metadata}: KubeObject): 'Orphan' | 'Foreground' | 'Background' => {
   if (metadata?.finalizers?.includes(orphanFinalizer)) return 'Orphan';
   return metadata?.finalizers?.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
-};
-
-const unlessMissing = async <T>(call: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await call;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 };

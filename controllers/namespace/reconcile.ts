@@ -1,5 +1,6 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {discover, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
 import {kinds} from '#src/api/kinds.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
@@ -56,9 +57,9 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
   return async ({name}, {signal, log}) => {
     if (!cached.get(name)) return settled;
     // The cache may be behind, and nothing is to be deleted by mistake.
-    const live = await unlessGone(namespaces.get(name));
+    const live = await unlessMissing(namespaces.get(name));
     if (!live?.metadata?.deletionTimestamp) return settled;
-    const marked = await unlessGone(write(live, 'status', markTerminating));
+    const marked = await unlessMissing(write(live, 'status', markTerminating));
     if (!marked?.metadata?.deletionTimestamp || (marked.spec?.finalizers ?? []).length === 0) return settled;
 
     const found = await findings(marked, signal);
@@ -70,7 +71,7 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
     if (error) throw error;
     const estimate = Math.max(0, ...found.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
     if (estimate > 0) return againAfter((Math.floor(estimate / 2) + 1) * 1000);
-    await unlessGone(write(told, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
+    await unlessMissing(write(told, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
     return settled;
   };
 };
@@ -93,13 +94,4 @@ const withoutFinalizer = (namespace: Namespace, finalizer: string): Namespace =>
 const failureOf = (found: Findings): Error | undefined => {
   const problems = [discoveryProblem(found), parsingProblem(found)].filter(problem => problem !== undefined).map(problem => new Error(problem));
   return aggregate([...problems, ...found.leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [error]))]);
-};
-
-const unlessGone = async <T>(call: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await call;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 };
