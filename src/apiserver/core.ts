@@ -5,15 +5,15 @@ import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {Authenticator} from '#src/api/authentication.js';
-import type {Attributes, Authorizer} from '#src/api/authorization.js';
-import {impersonated} from './authentication/impersonation.js';
+import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
+import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {errorForm, type ErrorForm} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {attributesOf} from './request/attributes.js';
 import {Context, header, type Handler} from './request/context.js';
-import {deadlineOf, within} from './request/deadline.js';
+import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {PlainRefusal} from './request/plain-refusal.js';
 import {requestInfo, type RequestInfo} from './request/request-info.js';
@@ -45,6 +45,7 @@ export interface CoreSettings {
  */
 export const requestCore = (settings: CoreSettings): Exchange => {
   const {clock} = settings;
+  const deadlines = new Deadlines(clock);
   return async request => {
     const startedAt = clock.monotonic();
     const auditId = header(request, 'audit-id') || settings.random.uuid();
@@ -55,7 +56,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const work = answer(settings, request, info, auditId, warnings);
-      response = request.inProcess ? await work : await within(clock, deadline, work);
+      response = await (request.inProcess ? work : deadlines.within(deadline, work));
     } catch (error) {
       response = failure(settings, request, error);
     }
@@ -67,12 +68,16 @@ export const requestCore = (settings: CoreSettings): Exchange => {
 
 const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, auditId: string, warnings: Set<string>): Promise<ApiResponse> => {
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
-  const user = await whoIs(settings, request, info, warnings);
+  const found = whoIs(settings, request, info, warnings);
+  const user = found instanceof Promise ? await found : found;
   using entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
   if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
   const context = new Context(request, info, auditId, user, warnings);
-  await authorize(settings.authorizer, attributesOf(user, info));
-  return await settings.route(info)(context);
+  const attributes = attributesOf(user, info);
+  const decision = settings.authorizer.authorize(attributes);
+  allowed(attributes, decision instanceof Promise ? await decision : decision);
+  const response = settings.route(info)(context);
+  return response instanceof Promise ? await response : response;
 };
 
 /** Who watches over the server, and the server's own parts, are served to the end. */
@@ -81,18 +86,18 @@ const staysOpen = ({inProcess}: ApiRequest, {path}: RequestInfo): boolean => inP
 /** A server on its way out sends its clients to another one. */
 const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shutting down, please try again later.', {'Retry-After': '5', Connection: 'close'});
 
-const whoIs = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): Promise<UserInfo> => {
-  const {caller} = request;
-  const {headers} = request;
-  const user =
+/** Waits for nobody who need not be waited for, as what follows does: each wait costs as much as the step. */
+const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
+  const {caller, headers} = request;
+  const found =
     'user' in caller
       ? caller.user
-      : await authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
-  return (await impersonated(request, user, settings.authorizer, settings.naming)) ?? user;
+      : authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
+  const asWhom = (user: UserInfo) => (wantsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
+  return found instanceof Promise ? found.then(asWhom) : asWhom(found);
 };
 
-const authorize = async (authorizer: Authorizer, attributes: Attributes): Promise<void> => {
-  const {decision, reason} = await authorizer.authorize(attributes);
+const allowed = (attributes: Attributes, {decision, reason}: Decision): void => {
   if (decision !== 'allow') throw denial(attributes, reason);
 };
 

@@ -14,6 +14,14 @@ const wireVerbs: ReadonlyMap<string, string> = new Map([
   ['create', 'POST'],
 ]);
 
+/** Where the requests of one kind are counted. */
+interface Series {
+  readonly labels: Labels;
+  /** By status code. */
+  readonly totals: Map<number, ReturnType<Counter['at']>>;
+  readonly duration: ReturnType<Histogram['at']>;
+}
+
 const scopeOf = ({resource}: RequestInfo): string => {
   if (!resource) return '';
   if (resource.item) return 'resource';
@@ -34,7 +42,7 @@ export class RequestMetrics {
   readonly #total: Counter;
   readonly #duration: Histogram;
   readonly #events: Counter;
-  readonly #labels = new Map<string, Labels>();
+  readonly #series = new Map<string, Series>();
   readonly #isServed: MetricSources['isServed'];
 
   /** `isServed` keeps names that callers made up out of the labels. */
@@ -70,21 +78,25 @@ export class RequestMetrics {
   /** One finished request; `seconds` it took. */
   finished(info: RequestInfo | undefined, {status}: ApiResponse, seconds: number): void {
     if (!info) return;
-    const labels = this.#labelsOf(info);
-    this.#total.add({...labels, code: String(status)});
-    if (!isLongRunning(info)) this.#duration.observe(seconds, labels);
+    const series = this.#seriesOf(info);
+    let total = series.totals.get(status);
+    if (!total) series.totals.set(status, (total = this.#total.at({...series.labels, code: String(status)})));
+    total.add();
+    if (!isLongRunning(info)) series.duration.observe(seconds);
   }
 
-  watchEvents(labels: Labels, count: number): void {
-    this.#events.add(labels, count);
+  /** What counts an event sent to a watcher of a resource. */
+  watchEvents(labels: Labels): () => void {
+    const series = this.#events.at(labels);
+    return () => series.add();
   }
 
-  #labelsOf(info: RequestInfo): Labels {
+  #seriesOf(info: RequestInfo): Series {
     const target = info.resource && this.#isServed(info.resource) ? info.resource : undefined;
     const {group = '', version = '', resource = '', subresource = ''} = target ?? {};
     const dryRun = info.query.has('dryRun') ? 'All' : '';
     const key = `${info.verb}/${dryRun}/${group}/${version}/${resource}/${subresource}/${scopeOf(info)}`;
-    const known = this.#labels.get(key);
+    const known = this.#series.get(key);
     if (known) return known;
     const labels = {
       verb: wireVerbs.get(info.verb) ?? 'other',
@@ -96,8 +108,9 @@ export class RequestMetrics {
       scope: scopeOf(info),
       component: 'apiserver',
     };
+    const series = {labels, totals: new Map(), duration: this.#duration.at(labels)};
     // The key holds what callers made up too: the map must not grow without end.
-    if (this.#labels.size < 5000) this.#labels.set(key, labels);
-    return labels;
+    if (this.#series.size < 5000) this.#series.set(key, series);
+    return series;
   }
 }

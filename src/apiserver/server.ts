@@ -150,7 +150,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), counted: (resource: Labels, events: number) => metrics.watchEvents(resource, events)},
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), counter: (resource: Labels) => metrics.watchEvents(resource)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
     components: settings.components,

@@ -15,6 +15,8 @@ export interface HistogramSpec extends MetricSpec {
 /** Only ever grows. */
 export interface Counter {
   add(labels?: Labels, amount?: number): void;
+  /** One series of it, for those who add to the same again and again. */
+  at(labels: Labels): {add(amount?: number): void};
 }
 export interface Gauge {
   set(value: number, labels?: Labels): void;
@@ -24,6 +26,8 @@ export interface Gauge {
 }
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
+  /** One series of it, for those who observe the same again and again. */
+  at(labels: Labels): {observe(value: number): void};
 }
 
 /** Where a component's figures go. Asking twice for one name yields the same metric. */
@@ -36,7 +40,7 @@ export interface Meter {
 }
 
 const nothing = (): void => {};
-const deaf = {add: nothing, set: nothing, remove: nothing, observe: nothing};
+const deaf = {add: nothing, set: nothing, remove: nothing, observe: nothing, at: () => ({add: nothing, observe: nothing})};
 
 /** A meter nobody reads. */
 export const noMeter: Meter = {

@@ -20,7 +20,7 @@ export interface MetricsOptions {
   readonly process?: boolean;
 }
 
-const deaf: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}};
+const deaf: Counter & Gauge & Histogram = {add() {}, set() {}, remove() {}, observe() {}, at: () => ({add() {}, observe() {}})};
 
 /**
  * The figures of one component. Keeping them costs a map entry each; the library that writes the exposition format and knows the

@@ -30,7 +30,15 @@ export class ValueSeries implements Counter, Gauge {
   }
 
   add(labels: Labels = {}, amount = 1): void {
+    this.#add(keyOf(this.spec, labels), amount);
+  }
+
+  at(labels: Labels): {add(amount?: number): void} {
     const key = keyOf(this.spec, labels);
+    return {add: (amount = 1) => this.#add(key, amount)};
+  }
+
+  #add(key: string, amount: number): void {
     this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
   }
 
@@ -83,7 +91,15 @@ export class HistogramSeries implements Histogram {
   }
 
   observe(value: number, labels: Labels = {}): void {
+    this.#observe(keyOf(this.spec, labels), value);
+  }
+
+  at(labels: Labels): {observe(value: number): void} {
     const key = keyOf(this.spec, labels);
+    return {observe: value => this.#observe(key, value)};
+  }
+
+  #observe(key: string, value: number): void {
     let distribution = this.#values.get(key);
     if (!distribution) {
       distribution = {counts: Array.from({length: this.#bounds.length + 1}, () => 0), sum: 0};

@@ -19,7 +19,10 @@ export const compressed = (request: ApiRequest, response: ApiResponse): ApiRespo
   const {body} = response;
   if (body.kind === 'empty' || body.kind === 'watch' || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
-  if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) return response;
+  if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) {
+    // What was made to be measured is sent: a body is made anew each time it is asked for.
+    return body.kind === 'object' ? {...response, body: {kind: 'bytes', bytes, contentType: body.contentType}} : response;
+  }
   return deflate(bytes, {level: constants.Z_BEST_SPEED}).then(packed => ({
     status: response.status,
     headers: compressedHeaders(response.headers),

@@ -1,5 +1,7 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {Deadlines} from '#src/apiserver/request/deadline.js';
 import {aConfigMap, configMaps, startWire} from './wire.js';
 
 /** A server whose authorizer takes for ever where a path says `slow`. */
@@ -54,4 +56,27 @@ test('a finished request leaves no timer behind', async t => {
   await get(configMaps);
 
   t.is(clock.pending, 0);
+});
+
+test('work that ends in its turn of the event loop sets no timer', async t => {
+  let timers = 0;
+  class CountingClock extends VirtualClock {
+    override schedule(afterMs: number, run: () => void): Disposable {
+      timers++;
+      return super.schedule(afterMs, run);
+    }
+  }
+  const clock = new CountingClock();
+  const deadlines = new Deadlines(clock);
+  const failing = deadlines.within(1000, Promise.reject(new Error('refused')));
+
+  t.is(await deadlines.within(1000, Promise.resolve('done')), 'done');
+  await t.throwsAsync(failing, {message: 'refused'});
+  await clock.drain();
+  t.is(timers, 0);
+
+  const late = t.throwsAsync(deadlines.within(1000, new Promise(() => {})), {message: /did not complete/});
+  await clock.advance(1000);
+  await late;
+  t.is(timers, 1);
 });

@@ -179,3 +179,20 @@ test('a check comes and goes, and one put in its place stays', t => {
 
   t.deepEqual(checks.names, ['a']);
 });
+
+test('one series of a metric counts with the whole', t => {
+  const meter = new MetricsRegistry();
+  const counter = meter.counter({name: 'asked_total', help: 'Asked.', labels: ['by']});
+  const histogram = meter.histogram({name: 'took_seconds', help: 'Took.', labels: ['by'], buckets: [1]});
+  const [one, times] = [counter.at({by: 'a'}), histogram.at({by: 'a'})];
+  one.add();
+  one.add(2);
+  counter.add({by: 'a'});
+  times.observe(0.5);
+  histogram.observe(2, {by: 'a'});
+  t.deepEqual([meter.value('asked_total', {by: 'a'}), meter.value('took_seconds', {by: 'a'})], [4, 2]);
+
+  meter.reset('asked_total');
+  one.add();
+  t.is(meter.value('asked_total', {by: 'a'}), 1);
+});

@@ -164,3 +164,19 @@ test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t
 
   t.is(answer.status, 200);
 });
+
+test('a body is made once, compressed or not', async t => {
+  let made = 0;
+  await using server = await serve(
+    answering(({url}) => ({
+      status: 200,
+      headers: {},
+      body: {kind: 'object', contentType: 'text/plain', object: () => ({}), bytes: () => (made++, Buffer.alloc(url === '/big' ? 200_000 : 10, 'x'))},
+    })),
+  );
+  for (const [path, encoding] of [['/big', 'gzip'], ['/big', 'identity'], ['/small', 'gzip']] as const) {
+    made = 0;
+    await ask1(server, {path, headers: {'accept-encoding': encoding}});
+    t.is(made, 1, `${path} ${encoding}`);
+  }
+});

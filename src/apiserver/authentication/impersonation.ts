@@ -18,11 +18,17 @@ const decodedKey = (key: string): string => {
   }
 };
 
+/** Whether a request says anything about acting as someone else. */
+export const wantsImpersonation = (headers: ApiRequest['headers']): boolean => {
+  for (const name in headers) if (name.startsWith('impersonate-')) return true;
+  return false;
+};
+
 /**
- * Whom a request wants to act as, if anyone (the API reference, user impersonation). Throws 403 unless the caller may impersonate every part of
- * it, and answers 500 in plain text when parts come without a user.
+ * Whom a request acts as: its caller, or whom he wants to act as (the API reference, user impersonation). Throws 403 unless the caller may
+ * impersonate every part of it, and answers 500 in plain text when parts come without a user.
  */
-export const impersonated = async (request: ApiRequest, user: UserInfo, authorizer: Authorizer, naming: Naming): Promise<UserInfo | undefined> => {
+export const impersonated = async (request: ApiRequest, user: UserInfo, authorizer: Authorizer, naming: Naming): Promise<UserInfo> => {
   const {headers} = request;
   const name = values(headers['impersonate-user'])[0] ?? '';
   const uid = values(headers['impersonate-uid'])[0] ?? '';
@@ -32,7 +38,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
     if (uid || groups.length > 0 || extra.length > 0) {
       throw new PlainRefusal(500, 'Internal Server Error: impersonation was requested without a user to impersonate');
     }
-    return undefined;
+    return user;
   }
   const may = async (group: string, resource: string, subresource: string, namespace: string, target: string) => {
     const attributes: Attributes = {user, verb: 'impersonate', resource: {group, version: 'v1', resource, subresource, namespace, name: target}, path: ''};

@@ -12,8 +12,6 @@ import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {encoded} from './encode.js';
 import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
 
-const newline = Buffer.from('\n');
-
 /** GET of one object, or of one of its subresources that show the whole object. */
 export const get = (served: ServedResource, context: ResourceContext): ApiResponse | Promise<ApiResponse> => {
   const {resource} = served;
@@ -36,7 +34,7 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
       body: {
         kind: 'object',
         contentType: 'application/json',
-        bytes: () => Buffer.concat([recordJson(record.value, record.revision), newline]),
+        bytes: () => recordJson(record.value, record.revision, '', '\n'),
         object: () => objectOf(resource, record),
       },
     };

@@ -30,14 +30,16 @@ const spliceOf = (record: Buffer): number => headerLength + record.readUInt32BE(
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
-/** The whole object's JSON with its resourceVersion. */
-export const recordJson = (record: Buffer, revision: number): Buffer => {
+/** The whole object's JSON with its resourceVersion, between two texts of ASCII. */
+export const recordJson = (record: Buffer, revision: number, before: string, after: string): Buffer => {
   const splice = spliceOf(record);
   const version = versionText(record, splice, revision);
-  const json = Buffer.allocUnsafe(record.length - headerLength + version.length);
-  record.copy(json, 0, headerLength, splice);
-  json.write(version, splice - headerLength, 'latin1');
-  record.copy(json, splice - headerLength + version.length, splice);
+  const json = Buffer.allocUnsafe(before.length + record.length - headerLength + version.length + after.length);
+  if (before !== '') json.write(before, 0, 'latin1');
+  let at = before.length + record.copy(json, before.length, headerLength, splice);
+  at += json.write(version, at, 'latin1');
+  at += record.copy(json, at, splice);
+  json.write(after, at, 'latin1');
   return json;
 };
 

@@ -1,6 +1,7 @@
 import {parseDuration} from '#src/api/duration.js';
 import {badRequest, timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
+import {nextTurn} from '#src/base/turn.js';
 import type {RequestInfo} from './request-info.js';
 import {isLongRunning} from './request-info.js';
 
@@ -25,16 +26,66 @@ const requested = (info: RequestInfo, allowedMs: number): number => {
   return ms === 0 ? allowedMs : Math.min(ms, allowedMs);
 };
 
-/** The answer of `work`, or 504 once the time is up. What the work does then is nobody's business any more. */
-export const within = async <T>(clock: Clock, ms: number | undefined, work: Promise<T>): Promise<T> => {
-  if (ms === undefined) return work;
-  let timer: Disposable | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = clock.schedule(ms, () => reject(timeout('request did not complete within the allotted timeout')));
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    timer?.[Symbol.dispose]();
+/** A request whose time runs. */
+class Waiting<T> {
+  readonly #ms: number;
+  readonly #promise: Promise<T>;
+  #reject!: (error: Error) => void;
+  #timer: Disposable | undefined;
+  #over = false;
+
+  constructor(ms: number, work: Promise<T>) {
+    this.#ms = ms;
+    this.#promise = new Promise((resolve, reject) => {
+      this.#reject = reject;
+      work.then(
+        answer => {
+          this.#end();
+          resolve(answer);
+        },
+        (error: Error) => {
+          this.#end();
+          reject(error);
+        },
+      );
+    });
   }
-};
+
+  get answer(): Promise<T> {
+    return this.#promise;
+  }
+
+  startTimer(clock: Clock): void {
+    if (this.#over) return;
+    this.#timer = clock.schedule(this.#ms, () => this.#reject(timeout('request did not complete within the allotted timeout')));
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#timer?.[Symbol.dispose]();
+  }
+}
+
+/** Keeps requests to their time. Most are answered in the turn of the event loop they came in: a timer is set only for those that are not. */
+export class Deadlines {
+  readonly #clock: Clock;
+  #fresh: Waiting<unknown>[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The answer of `work`, or 504 once `ms` are up. What the work does then is nobody's business any more. */
+  within<T>(ms: number | undefined, work: Promise<T>): Promise<T> {
+    if (ms === undefined) return work;
+    const waiting = new Waiting(ms, work);
+    if (this.#fresh.push(waiting as Waiting<unknown>) === 1) void nextTurn().then(this.#startTimers);
+    return waiting.answer;
+  }
+
+  readonly #startTimers = (): void => {
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    for (const waiting of fresh) waiting.startTimer(this.#clock);
+  };
+}

@@ -8,6 +8,10 @@ export class InFlight {
   #reading = 0;
   #mutating = 0;
   #exempt = 0;
+  // Every request enters: what it leaves by is made once, and used once a request.
+  readonly #leaveReading: Disposable = {[Symbol.dispose]: () => void this.#reading--};
+  readonly #leaveMutating: Disposable = {[Symbol.dispose]: () => void this.#mutating--};
+  readonly #leaveExempt: Disposable = {[Symbol.dispose]: () => void this.#exempt--};
 
   constructor(limits: {reading: number; mutating: number}) {
     this.#limits = limits;
@@ -18,16 +22,16 @@ export class InFlight {
     if (isLongRunning(info)) return nothing;
     if (exempt) {
       this.#exempt++;
-      return {[Symbol.dispose]: () => void this.#exempt--};
+      return this.#leaveExempt;
     }
     if (readVerbs.has(info.verb)) {
       if (this.#limits.reading > 0 && this.#reading >= this.#limits.reading) return undefined;
       this.#reading++;
-      return {[Symbol.dispose]: () => void this.#reading--};
+      return this.#leaveReading;
     }
     if (this.#limits.mutating > 0 && this.#mutating >= this.#limits.mutating) return undefined;
     this.#mutating++;
-    return {[Symbol.dispose]: () => void this.#mutating--};
+    return this.#leaveMutating;
   }
 
   /** Every request under way that will come to an end by itself. */

@@ -12,11 +12,12 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 class LazyEvent implements EncodedEvent {
   readonly type: string;
   readonly #make: () => unknown;
-  readonly #raw: (() => Buffer) | undefined;
+  readonly #raw: StoredRecord | undefined;
   #object: unknown;
   #bytes: Buffer | undefined;
 
-  constructor(type: string, make: () => unknown, raw?: () => Buffer) {
+  /** `raw` is a record whose bytes can be told as they are. */
+  constructor(type: string, make: () => unknown, raw?: StoredRecord) {
     this.type = type;
     this.#make = make;
     this.#raw = raw;
@@ -31,12 +32,10 @@ class LazyEvent implements EncodedEvent {
   }
 
   #encode(): Buffer {
-    if (!this.#raw) return Buffer.from(`{"type":"${this.type}","object":${JSON.stringify(this.object())}}\n`);
-    return Buffer.concat([Buffer.from(`{"type":"${this.type}","object":`), this.#raw(), lineEnd]);
+    const before = `{"type":"${this.type}","object":`;
+    return this.#raw ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n') : Buffer.from(`${before}${JSON.stringify(this.object())}}\n`);
   }
 }
-
-const lineEnd = Buffer.from('}\n');
 
 /** Events of a change by form; they live as long as the change does. */
 const shared = new WeakMap<Change, Map<string, EncodedEvent>>();
@@ -60,15 +59,12 @@ const makeEvent = (resource: Resource, representation: Representation, change: C
     const seen = type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored;
     return representation.event(seen, first);
   };
-  return new LazyEvent(type, object, rawOf(representation, record, change.revision));
+  return new LazyEvent(type, object, representation.raw ? {...record, revision: change.revision} : undefined);
 };
-
-const rawOf = ({raw}: Representation, {value}: StoredRecord, revision: number): (() => Buffer) | undefined =>
-  raw ? () => recordJson(value, revision) : undefined;
 
 /** The synthetic ADDED of an object that was there when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): EncodedEvent =>
-  new LazyEvent('ADDED', () => representation.event(objectOf(resource, record), first), rawOf(representation, record, record.revision));
+  new LazyEvent('ADDED', () => representation.event(objectOf(resource, record), first), representation.raw ? record : undefined);
 
 export interface BookmarkSettings {
   /** Whether it marks the end of the initial events. */

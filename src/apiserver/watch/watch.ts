@@ -21,8 +21,8 @@ export interface WatchSettings {
   /** The streams that are open, so that a shutdown can end them. */
   readonly streams: Set<{end(): void}>;
   readonly bookmarks: Bookmarks;
-  /** Told of every event sent, for the metrics. */
-  counted(resource: Labels, events: number): void;
+  /** What is to be called at every event sent of a resource, for the metrics. */
+  counter(resource: Labels): () => void;
 }
 
 interface Start {
@@ -73,7 +73,7 @@ class WatchStream implements Disposable {
   readonly #settings: WatchSettings;
   readonly #sink: WatchSink;
   readonly #timers = new Set<Disposable>();
-  readonly #labels: Labels;
+  readonly #count: () => void;
   #following: Disposable | undefined;
   #first = true;
   #hasBegun = false;
@@ -96,7 +96,7 @@ class WatchStream implements Disposable {
     this.#settings = settings;
     this.#sink = sink;
     this.#told = start.after;
-    this.#labels = {group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource};
+    this.#count = settings.counter({group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource});
     settings.streams.add(this);
     this.#limitTime(options);
     this.#sendInitial(start.initial.values(), () => {
@@ -160,7 +160,7 @@ class WatchStream implements Disposable {
   /** False when the consumer asks for patience. */
   #send(event: EncodedEvent): boolean {
     if (this.#over) return false;
-    this.#settings.counted(this.#labels, 1);
+    this.#count();
     return this.#sink.event(event);
   }
 

@@ -10,29 +10,42 @@ export interface Anonymous {
 
 const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
 
-/** Adds the group that everyone proven to be someone is in. */
-export const withAuthenticated = (user: UserInfo): UserInfo =>
-  user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated)
-    ? user
-    : {...user, groups: [...user.groups, wellKnown.authenticated]};
+/** Adds the group that everyone proven to be someone is in. The same user yields the same one again. */
+export const withAuthenticated = (user: UserInfo): UserInfo => {
+  if (user.name === wellKnown.anonymous || user.groups.includes(wellKnown.authenticated) || user.groups.includes(wellKnown.unauthenticated)) return user;
+  let completed = completedUsers.get(user);
+  if (!completed) completedUsers.set(user, (completed = {...user, groups: [...user.groups, wellKnown.authenticated]}));
+  return completed;
+};
+
+const completedUsers = new WeakMap<UserInfo, UserInfo>();
 
 /**
  * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on.
- * Throws 401.
+ * Throws 401. Waits for nobody who need not be waited for.
  */
-export const authenticate = async (
+export const authenticate = (
   authenticators: readonly Authenticator[],
   anonymous: Anonymous | undefined,
   request: AuthenticationRequest,
   path: string,
-): Promise<UserInfo> => {
+): UserInfo | Promise<UserInfo> => {
   let rejected = false;
-  for (const authenticator of authenticators) {
-    const found: Authentication = await authenticator.authenticate(request);
-    if (!found) continue;
+  const ask = (from: number): UserInfo | Promise<UserInfo> => {
+    for (let index = from; index < authenticators.length; index++) {
+      const answer = authenticators[index]!.authenticate(request);
+      if (answer instanceof Promise) return answer.then(found => heard(found) ?? ask(index + 1));
+      const user = heard(answer);
+      if (user) return user;
+    }
+    if (rejected || request.headers['authorization'] !== undefined || !anonymous?.allows(path)) throw unauthorized();
+    return anonymousUser;
+  };
+  const heard = (found: Authentication): UserInfo | undefined => {
+    if (!found) return undefined;
     if ('user' in found) return withAuthenticated(found.user);
     rejected = true;
-  }
-  if (rejected || request.headers['authorization'] !== undefined || !anonymous?.allows(path)) throw unauthorized();
-  return anonymousUser;
+    return undefined;
+  };
+  return ask(0);
 };
