@@ -154,11 +154,13 @@ const interrupted = (client: Client, verb: 'delete' | 'patch', interrupt: () => 
   };
 };
 
-const live = async (interrupt: (maps: ResourceClient<ConfigMap>) => Promise<unknown>) => {
+const hold = 'example.com/hold';
+
+const live = async (interrupt: (maps: ResourceClient<ConfigMap>) => Promise<unknown>, finalizers: string[] = []) => {
   const {clientOf} = startServer();
   const client = clientOf();
   const maps = client.resource(kinds.configMaps);
-  const created = await maps.create({metadata: {namespace, name: 'child', ownerReferences: [ref({metadata: {name: 'owner', uid: 'u'}})]}});
+  const created = await maps.create({metadata: {namespace, name: 'child', finalizers, ownerReferences: [ref({metadata: {name: 'owner', uid: 'u'}})]}});
   const map = new KindMap(interrupted(client, 'delete', () => interrupt(maps)));
   map.reset((await discover(client)).served);
   const server = new Live({kinds: map, random: seededRandom(1), pause: () => Promise.resolve()});
@@ -199,6 +201,32 @@ test('an object that went meanwhile is told as missing', async t => {
   const {server, identity, seen} = await live(maps => maps.delete('child', {namespace}));
 
   t.true(isNotFound(await t.throwsAsync(server.delete(identity, seen, 'Background'))));
+});
+
+test('of an object that took the place of another no finalizer is taken', async t => {
+  const {server, identity, exists} = await live(() => Promise.resolve(), [hold]);
+  await server.removeFinalizer({...identity, uid: 'other'}, hold);
+  t.deepEqual((await server.get(identity)).metadata?.finalizers, [hold]);
+
+  await server.removeFinalizer(identity, hold);
+  t.is((await server.get(identity)).metadata?.finalizers, undefined);
+  t.true(await exists());
+});
+
+test('an owner that came and went unseen does not keep its dependents', async t => {
+  const server = startServer({garbageCollector: true});
+  const following = new FaultyClient(server.clientOf());
+  following.always(call => (call === 'list secrets' ? 'hang' : undefined));
+  const {clock, client, create, names} = await collecting(t, {client: following}, server);
+  const owner = await client.resource(kinds.secrets).create({metadata: {namespace, name: 'owner'}});
+  await create('child', [ref(owner, {kind: 'Secret'})]);
+  await clock.advance(31_000);
+  t.deepEqual(await names(), ['child']);
+
+  await client.resource(kinds.secrets).delete('owner', {namespace});
+  await clock.advance(60_000);
+
+  t.deepEqual(await names(), []);
 });
 
 test('what was garbage before the collector began is found', async t => {

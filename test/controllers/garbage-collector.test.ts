@@ -307,6 +307,17 @@ test.serial('a dependent that was told to spare its own dependents does so', asy
   t.deepEqual([await names(), await ownersOf('grandchild')], [['grandchild'], undefined]);
 });
 
+test.serial('a dependent that was told to wait for its own dependents does so', async t => {
+  const {create, remove, names} = await aFamily();
+  const owner = await create('owner');
+  const child = await create('child', [refTo(owner)], {finalizers: ['foregroundDeletion']});
+  await create('grandchild', [refTo(child, blocking)], {finalizers: [hold]});
+
+  await remove('owner');
+
+  t.deepEqual(await names(), ['child', 'grandchild']);
+});
+
 test.serial('an owner that waits lets itself be deleted without its dependents after all', async t => {
   const {create, remove, names} = await aFamily();
   const owner = await create('owner');
