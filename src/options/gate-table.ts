@@ -68,6 +68,7 @@ export const gateTable = {
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
     MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
+    NodeDeclaredFeatures: [absent, absent, absent, alpha],
     NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
@@ -130,7 +131,6 @@ export const gateTable = {
     WatchListClient: [beta, beta, beta, betaOn],
   }),
   ...idle('the subject comes with workloads: pods, what admits them and the controllers that make them', {
-    NodeDeclaredFeatures: [absent, absent, absent, alpha],
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
     StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],

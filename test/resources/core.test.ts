@@ -89,7 +89,7 @@ const secretCases: [title: string, secret: Partial<Secret>, expected: string[]][
   ['basic authentication needs a name or a password', {type: 'plat.io/basic-auth'}, ['data[username]: Required value', 'data[password]: Required value']],
   ['basic authentication does with a password', {type: 'plat.io/basic-auth', data: {password: ''}}, []],
   ['registry settings are there', {type: 'plat.io/dockerconfigjson'}, ['data[.dockerconfigjson]: Required value']],
-  ['registry settings are JSON', {type: 'plat.io/dockercfg', data: {'.dockercfg': base64('{')}}, ['data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character or unexpected end of JSON input']],
+  ['registry settings are JSON', {type: 'plat.io/dockercfg', data: {'.dockercfg': base64('{')}}, ['data[.dockercfg]: Invalid value: "<secret contents redacted>": unexpected end of JSON input']],
   ['a token names its account', {type: 'plat.io/service-account-token'}, ['metadata.annotations[plat.io/service-account.name]: Required value']],
   ['a type that happens to be a word of the language is only a type', {type: 'plat.io/constructor'}, []],
 ];
@@ -145,10 +145,7 @@ test('the two bags of a config map share no key, and a mebibyte', async t => {
   const {of} = await startWorld();
   const create = (data: Record<string, string>, binaryData: Record<string, string>) => of(kinds.configMaps).create({metadata: {name: 'c', namespace: 'default'}, data, binaryData});
 
-  t.deepEqual(await problems(create({a: ''}, {a: ''})), [
-    'data[a]: Invalid value: "a": duplicate of key present in binaryData',
-    'binaryData[a]: Invalid value: "a": duplicate of key present in data',
-  ]);
+  t.deepEqual(await problems(create({a: ''}, {a: ''})), ['data[a]: Invalid value: "a": duplicate of key present in binaryData']);
   t.deepEqual(await problems(create({a: big.slice(2)}, {b: base64('123')})), ['[]: Too long: may not be more than 1048576 bytes']);
 });
 

@@ -143,8 +143,8 @@ const nodeCases: [title: string, node: Partial<Node>, expected: string[]][] = [
   ['a key has one taint an effect', {spec: {taints: [{key: 'a', effect: 'NoSchedule'}, {key: 'a', effect: 'NoSchedule', value: 'b'}]}}, ['metadata.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}: taints must be unique by key and effect pair']],
   ['ranges are ranges', {spec: {podCIDRs: ['10.0.0.0/33']}}, ['spec.podCIDRs[0]: Invalid value: "10.0.0.0/33": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
   ['one range a family', {spec: {podCIDRs: ['10.0.0.0/8', '11.0.0.0/8']}}, ['spec.podCIDRs: Invalid value: ["10.0.0.0/8","11.0.0.0/8"]: may specify no more than one CIDR for each IP family']],
-  ['amounts are not negative', {status: {capacity: {cpu: '-1'}}}, ['status.capacity[cpu]: Invalid value: "-1": must be greater than or equal to 0', 'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0']],
-  ['pods come whole', {status: {capacity: {pods: '1.5'}, allocatable: {cpu: '1'}}}, ['status.capacity[pods]: Invalid value: "1500m": must be an integer']],
+  ['amounts are not negative', {status: {capacity: {cpu: '-1'}}}, ['status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0', 'status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0']],
+  ['pods come whole', {status: {capacity: {pods: '1.5'}, allocatable: {cpu: '1'}}}, ['status.capacity.pods: Invalid value: "1500m": must be an integer']],
 ];
 
 for (const [title, node, expected] of nodeCases) {

@@ -3,22 +3,17 @@ import {kinds} from '#src/api/kinds.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {dataKeyProblems, subdomainName} from '#src/resources/validation/names.js';
-import {decodedLength, validateSealed, validateSize} from './data.js';
-
-/** Keys of one of the two bags, none of which may be in the other as well. */
-function* validateBag(bag: Readonly<Record<string, string>>, path: string, other: Readonly<Record<string, string>>, otherName: string): Iterable<FieldError> {
-  for (const key of Object.keys(bag)) {
-    for (const problem of dataKeyProblems(key)) yield invalid(`${path}[${key}]`, key, problem);
-    if (Object.hasOwn(other, key)) yield invalid(`${path}[${key}]`, key, `duplicate of key present in ${otherName}`);
-  }
-}
+import {subdomainName} from '#src/resources/validation/names.js';
+import {decodedLength, validateKeys, validateSealed, validateSize} from './data.js';
 
 function* validate(configMap: Readonly<ConfigMap>, old?: Readonly<ConfigMap>): Iterable<FieldError> {
   if (old) yield* validateSealed(configMap, old, ['data', 'binaryData']);
   const {data = {}, binaryData = {}} = configMap;
-  yield* validateBag(data, 'data', binaryData, 'binaryData');
-  yield* validateBag(binaryData, 'binaryData', data, 'data');
+  for (const key of Object.keys(data)) {
+    yield* validateKeys({[key]: ''}, 'data');
+    if (Object.hasOwn(binaryData, key)) yield invalid(`data[${key}]`, key, 'duplicate of key present in binaryData');
+  }
+  yield* validateKeys(binaryData, 'binaryData');
   yield* validateSize([...Object.values(data).map(text => Buffer.byteLength(text)), ...Object.values(binaryData).map(decodedLength)], '[]');
 }
 

@@ -1,101 +1,91 @@
-import {isIPv4} from 'node:net';
-import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
-import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
-import {parseQuantity, quantityMilliValue, type Quantity} from '#src/api/quantity.js';
+import {duplicate, forbiddenField, internalFieldError, invalid, type FieldError} from '#src/api/field-error.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
-import {isCidr} from '#src/resources/validation/addresses.js';
+import {parseRange} from '#src/base/ip-address.js';
+import type {HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
+import {legacyRange} from '#src/resources/validation/ip-fields.js';
+import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
+import {validateNodeConfig} from './node-config.js';
+import {validateNodeAnnotations, validateTaints} from './node-taints.js';
 
-type Taint = NonNullable<NonNullable<Node['spec']>['taints']>[number];
-
-const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 /** The doubtful path is what callers of the original see. */
 const taintsPath = 'metadata.taints';
+const longestFeature = 253;
 
-function* validateTaint({key, value, effect}: Readonly<Taint>, path: string): Iterable<FieldError> {
-  for (const problem of labelKeyProblems(key ?? '')) yield invalid(`${path}.key`, key ?? '', problem);
-  const problems = labelValueProblems(value ?? '');
-  if (problems.length > 0) yield invalid(`${path}.value`, value, problems.join(';'));
-  if (!effect) yield required(`${path}.effect`);
-  else if (!effects.includes(effect)) yield notSupported(`${path}.effect`, effect, effects);
-}
-
-function* validateTaints(taints: readonly Taint[]): Iterable<FieldError> {
-  const seen = new Set<string>();
-  for (const [i, taint] of taints.entries()) {
-    const path = `${taintsPath}[${i}]`;
-    yield* validateTaint(taint, path);
-    const pair = `${taint.effect}\0${taint.key}`;
-    if (seen.has(pair)) {
-      const twice = duplicate(path, taint);
-      yield {...twice, detail: `${twice.detail}: taints must be unique by key and effect pair`};
-    }
-    seen.add(pair);
+function* validateResources({status}: Readonly<Node>, naming: Naming): Iterable<FieldError> {
+  for (const field of ['capacity', 'allocatable'] as const) {
+    for (const [resource, text] of Object.entries(status?.[field] ?? {})) yield* resourceQuantity(`status.${field}.${resource}`, resource, String(text), naming);
   }
 }
 
-/** Resources that only come in whole pieces: all that are not the platform's own, and pods. */
-const isWhole = (resource: string): boolean => resource === 'pods' || (resource.includes('/') && !resource.startsWith('hugepages-'));
-
-const quantityOf = (text: string): Quantity | undefined => {
-  try {
-    return parseQuantity(String(text));
-  } catch {
-    return undefined;
-  }
+const featureProblem = (feature: string): string | undefined => {
+  const what = `invalid feature name ${JSON.stringify(feature)}`;
+  if (Buffer.byteLength(feature) > longestFeature) return `${what}: must be no more than ${longestFeature} characters`;
+  if (/^[A-Z][a-zA-Z0-9]*(?:\/[a-zA-Z][a-zA-Z0-9]*)*$/.test(feature)) return undefined;
+  return `${what}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`;
 };
 
-function* validateAmounts(amounts: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
-  for (const [resource, text] of Object.entries(amounts ?? {})) {
-    const at = `${path}[${resource}]`;
-    const quantity = quantityOf(text);
-    if (!quantity) {
-      yield invalid(at, text, 'must be a quantity');
-      continue;
-    }
-    if (quantity.unscaled < 0n) yield invalid(at, text, 'must be greater than or equal to 0');
-    if (isWhole(resource) && quantityMilliValue(quantity) % 1000n !== 0n) yield invalid(at, text, 'must be an integer');
+function* validateFeatures({status}: Readonly<Node>): Iterable<FieldError> {
+  const features = status?.declaredFeatures ?? [];
+  for (const [i, feature] of features.entries()) {
+    const path = `status.declaredFeatures[${i}]`;
+    const before = features[i - 1];
+    if (before === feature) yield duplicate(path, feature);
+    else if (before !== undefined && Buffer.compare(Buffer.from(before), Buffer.from(feature)) > 0) yield invalid(path, feature, 'list must be sorted alphabetically');
+    const problem = featureProblem(feature);
+    if (problem !== undefined) yield invalid(path, feature, problem);
   }
 }
 
-function* validateResources({status}: Readonly<Node>): Iterable<FieldError> {
-  yield* validateAmounts(status?.capacity, 'status.capacity');
-  yield* validateAmounts(status?.allocatable, 'status.allocatable');
-}
-
-function* validateRanges(ranges: readonly string[]): Iterable<FieldError> {
+function* validateRanges(ranges: readonly string[], strict: boolean): Iterable<FieldError> {
   const path = 'spec.podCIDRs';
-  for (const [i, range] of ranges.entries()) {
-    if (!isCidr(range)) yield invalid(`${path}[${i}]`, range, 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)');
+  for (const [i, range] of ranges.entries()) yield* legacyRange(`${path}[${i}]`, range, {strict});
+  if (ranges.length < 2) return;
+  const wrong = ranges.find(range => !parseRange(range, true));
+  if (wrong !== undefined) {
+    yield internalFieldError(path, `invalid PodCIDRs. failed to check with dual stack with error:failed to parse cidr value:${JSON.stringify(wrong)} with error:invalid CIDR address: ${wrong}`);
   }
-  if (ranges.length < 2 || !ranges.every(isCidr)) return;
-  const families = new Set(ranges.map(range => isIPv4(range.split('/')[0]!)));
-  if (families.size < 2 || ranges.length > 2) yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
+  const families = new Set(ranges.map(range => parseRange(range, true)?.address.family));
+  if (wrong !== undefined || families.size < 2 || ranges.length > 2) yield invalid(path, ranges, 'may specify no more than one CIDR for each IP family');
 }
 
 /** What is wrong with a node that registers. */
-export function* validateNode(node: Readonly<Node>): Iterable<FieldError> {
-  yield* validateTaints(node.spec?.taints ?? []);
-  yield* validateResources(node);
-  yield* validateRanges(node.spec?.podCIDRs ?? []);
+export function* validateNode(node: Readonly<Node>, {naming, gate}: HookContext): Iterable<FieldError> {
+  yield* validateNodeAnnotations(node, naming);
+  yield* validateTaints(node.spec?.taints ?? [], taintsPath);
+  yield* validateResources(node, naming);
+  const swap = node.status?.nodeInfo?.swap?.capacity;
+  if (swap !== undefined && swap <= 0) yield invalid('metadata.nodeSwapStatus.capacity', swap, 'must be greater than zero');
+  yield* validateFeatures(node);
+  yield* validateRanges(node.spec?.podCIDRs ?? [], gate('StrictIPCIDRValidation'));
 }
 
-/** What is wrong with a change: ranges and the provider's id are given once and stay. */
-export function* validateNodeUpdate(node: Readonly<Node>, old: Readonly<Node>): Iterable<FieldError> {
-  yield* validateResources(node);
+function* validateAddresses({status}: Readonly<Node>): Iterable<FieldError> {
   const seen = new Set<string>();
-  for (const [i, address] of (node.status?.addresses ?? []).entries()) {
+  for (const [i, address] of (status?.addresses ?? []).entries()) {
     const text = `${address.type}\0${address.address}`;
     if (seen.has(text)) yield duplicate(`status.addresses[${i}]`, address);
     seen.add(text);
   }
+}
+
+/** What is wrong with a report, or with a change besides what is wrong with the node: ranges and the provider's id are given once and stay. */
+export function* validateNodeUpdate(node: Readonly<Node>, old: Readonly<Node>, {naming}: HookContext): Iterable<FieldError> {
+  yield* validateNodeAnnotations(node, naming);
+  yield* validateResources(node, naming);
+  yield* validateFeatures(node);
+  yield* validateAddresses(node);
   const [spec, before] = [node.spec ?? {}, old.spec ?? {}];
-  if ((before.podCIDRs ?? []).length > 0 && !sameContent(spec.podCIDRs, before.podCIDRs)) {
-    yield forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
+  const ranges = before.podCIDRs ?? [];
+  if (ranges.length > 0 && !sameContent(spec.podCIDRs, ranges)) {
+    const changed = spec.podCIDRs?.length === ranges.length ? ranges.filter((range, i) => range !== spec.podCIDRs?.[i]) : [''];
+    for (const _ of changed) yield forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }
   if (before.providerID && spec.providerID !== before.providerID) {
     yield forbiddenField('spec.providerID', 'node updates may not change providerID except from "" to valid');
   }
-  yield* validateTaints(spec.taints ?? []);
+  yield* validateNodeConfig(node);
+  yield* validateTaints(spec.taints ?? [], taintsPath);
   if ((spec.externalID ?? '') !== (before.externalID ?? '')) yield forbiddenField('spec.externalID', 'may not be updated');
 }

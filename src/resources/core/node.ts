@@ -2,7 +2,8 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Node} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
-import {defineResource, type Column} from '#src/resources/definition.js';
+import {defineResource, type Column, type HookContext} from '#src/resources/definition.js';
+import {rangeWarnings} from '#src/resources/validation/ip-fields.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateNode, validateNodeUpdate} from './node-validation.js';
 import {nodePassages} from './passages/node.js';
@@ -50,6 +51,19 @@ const columns: readonly Column<Node>[] = [
   },
 ];
 
+const dropDisabled = ({spec, status}: Node, old: Readonly<Node> | undefined, {gate}: HookContext): void => {
+  // Nodes no longer take their configuration from the cluster; those that do may keep saying so.
+  if (!old?.spec?.configSource) delete spec?.configSource;
+  if (!old) delete status?.config;
+  if (!gate('NodeDeclaredFeatures') && !old?.status?.declaredFeatures) delete status?.declaredFeatures;
+};
+
+function* warnings({spec = {}}: Readonly<Node>, _old: unknown, {naming}: HookContext): Iterable<string> {
+  if (spec.configSource) yield 'spec.configSource: the feature is removed';
+  if (spec.externalID) yield `spec.externalID: this field is deprecated, and is unused by ${naming.inWords('Kubernetes')}`;
+  for (const [i, range] of (spec.podCIDRs ?? []).entries()) yield* rangeWarnings(`spec.podCIDRs[${i}]`, range, naming);
+}
+
 /** A machine that runs pods. Its agent registers it, and reports on it through the status. */
 export const nodes = defineResource<Node>({
   kind: kinds.nodes,
@@ -64,10 +78,21 @@ export const nodes = defineResource<Node>({
   },
   main: {
     writes: {create: ['metadata', 'spec', 'status'], update: ['metadata', 'spec']},
-    validate: (node, old) => (old ? validateNodeUpdate(node, old) : validateNode(node)),
+    prepare: dropDisabled,
+    *validate(node, old, context) {
+      yield* validateNode(node, context);
+      if (old) yield* validateNodeUpdate(node, old, context);
+    },
+    warn: warnings,
   },
   subresources: {
-    status: {writes: {update: ['metadata', 'status']}, validate: (node, old) => validateNodeUpdate(node, old!)},
+    status: {
+      writes: {update: ['metadata', 'status']},
+      prepare({status}, old) {
+        if (status && !old?.status?.config) delete status.config;
+      },
+      validate: (node, old, context) => validateNodeUpdate(node, old!, context),
+    },
   },
   passages: nodePassages,
   selectableFields: {'spec.unschedulable': ({spec}) => String(spec?.unschedulable ?? false)},

@@ -1,7 +1,7 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
-import {formatQuantity} from '#src/api/quantity.js';
+import {compareQuantities, formatQuantity} from '#src/api/quantity.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -108,6 +108,18 @@ function* validate({spec = {}}: Readonly<ResourceQuota>, old: Readonly<ResourceQ
   if (set(spec.scopes) !== set(old.spec?.scopes)) yield invalid('spec.scopes', spec.scopes, 'field is immutable');
 }
 
+/** Amounts that pods ask for cannot be reached where less may be promised. */
+function* warnings({spec: {hard = {}} = {}}: Readonly<ResourceQuota>, old: unknown): Iterable<string> {
+  if (old) return;
+  for (const resource of ['cpu', 'memory', 'storage', 'ephemeral-storage']) {
+    const full = `requests.${resource}`;
+    const request = hard[full] === undefined && (resource === 'cpu' || resource === 'memory') ? resource : full;
+    const limit = `limits.${resource}`;
+    if (hard[request] === undefined || hard[limit] === undefined || compareQuantities(quantityIn(hard[request]), quantityIn(hard[limit])) <= 0) continue;
+    yield `ResourceQuota ${request} (${hard[request]}) should be less than ${limit} (${hard[limit]})`;
+  }
+}
+
 /** Used and hard amounts of the resources that a column is about. */
 const amounts =
   (limits: boolean) =>
@@ -128,6 +140,7 @@ export const resourceQuotas = defineResource<ResourceQuota>({
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     validate: (object, old, {naming}) => validate(object, old, naming),
+    warn: warnings,
   },
   subresources: {
     status: {

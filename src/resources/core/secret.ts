@@ -8,6 +8,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import {decodedLength, validateKeys, validateSealed, validateSize} from './data.js';
 
 const opaque = 'Opaque';
@@ -20,18 +21,24 @@ const keys =
     for (const name of names) if (!Object.hasOwn(data, name)) yield required(`data[${name}]`);
   };
 
+const objectProblem = (text: string): string | undefined => {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && !Array.isArray(parsed)) return undefined;
+    const type = Array.isArray(parsed) ? 'array' : typeof parsed === 'boolean' ? 'bool' : typeof parsed;
+    return `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+  } catch {
+    return jsonSyntaxProblem(text);
+  }
+};
+
 /** One key whose value is a JSON object. */
 const jsonKey = (name: string): TypeRule =>
   function* ({data = {}}) {
     const value = data[name];
     if (value === undefined) return yield required(`data[${name}]`);
-    try {
-      const parsed: unknown = JSON.parse(Buffer.from(value, 'base64').toString());
-      if (typeof parsed === 'object' && !Array.isArray(parsed)) return;
-      yield invalid(`data[${name}]`, '<secret contents redacted>', 'json: cannot unmarshal into an object');
-    } catch {
-      yield invalid(`data[${name}]`, '<secret contents redacted>', 'invalid character or unexpected end of JSON input');
-    }
+    const problem = objectProblem(Buffer.from(value ?? '', 'base64').toString());
+    if (problem !== undefined) yield invalid(`data[${name}]`, '<secret contents redacted>', problem);
   };
 
 /** What secrets of a known type must hold, by the type's name without its domain. */

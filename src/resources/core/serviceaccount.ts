@@ -9,8 +9,8 @@ const mountable = 'enforce-mountable-secrets';
 
 function* warnAboutMountable(account: Readonly<ServiceAccount>, old: Readonly<ServiceAccount> | undefined, {naming}: HookContext): Iterable<string> {
   const key = naming.key(mountable);
-  const value = account.metadata?.annotations?.[key];
-  if (value === 'true' && value !== old?.metadata?.annotations?.[key]) {
+  const isMarked = (one: Readonly<ServiceAccount> | undefined): boolean => one?.metadata?.annotations?.[key] !== undefined;
+  if (isMarked(account) && !isMarked(old)) {
     yield `metadata.annotations[${key}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets`;
   }
 }
