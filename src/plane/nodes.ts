@@ -15,6 +15,8 @@ export interface PlaneNodes {
   readonly count: number;
   /** Where the rules of the simulation are. */
   readonly rulesFile: string | undefined;
+  /** The ranges of pods: nodes have addresses of their families. */
+  readonly podRanges: readonly string[];
   readonly api: RunningApiServer;
   readonly options: ApiserverOptions;
   readonly naming: Naming;
@@ -28,13 +30,14 @@ export interface PlaneNodes {
 }
 
 /** Runs the simulated nodes of a plane, if there are to be any. Each acts as a node's user; what nodes may do is the node authorizer's to say, and where that one is off they may do everything. */
-export const planeNodes = async ({count, rulesFile, api, options, naming, ...rest}: PlaneNodes): Promise<Simulation | undefined> => {
+export const planeNodes = async ({count, rulesFile, podRanges, api, options, naming, ...rest}: PlaneNodes): Promise<Simulation | undefined> => {
   if (count === 0) return undefined;
   const {startSimulation} = await import('#src/simulation/simulation.js'); // Loaded only where there are nodes.
   const isJudged = options.authorizationMode.includes('Node');
   return startSimulation({
     ...rest,
     nodes: count,
+    ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
     ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
     naming,
     client: api.clientAs({name: naming.componentUser('simulation'), groups: [wellKnown.masters, wellKnown.authenticated]}, 'plat/simulation'),

@@ -165,6 +165,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const simulation = await planeNodes({
     count: options.nodes ?? 0,
     rulesFile: options.simulationFile,
+    podRanges: controllers.options.clusterCidr,
     api,
     options: apiserver.options,
     version: versionOf(apiserver).gitVersion,

@@ -23,7 +23,7 @@ import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
 import {instructionsOf, type Agent} from './node/agent.js';
 import {noImages} from './node/images.js';
-import {machineOf, nodeName, usualNodeRanges} from './node/machine.js';
+import {machineOf, nodeName, ranges, type Family} from './node/machine.js';
 import {emptyRoom} from './node/room.js';
 import {nodeKeeper} from './nodes.js';
 import {podKeeper} from './pods.js';
@@ -40,6 +40,8 @@ export interface SimulationOptions {
   readonly log: Log;
   readonly meter: Meter;
   readonly rules?: Rules;
+  /** The families of addresses that nodes and pods have, the first counting most; IPv4 alone unless given. */
+  readonly families?: readonly Family[];
   /** The release the nodes report. */
   readonly version: string;
   /** The process's own client: it follows pods and nodes for all. */
@@ -58,16 +60,13 @@ export interface Simulation {
   stop(): Promise<void>;
 }
 
-/** Addresses of pods on nodes without a range of their own. */
-const sharedRange = '10.128.0.0/9';
-
 /** How many nodes and how many pods are worked on at once. */
 const nodeHands = 16;
 const podHands = 32;
 
 /** Runs simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
-  const {clock, random, log, meter, naming, client, rules = noRules} = options;
+  const {clock, random, log, meter, naming, client, rules = noRules, families = [4]} = options;
   const life = new AbortController();
   const {signal} = life;
   setMaxListeners(0, signal); // As many listen as there are nodes.
@@ -78,7 +77,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
 
   const agentOf = (index: number): Agent => {
-    const machine = machineOf(index, {rules: rules.nodes, ranges: usualNodeRanges, version: options.version});
+    const machine = machineOf(index, {rules: rules.nodes, families, version: options.version});
     const {name} = machine;
     const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
     const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
@@ -90,7 +89,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     naming, clock, random, log, rules, client, agents,
     nodes: nodes.lister,
     pods: pods.lister,
-    sharedPools: [new AddressPool(sharedRange)],
+    sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
     lookAtPod: key => podQueue.add(key),
   };
   const keeper = podKeeper(world);

@@ -82,11 +82,13 @@ test('plat up keeps everything from one start to the next', async t => {
   };
   const first = await start();
   await aRequest(await connected(directory), 'kept');
+  const node = (await (await connected(directory)).client.resource(kinds.nodes).get('plat-node-0')).metadata?.uid;
   t.is((await first.stop('SIGINT')).code, 0);
 
   const second = await start();
   const {client} = await connected(directory);
   t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
+  t.deepEqual((await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid), [node]);
   const {code, stdout} = await second.stop();
 
   t.is(code, 0);

@@ -4,6 +4,8 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
+import type {KubeObject} from '#src/api/types.js';
+import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {annotate, aPlaneWithNodes, conditionsOf, eventsAbout, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
 
@@ -201,6 +203,31 @@ test('pods have addresses of their node\'s ranges, one of each family, or those 
 
   t.deepEqual((await Promise.all(names.map(addresses))).sort(), ['10.1.2.2,fd00:1::2', '10.1.2.3,fd00:1::3', '10.1.2.4,fd00:1::4', '10.1.2.5,fd00:1::5', '10.1.2.6,fd00:1::6', 'fd00:1::7']);
   t.is(await addresses('host'), '10.245.0.1');
+});
+
+test('nodes and pods have addresses of both families where the ranges of pods have', async t => {
+  await using plane = await aPlaneWithNodes({controllerManagerArgs: ['--controllers=serviceaccount-controller', '--cluster-cidr=10.1.0.0/16,fd01::/48']});
+  await run(plane);
+  await run(plane, {name: 'host', hostNetwork: true});
+  await plane.clock.advance(1_000);
+  const node = await plane.client().resource(kinds.nodes).get('plat-node-0');
+
+  t.deepEqual(node.status?.addresses?.map(({address}) => address), ['10.245.0.1', 'fd00:10:245::1', 'plat-node-0']);
+  t.like((await podNamed(plane)).status, {podIPs: [{ip: '10.128.0.2'}, {ip: 'fd00:10:128::2'}], hostIPs: [{ip: '10.245.0.1'}, {ip: 'fd00:10:245::1'}]});
+  t.like((await podNamed(plane, 'host')).status, {podIPs: [{ip: '10.245.0.1'}, {ip: 'fd00:10:245::1'}]});
+});
+
+test('two planes with the same seed do the same', async t => {
+  const everything = async () => {
+    await using plane = await aPlaneWithNodes({nodes: 3, random: seededRandom(7)});
+    for (const [name, node] of [['a', 0], ['b', 1], ['c', 2]] as const) await run(plane, {name, node: `plat-node-${node}`, behavior: '{startAfter: 1s..10s, runFor: 5s..50s, exitCode: [1, 0]}'});
+    await plane.clock.advance(300_000);
+    const client = plane.client();
+    return JSON.stringify(await Promise.all([kinds.pods, kinds.nodes, kinds.leases, kinds.coreEvents].map(async kind => (await client.resource<KubeObject>(kind).list()).items)));
+  };
+
+  await everything(); // Loads what is loaded when it is first needed: that takes its own time.
+  t.true((await everything()) === (await everything()));
 });
 
 test('what uses how much is told of what runs', async t => {

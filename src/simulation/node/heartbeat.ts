@@ -25,30 +25,22 @@ const leaseOf = ({naming, clock}: SimulationWorld, {machine: {name}}: Agent, {me
 
 const renewed = async (world: SimulationWorld, agent: Agent, node: Frozen<Node>): Promise<Lease> => {
   const leases = agent.client.resource(kinds.leases);
-  if (agent.lease) {
-    try {
-      return await leases.update(leaseOf(world, agent, node, agent.lease));
-    } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
-  }
-  try {
-    const found = await leases.get(agent.machine.name, {namespace: world.naming.nodeLeaseNamespace});
-    return await leases.update(leaseOf(world, agent, node, found));
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return leases.create(leaseOf(world, agent, node));
-  }
+  const inCase = (expected: (error: unknown) => boolean) => (error: unknown) => {
+    if (!expected(error)) throw error;
+  };
+  const own = agent.lease && (await leases.update(leaseOf(world, agent, node, agent.lease)).catch(inCase(error => isConflict(error) || isNotFound(error))));
+  if (own) return own;
+  const made = await leases.create(leaseOf(world, agent, node)).catch(inCase(isAlreadyExists));
+  if (made) return made;
+  const found = await leases.get(agent.machine.name, {namespace: world.naming.nodeLeaseNamespace});
+  return leases.update(leaseOf(world, agent, node, found));
 };
 
 /** Says that the node lives, if it is time. */
 export const renew = async (world: SimulationWorld, agent: Agent, node: Frozen<Node>): Promise<void> => {
   const now = world.clock.monotonic();
   if (now < agent.renewAt) return;
-  agent.lease = await renewed(world, agent, node).catch((error: unknown) => {
-    if (isAlreadyExists(error)) return renewed(world, agent, node);
-    throw error;
-  });
+  agent.lease = await renewed(world, agent, node);
   agent.renewAt = now + renewMs;
 };
 

@@ -23,8 +23,13 @@ export interface NodeRule {
 /** A big machine, so that what is tried on a laptop finds room. */
 const usualCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti', 'hugepages-1Gi': '0', 'hugepages-2Mi': '0'};
 
-/** Where the machines' addresses come from; the second range makes them dual-stack. */
-export const usualNodeRanges: readonly string[] = ['10.245.0.0/16'];
+/** Where the machines' addresses come from, by family, and those of pods on nodes without ranges of their own. */
+export const ranges = {
+  4: {nodes: '10.245.0.0/16', pods: '10.128.0.0/9'},
+  6: {nodes: 'fd00:10:245::/64', pods: 'fd00:10:128::/64'},
+} as const;
+
+export type Family = keyof typeof ranges;
 
 export const nodeName = (index: number): string => `plat-node-${index}`;
 
@@ -35,13 +40,13 @@ const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'>
 };
 
 /** The machine behind a node: what is usual, with what the rules for its name say, each adding to those before. */
-export const machineOf = (index: number, {rules, ranges, version}: {readonly rules: readonly NodeRule[]; readonly ranges: readonly string[]; readonly version: string}): Machine => {
+export const machineOf = (index: number, {rules, families, version}: {readonly rules: readonly NodeRule[]; readonly families: readonly Family[]; readonly version: string}): Machine => {
   const name = nodeName(index);
   const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);
   const capacity = Object.assign({...usualCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
   return {
     name,
-    addresses: ranges.map(range => addressAt(range, index + 1)),
+    addresses: families.map(family => addressAt(ranges[family].nodes, index + 1)),
     capacity,
     allocatable: Object.assign({...capacity}, ...settings.map(one => one.allocatable ?? {})) as Record<string, string>,
     labels: Object.assign({}, ...settings.map(one => one.labels ?? {})) as Record<string, string>,

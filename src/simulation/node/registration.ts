@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import {isAlreadyExists, isNotFound} from '#src/api/status.js';
+import {isAlreadyExists} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
 import type {SimulationWorld} from '#src/simulation/world.js';
 import {nodeReference, troublesOf, type Agent} from './agent.js';
@@ -20,30 +20,30 @@ const reconciled = async ({naming, clock}: SimulationWorld, agent: Agent, found:
   return agent.client.resource(kinds.nodes).patch(agent.machine.name, 'merge', patch, {subresource: 'status'});
 };
 
+const created = async (world: SimulationWorld, {machine, client}: Agent): Promise<Node> => {
+  const {naming, clock} = world;
+  const node = await client.resource(kinds.nodes).create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet}, clock.now()));
+  const labels = grantedLabels(naming, machine);
+  if (Object.keys(labels).length === 0) return node;
+  return world.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
+};
+
 /** Sees to it that there is a Node of the agent: a new one is not ready yet, one that is there stays as it is. */
 export const register = async (world: SimulationWorld, agent: Agent): Promise<Frozen<Node>> => {
-  const {naming, clock} = world;
+  const {naming} = world;
   const {machine, client, events} = agent;
-  const nodes = client.resource(kinds.nodes);
-  const node = await nodes.get(machine.name).then(
-    found => reconciled(world, agent, found),
-    async (error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      try {
-        const created = await nodes.create(newNode(naming, machine, {...troublesOf(naming, undefined), notReady: notYet}, clock.now()));
-        const labels = grantedLabels(naming, machine);
-        if (Object.keys(labels).length === 0) return created;
-        return await world.client.resource(kinds.nodes).patch(machine.name, 'merge', {metadata: {labels}});
-      } catch (problem) {
-        if (!isAlreadyExists(problem)) throw problem;
-        return await reconciled(world, agent, await nodes.get(machine.name));
-      }
-    },
-  );
+  const known = world.nodes.get(machine.name);
+  const node = known
+    ? await reconciled(world, agent, known)
+    : await created(world, agent).catch(async (error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+        return reconciled(world, agent, await client.resource(kinds.nodes).get(machine.name));
+      });
   agent.registered = true;
   const about = nodeReference(naming, machine.name);
   events.normal(about, 'Starting', `Starting ${naming.agent}.`);
-  tellChanges(world, agent, undefined, {...node.status, conditions: (node.status?.conditions ?? []).filter(({type}) => type !== 'Ready')});
+  const {conditions = []} = node.status ?? {};
+  tellChanges(world, agent, undefined, {...node.status, conditions: conditions.filter(({type}) => type !== 'Ready')});
   events.normal(about, 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
   return node;
 };
