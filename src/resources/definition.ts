@@ -72,6 +72,13 @@ export interface Allocation {
   revert(): Promise<void>;
 }
 
+/** Whom a write is put before that rules of fields cannot decide on. */
+export interface Judges {
+  readonly authorizer: Authorizer;
+  /** Objects as they are in the store now. */
+  readonly reader: Reader;
+}
+
 /**
  * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
  * the stored object (on create: left out), and field ownership follows from the same list. Hooks run in this order: default, mutating admission,
@@ -84,8 +91,8 @@ export interface Endpoint<T extends KubeObject> {
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Says what is wrong. Never changes anything. */
   validate?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<FieldError>;
-  /** What the server's own judges say against an update, once the object is valid: what rules of fields cannot tell. */
-  authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, authorizer: Authorizer): Promise<readonly FieldError[]>;
+  /** What the server's own judges say against a write, once the object is valid: what rules of fields cannot tell. */
+  authorize?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext, judges: Judges): Promise<readonly FieldError[]>;
   /** Texts for `Warning` headers. */
   warn?(object: Readonly<T>, old: Readonly<T> | undefined, context: HookContext): Iterable<string>;
   /** Counters that a write adds one to, once it is stored; never for dry runs. */

@@ -10,6 +10,7 @@ import {holdable} from '#src/storage/local/keys.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating} from './allocation.js';
 import {count} from './count.js';
+import {judged} from './judge.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
 import {recordCreation, restoreMalformed} from './ownership.js';
@@ -81,6 +82,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
     ...unstorableName(resource, namespace, object.metadata!.name),
     ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, naming: settings.naming}),
   ];
+  if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);
   await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object), name: object.metadata!.name ?? ''});

@@ -11,6 +11,7 @@ import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admis
 import {allocating, released} from './allocation.js';
 import {count} from './count.js';
 import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
+import {judged} from './judge.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
 import {withoutDoubleOwners} from './owners.js';
@@ -123,7 +124,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
     ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
     ...validateObjectMetaUpdate(object.metadata!, old.metadata!, settings),
   ];
-  if (errors.length === 0) errors.push(...((await endpoint.authorize?.(object, old, hooks, settings.authorizer)) ?? []));
+  if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
   await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object)});

@@ -24,10 +24,10 @@ function* validatePath(path: string, text: string): Iterable<FieldError> {
   }
 }
 
-/** Whether a service is named at which something can be called. */
+/** Whether a service is named at which something can be called. The original takes the name for the namespace and the other way round; so do the paths. */
 export function* validateServiceReference(path: string, service: {name?: string; namespace?: string; path?: string; port?: number}): Iterable<FieldError> {
-  if (!service.name) yield required(`${path}.name`, 'service name is required');
-  if (!service.namespace) yield required(`${path}.namespace`, 'service namespace is required');
+  if (!service.namespace) yield required(`${path}.name`);
+  if (!service.name) yield required(`${path}.namespace`);
   const {port = 0} = service;
   if (port < 1 || port > 65535) yield invalid(`${path}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive');
   if (service.path !== undefined) yield* validatePath(`${path}.path`, service.path);

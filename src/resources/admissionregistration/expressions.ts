@@ -52,7 +52,7 @@ export function* validateVariables(variables: readonly Variable[] | undefined, p
   for (const [i, {name, expression}] of (variables ?? []).entries()) {
     const at = `${path}[${i}]`;
     if (!name?.trim()) yield required(`${at}.name`, 'name is not specified');
-    else if (!isIdentifier(name)) yield invalid(`${at}.name`, name, 'name is not a valid CEL identifier');
+    else if (!isIdentifier(name)) yield invalid(`${at}.name`, name, 'must be a valid CEL identifier');
     if (!expression?.trim()) yield required(`${at}.expression`, 'expression is not specified');
     else yield* validateExpression(expression, `${at}.expression`, {yields: 'anything', hasParams, hasAuthorizer: true});
   }

@@ -27,6 +27,15 @@ export function* validateMatching(resources: MatchResources | undefined, path: s
   for (const [i, rule] of (resources.excludeResourceRules ?? []).entries()) yield* validateNamedRule(rule, `${path}.excludeResourceRules[${i}]`);
 }
 
+const mutable = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
+
+/** Whether there is something to change in the requests: nothing is left of what is deleted. */
+export function* validateMutableOperations(resources: MatchResources | undefined, path: string): Iterable<FieldError> {
+  for (const {operations = []} of resources?.resourceRules ?? []) {
+    for (const operation of operations) if (!mutable.includes(operation)) yield notSupported(`${path}.resourceRules.operations`, operation, mutable);
+  }
+}
+
 /** The same of a policy, which must name what it is about. */
 export function* validateConstraints(constraints: MatchResources | undefined, path: string): Iterable<FieldError> {
   if (!constraints) return yield required(path);

@@ -6,13 +6,12 @@ import {alike} from '#src/resources/versions.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
-import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
-import type {MatchResources, MutatingPolicy, MutatingPolicySpec} from './types.js';
+import {defaultMatching, validateConstraints, validateFailurePolicy, validateMutableOperations, validateParamKind} from './matching.js';
+import {mayUseParamKind} from './permission.js';
+import type {MutatingPolicy, MutatingPolicySpec} from './types.js';
 import {paramKindText} from './validatingadmissionpolicy.js';
 
 type Mutation = NonNullable<MutatingPolicySpec['mutations']>[number];
-
-const operations = ['*', 'CREATE', 'UPDATE'];
 
 function* validateMutation(mutation: Mutation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
   const {patchType, jsonPatch, applyConfiguration} = mutation;
@@ -28,21 +27,12 @@ function* validateMutation(mutation: Mutation, path: string, hasParams: boolean,
   if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
 }
 
-/** Policies change what is made or updated, nothing else. */
-function* validateOperations(constraints: MatchResources | undefined): Iterable<FieldError> {
-  for (const rule of constraints?.resourceRules ?? []) {
-    for (const operation of rule.operations ?? []) {
-      if (!operations.includes(operation)) yield notSupported('spec.matchConstraints.resourceRules.operations', operation, operations);
-    }
-  }
-}
-
 function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Iterable<FieldError> {
   const hasParams = spec.paramKind !== undefined;
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
-  yield* validateOperations(spec.matchConstraints);
+  yield* validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints');
   const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
   if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', hasParams, unjudged);
   yield* validateVariables(spec.variables, 'spec.variables', hasParams, unjudged);
@@ -74,6 +64,6 @@ export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
     spec.reinvocationPolicy ||= 'Never';
     defaultMatching(spec.matchConstraints);
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
   columns,
 });

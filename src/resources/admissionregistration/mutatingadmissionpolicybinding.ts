@@ -2,7 +2,8 @@ import {kinds} from '#src/api/kinds.js';
 import {defineResource} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {defaultMatching, validateMatching, validateParamRef, validatePolicyName} from './matching.js';
+import {defaultMatching, validateMatching, validateMutableOperations, validateParamRef, validatePolicyName} from './matching.js';
+import {mayUseParams} from './permission.js';
 import type {MutatingBinding} from './types.js';
 import {bindingColumns} from './validatingadmissionpolicybinding.js';
 
@@ -21,7 +22,9 @@ export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
       yield* validatePolicyName(spec?.policyName, 'spec.policyName');
       yield* validateParamRef(spec?.paramRef, 'spec.paramRef');
       yield* validateMatching(spec?.matchResources, 'spec.matchResources');
+      yield* validateMutableOperations(spec?.matchResources, 'spec.matchResources');
     },
+    authorize: mayUseParams(kinds.mutatingAdmissionPolicies),
   },
   columns: bindingColumns<MutatingBinding>(),
 });

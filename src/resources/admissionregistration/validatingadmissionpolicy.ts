@@ -8,6 +8,7 @@ import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
+import {mayUseParamKind} from './permission.js';
 import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
 
 type Validation = NonNullable<ValidatingPolicySpec['validations']>[number];
@@ -15,15 +16,15 @@ type AuditAnnotation = NonNullable<ValidatingPolicySpec['auditAnnotations']>[num
 
 const mostAnnotations = 20;
 const longestValue = 5 * 1024;
-const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
 function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
   if (!expression?.trim()) yield required(`${path}.expression`, 'expression is not specified');
   else yield* validateExpression(expression, `${path}.expression`, {yields: 'bool', hasParams, hasAuthorizer: true});
   if (messageExpression && !messageExpression.trim()) yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
   else if (messageExpression) yield* validateExpression(messageExpression, `${path}.messageExpression`, {yields: 'string', hasParams, hasAuthorizer: false});
-  if (message && !message.trim()) yield invalid(`${path}.message`, message, 'message must be non-empty if specified');
-  else if (message && /[\n\r]/.test(message.trim())) yield invalid(`${path}.message`, message, 'message must not contain line breaks');
+  if (message && !message.trim()) yield invalid(`${path}.message`, message, 'must be non-empty if specified');
+  else if (message && /[\n\r]/.test(message.trim())) yield invalid(`${path}.message`, message, 'must not contain line breaks');
   if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${path}.reason`, reason, reasons);
 }
 
@@ -97,7 +98,7 @@ export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
     spec.failurePolicy ??= 'Fail';
     defaultMatching(spec.matchConstraints);
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
   subresources: {status: {writes: {update: ['status']}, validate: validateStatus}},
   columns,
 });

@@ -4,6 +4,7 @@ import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {defaultMatching, validateMatching, validateParamRef, validatePolicyName} from './matching.js';
+import {mayUseParams} from './permission.js';
 import type {ParamRef, ValidatingBinding} from './types.js';
 
 const actions = ['Audit', 'Deny', 'Warn'];
@@ -21,11 +22,17 @@ function* validateActions(chosen: readonly string[], path: string): Iterable<Fie
   if (seen.size === 0) yield required(path, 'at least one validation action is required');
 }
 
+/** A selector as the original's own notation of values shows it. */
+const selectorText = ({matchLabels = {}, matchExpressions = []}: NonNullable<ParamRef['selector']>): string => {
+  const labels = Object.keys(matchLabels).sort().map(key => `${key}: ${matchLabels[key]},`).join('');
+  const terms = matchExpressions.map(({key, operator, values = []}) => `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`).join('');
+  return `&LabelSelector{MatchLabels:map[string]string{${labels}},MatchExpressions:[]LabelSelectorRequirement{${terms}},}`;
+};
+
 /** The parameters of a binding as tables show them. */
 export const paramRefText = (ref: ParamRef | undefined): string => {
-  if (!ref) return '<unset>';
-  const name = ref.name || '*';
-  return ref.namespace ? `${ref.namespace}/${name}` : name;
+  if (ref?.name) return `${ref.namespace || '*'}/${ref.name}`;
+  return ref?.selector ? selectorText(ref.selector) : '<unset>';
 };
 
 /** The columns of bindings, which all have a policy and may have parameters. */
@@ -52,6 +59,7 @@ export const validatingAdmissionPolicyBindings = defineResource<ValidatingBindin
       yield* validateMatching(spec?.matchResources, 'spec.matchResources');
       yield* validateActions(spec?.validationActions ?? [], 'spec.validationActions');
     },
+    authorize: mayUseParams(kinds.validatingAdmissionPolicies),
   },
   columns: bindingColumns<ValidatingBinding>(),
 });

@@ -2,7 +2,7 @@ import {duplicate, invalid, notSupported, required, type FieldError} from '#src/
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateServiceReference, validateWebhookUrl} from './client-config.js';
 import {unjudged, validateMatchConditions} from './expressions.js';
 import {validateRule} from './rules.js';
@@ -30,6 +30,8 @@ interface Strictness {
   readonly knownVersion: boolean;
   readonly uniqueNames: boolean;
   readonly conditions: boolean;
+  /** Whether selectors may have values that are no label values. */
+  readonly anyValue: boolean;
 }
 
 const speaksKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean => versions.length === 0 || versions.some(version => reviewVersions.includes(version));
@@ -39,6 +41,7 @@ const strictnessFor = (hooks: readonly Webhook[], old: readonly Webhook[] | unde
   knownVersion: !old || old.every(speaksKnownVersion),
   uniqueNames: !old || new Set(old.map(({name}) => name)).size === old.length,
   conditions: !old || old.length !== hooks.length || old.some((hook, i) => !sameContent(hook.matchConditions, hooks[i]?.matchConditions)),
+  anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasOddValues(namespaceSelector) || hasOddValues(objectSelector)),
 });
 
 function* oneOf(path: string, value: string | undefined, supported: readonly string[]): Iterable<FieldError> {
@@ -61,8 +64,8 @@ function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, m
   yield* oneOf(`${path}.sideEffects`, hook.sideEffects, effects);
   const {timeoutSeconds: timeout} = hook;
   if (typeof timeout === 'number' && (timeout > 30 || timeout < 1)) yield invalid(`${path}.timeoutSeconds`, timeout, 'the timeout value must be between 1 and 30 seconds');
-  if (hook.namespaceSelector) yield* validateLabelSelector(hook.namespaceSelector, `${path}.namespaceSelector`);
-  if (hook.objectSelector) yield* validateLabelSelector(hook.objectSelector, `${path}.objectSelector`);
+  if (hook.namespaceSelector) yield* validateLabelSelector(hook.namespaceSelector, `${path}.namespaceSelector`, strictness.anyValue);
+  if (hook.objectSelector) yield* validateLabelSelector(hook.objectSelector, `${path}.objectSelector`, strictness.anyValue);
   if (mutates) yield* oneOf(`${path}.reinvocationPolicy`, hook.reinvocationPolicy, ['IfNeeded', 'Never']);
   yield* validateClientConfig(hook.clientConfig ?? {}, `${path}.clientConfig`);
   if (strictness.conditions) yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, false, unjudged);

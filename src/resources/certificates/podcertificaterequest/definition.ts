@@ -35,7 +35,7 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
       writes: {update: ['status']},
       prepare: settleConditions,
       validate: (request, old, context) => (old ? validateOutcome(request, old, context) : []),
-      async authorize(request, old, {naming, user}, authorizer) {
+      async authorize(request, old, {naming, user}, {authorizer}) {
         if (!old || (request.status?.certificateChain ?? '') === (old.status?.certificateChain ?? '')) return [];
         const {signerName} = old.spec;
         if (await mayForSigner({naming, authorizer}, user, 'sign', signerName)) return [];
