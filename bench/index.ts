@@ -3,6 +3,7 @@ import {garbageRows} from './garbage.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
 import type {Row} from './row.js';
+import {schedulingRows} from './scheduling.js';
 import {servingRows} from './serving.js';
 import {startUpRows} from './start-up.js';
 import {storeRows} from './store.js';
@@ -15,6 +16,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   watch: watchRows,
   certificates: certificateRows,
   garbage: garbageRows,
+  scheduling: schedulingRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,

@@ -23,7 +23,10 @@ export const nodeChanges = (old: Frozen<Node>, now: Frozen<Node>): EventKind[] =
 const lessOf = (a: Readonly<Resources>, b: Readonly<Resources>): boolean =>
   a.cpu > b.cpu || a.memory > b.memory || a.ephemeralStorage > b.ephemeralStorage || [...a.others].some(([name, amount]) => amount > (b.others.get(name) ?? 0));
 
+const given = ({status}: Frozen<Pod>) => [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [resources, allocatedResources]);
+
 const asksLess = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
+  if (old.metadata?.generation === now.metadata?.generation && sameJson(given(old), given(now))) return false;
   const how = {podLevel: true};
   return lessOf(podInfoOf(old, how).requests, podInfoOf(now, how).requests);
 };

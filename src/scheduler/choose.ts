@@ -11,7 +11,7 @@ export const totalScores = (pod: PodInfo, nodes: readonly NodeInfo[], scores: re
     if (!gauge) continue;
     const own = nodes.map(node => gauge.score(node));
     gauge.normalize?.(own, nodes);
-    for (const [at, score] of own.entries()) totals[at]! += weight * score;
+    for (let at = 0; at < own.length; at++) totals[at]! += weight * own[at]!;
   }
   return totals;
 };
@@ -21,12 +21,12 @@ export const choose = (nodes: readonly NodeInfo[], totals: readonly number[], ra
   let best = nodes[0]!;
   let most = -Infinity;
   let equals = 0;
-  for (const [at, node] of nodes.entries()) {
+  for (let at = 0; at < nodes.length; at++) {
     const total = totals[at]!;
     if (total < most) continue;
     equals = total > most ? 1 : equals + 1;
     most = total;
-    if (equals === 1 || random.float() * equals < 1) best = node;
+    if (equals === 1 || random.float() * equals < 1) best = nodes[at]!;
   }
   return best;
 };

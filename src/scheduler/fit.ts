@@ -82,8 +82,8 @@ export const displace = ({checks}: Checks, pod: PodInfo, node: NodeInfo): void =
   for (const {check} of checks) check.remove?.(pod, node);
 };
 
-/** The pods promised to a node. */
-export type Promised = (node: string) => Iterable<PodInfo>;
+/** The pods promised to a node, if any are. */
+export type Promised = (node: string) => Iterable<PodInfo> | undefined;
 
 /**
  * Judges a node as it will be once the pods are there that it is promised to and that matter as much as this one, and as it is now: who comes may
@@ -91,13 +91,14 @@ export type Promised = (node: string) => Iterable<PodInfo>;
  */
 export const judgeWithPromised = (checks: Checks, node: NodeInfo, promised: Promised): Verdict | undefined => {
   const {pod} = checks;
-  const others = [...promised(node.name)].filter(other => other.uid !== pod.uid && other.priority >= pod.priority && !node.pods.has(other.uid));
-  if (others.length > 0) {
+  const coming = promised(node.name);
+  if (coming) {
+    const others = [...coming].filter(other => other.uid !== pod.uid && other.priority >= pod.priority && !node.pods.has(other.uid));
     const crowded = node.copy();
     for (const other of others) place(checks, other, crowded);
     const verdict = judgeNode(checks, crowded);
     for (const other of others) displace(checks, other, crowded);
-    if (verdict) return verdict;
+    if (verdict || others.length === 0) return verdict;
   }
   return judgeNode(checks, node);
 };

@@ -52,6 +52,21 @@ export interface SchedulerParts extends Settings {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Runs a step that a plugin takes with a pod that has a node; what it fails with names both. */
+const step = async (what: 'PreBind' | 'Bind', plugin: string, take: () => Promise<void>): Promise<void> => {
+  try {
+    await take();
+  } catch (cause) {
+    throw new Error(`running ${what} plugin ${JSON.stringify(plugin)}: ${messageOf(cause)}`, {cause});
+  }
+};
+
+/** What a plugin gave to a pod that has a node. */
+interface Given {
+  readonly plugin: PluginName;
+  readonly reservation: Reservation;
+}
+
 /** Gives waiting pods to nodes: one after the other is decided, and each is bound while the next ones are. */
 export class Scheduler {
   readonly cache: Cache;
@@ -214,27 +229,30 @@ export class Scheduler {
   /** Takes the pod to be on the node from now on, and binds it. */
   #place(queued: QueuedPod, node: NodeInfo, {checks}: Found, since: number): void {
     const {info} = queued;
-    const reservations = checks.checks.map(({check}) => check.reserve?.(node)).filter(reservation => reservation !== undefined);
+    const given: Given[] = checks.checks.flatMap(({plugin, check}) => {
+      const reservation = check.reserve?.(node);
+      return reservation ? [{plugin, reservation}] : [];
+    });
     this.cache.assume(info, node.name);
     this.nominated.delete(info.uid);
-    if (reservations.length > 0 && this.#parts.gate('NominatedNodeNameForExpectation')) this.#reporter.promised(info.pod, node.name);
-    const binding = this.#bind(queued, node.name, reservations, since).finally(() => this.#binding.delete(binding));
+    if (given.length > 0 && this.#parts.gate('NominatedNodeNameForExpectation')) this.#reporter.promised(info.pod, node.name);
+    const binding = this.#bind(queued, node.name, given, since).finally(() => this.#binding.delete(binding));
     this.#binding.add(binding);
   }
 
-  async #bind(queued: QueuedPod, node: string, reservations: readonly Reservation[], since: number): Promise<void> {
+  async #bind(queued: QueuedPod, node: string, given: readonly Given[], since: number): Promise<void> {
     const {clock, log, signal} = this.#parts;
     const {info} = queued;
     const profile = info.pod.spec?.schedulerName ?? '';
     try {
-      for (const reservation of reservations) await reservation.settle(info, signal);
+      for (const {plugin, reservation} of given) await step('PreBind', plugin, () => reservation.settle(info, signal));
       using _ = clock.hold();
-      await this.#reporter.bind(info, node);
+      await step('Bind', 'DefaultBinder', () => this.#reporter.bind(info, node));
       if (this.queue.get(info.uid) === queued) this.queue.delete(info.uid);
       this.#metrics.attempted('scheduled', profile, clock.monotonic() - since);
       this.#metrics.scheduled(queued, clock.monotonic() - (queued.firstDue ?? since));
     } catch (error) {
-      for (const reservation of reservations) reservation.undo(info);
+      for (const {reservation} of given) reservation.undo(info);
       if (signal.aborted) return;
       log.v(1).warn({pod: info.key, node, err: error}, 'a pod could not be bound');
       this.#forget(info);

@@ -35,3 +35,61 @@ test('a pod that matters more makes one leave that matters less', async t => {
   t.is(await cluster.nodeOf('great'), 'n1');
   t.is((await cluster.get('great')).status?.nominatedNodeName, undefined);
 });
+
+const victims = (cluster: Awaited<ReturnType<typeof aCluster>>, ...names: string[]) =>
+  Promise.all(names.map(async name => ((await cluster.get(name)).metadata?.deletionTimestamp ? name : undefined))).then(all => all.filter(name => name !== undefined));
+
+test('as few leave as will do, those that matter least', async t => {
+  await using cluster = await aFullCluster(aNode('n1'));
+  await cluster.create(aPod('one', {cpu: '1', priorityClassName: 'low'}), aPod('two', {cpu: '2', priorityClassName: 'low'}), aPod('three', {cpu: '1', priorityClassName: 'middle'}));
+
+  await cluster.create(aPod('great', {cpu: '2', priorityClassName: 'high'}));
+
+  t.deepEqual(await victims(cluster, 'one', 'two', 'three'), ['two']);
+});
+
+test('who matters as much, or never makes others leave, waits', async t => {
+  await using cluster = await aFullCluster(aNode('n1'));
+  await cluster.client.resource(kinds.priorityClasses).create({...priorityClass('polite', 1000), preemptionPolicy: 'Never'} as never);
+  await cluster.create(aPod('first', {cpu: '3', priorityClassName: 'high'}));
+
+  await cluster.create(aPod('equal', {cpu: '3', priorityClassName: 'high'}), aPod('polite', {cpu: '3', priorityClassName: 'polite'}));
+
+  t.deepEqual(await victims(cluster, 'first'), []);
+  t.regex((await cluster.condition('equal')).message ?? '', /preemption: 0\/1 nodes are available: 1 No preemption victims found for incoming pod\.$/);
+  t.regex((await cluster.condition('polite')).message ?? '', /preemption: not eligible due to preemptionPolicy=Never\.$/);
+});
+
+test('pods that a disruption budget protects leave only where there is no other way', async t => {
+  await using cluster = await aFullCluster(aNode('n1'), aNode('n2'));
+  const {client} = cluster;
+  const budgets = client.resource(kinds.podDisruptionBudgets);
+  const budget = await budgets.create({metadata: {name: 'guard', namespace: 'default'}, spec: {minAvailable: 1, selector: {matchLabels: {app: 'guarded'}}}} as never);
+  await budgets.update({...budget, status: {disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, observedGeneration: 1} as never}, {subresource: 'status'});
+  await cluster.create(
+    aPod('guarded', {cpu: '3', priorityClassName: 'low', nodeSelector: {pick: 'n1'}}, {labels: {app: 'guarded'}}),
+    aPod('free', {cpu: '3', priorityClassName: 'middle', nodeSelector: {pick: 'n2'}}),
+  );
+  for (const name of ['n1', 'n2']) await client.resource(kinds.nodes).patch(name, 'merge', {metadata: {labels: {pick: name}}});
+  await cluster.clock.advance(2_000);
+  t.deepEqual([await cluster.nodeOf('guarded'), await cluster.nodeOf('free')], ['n1', 'n2']);
+
+  await cluster.create(aPod('great', {cpu: '3', priorityClassName: 'high'}));
+
+  t.deepEqual(await victims(cluster, 'guarded', 'free'), ['free']);
+});
+
+test('while pods are leaving for it a pod makes no others leave, and others keep off its place', async t => {
+  await using cluster = await aFullCluster(aNode('n1'));
+  await cluster.create(aPod('small', {cpu: '3', priorityClassName: 'low'}), aPod('great', {cpu: '3', priorityClassName: 'high'}));
+  t.deepEqual(await victims(cluster, 'small'), ['small']);
+
+  await cluster.create(aPod('quick', {cpu: '1', priorityClassName: 'middle'}));
+  await cluster.create(aPod('late', {cpu: '3', priorityClassName: 'low'}));
+  await cluster.end('small');
+  await cluster.clock.advance(10_000);
+
+  t.is(await cluster.nodeOf('great'), 'n1');
+  t.is(await cluster.nodeOf('quick'), 'n1');
+  t.is(await cluster.nodeOf('late'), undefined);
+});

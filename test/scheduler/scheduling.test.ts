@@ -1,4 +1,5 @@
 import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
 import {aCluster} from './cluster.js';
 import {aNode, aPod} from './objects.js';
 
@@ -24,4 +25,130 @@ test('a pod that fits nowhere is told why, and is given to a node that comes', a
   await cluster.addNodes(aNode('big'));
 
   t.is(await cluster.nodeOf('web'), 'big');
+});
+
+test('a pod that asks for another scheduler is left alone', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+
+  await cluster.create(aPod('theirs', {schedulerName: 'other'}), aPod('ours'));
+
+  t.is(await cluster.nodeOf('ours'), 'n1');
+  t.is(await cluster.nodeOf('theirs'), undefined);
+  t.deepEqual(await cluster.events('theirs'), []);
+});
+
+test('pods wait for a node to be there at all', async t => {
+  await using cluster = await aCluster();
+  await cluster.create(aPod('web'));
+  t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'Unschedulable', message: 'no nodes available to schedule pods'});
+
+  await cluster.addNodes(aNode('n1'));
+
+  t.is(await cluster.nodeOf('web'), 'n1');
+});
+
+test('a gated pod says so, and is scheduled once the last gate is gone', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  await cluster.create(aPod('web', {schedulingGates: [{name: 'example.com/wait'}]}));
+  t.is(await cluster.nodeOf('web'), undefined);
+  t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates'});
+
+  await cluster.pods.patch('web', 'merge', {spec: {schedulingGates: []}}, {namespace: 'default'});
+  await cluster.clock.drain();
+
+  t.is(await cluster.nodeOf('web'), 'n1');
+});
+
+/** What makes room on the one node of a full cluster, or lets it be used. */
+const helpers: readonly [title: string, node: Parameters<typeof aNode>[1], help: (cluster: Awaited<ReturnType<typeof aCluster>>) => Promise<unknown>][] = [
+  ['a pod that goes', {}, cluster => cluster.end('first')],
+  ['a pod that is over', {}, cluster => cluster.pods.patch('first', 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'})],
+  ['a node that grows', {}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {status: {allocatable: {cpu: '8'}}}, {subresource: 'status'})],
+  ['a taint that is taken off', {cpu: '8', taints: [{key: 'a', effect: 'NoSchedule'}]}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {taints: null}})],
+  ['a node that is uncordoned', {cpu: '8', unschedulable: true}, cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {spec: {unschedulable: null, taints: null}})],
+];
+
+for (const [title, node, help] of helpers) {
+  test(`what lets a waiting pod be scheduled: ${title}`, async t => {
+    await using cluster = await aCluster(aNode('n1', node));
+    await cluster.create(aPod('first', {cpu: '3', tolerations: [{operator: 'Exists'}]}));
+    await cluster.create(aPod('second', {cpu: '3'}));
+    t.is(await cluster.nodeOf('second'), undefined);
+
+    await help(cluster);
+    await cluster.clock.drain();
+
+    t.is(await cluster.nodeOf('second'), 'n1');
+  });
+}
+
+test('pods are spread and bound side by side, and none goes where there is no room', async t => {
+  await using cluster = await aCluster(...['n1', 'n2', 'n3'].map(name => aNode(name, {cpu: '4'})));
+
+  await cluster.create(...Array.from({length: 13}, (_, at) => aPod(`p${at}`, {cpu: '1'})));
+
+  const {items} = await cluster.pods.list({namespace: 'default'});
+  const on = (node: string | undefined) => items.filter(({spec}) => spec?.nodeName === node).length;
+  t.deepEqual([on('n1'), on('n2'), on('n3'), on(undefined)], [4, 4, 4, 1]);
+});
+
+test('a pod that was bound behind the scheduler counts where it is', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  await cluster.create(aPod('theirs', {cpu: '3', schedulerName: 'other'}));
+  await cluster.pods.create({metadata: {name: 'theirs', namespace: 'default'}, target: {name: 'n1'}} as never, {name: 'theirs', subresource: 'binding'});
+  await cluster.clock.drain();
+
+  await cluster.create(aPod('ours', {cpu: '3'}));
+
+  t.is((await cluster.condition('ours')).reason, 'Unschedulable');
+});
+
+test('a claim that waits for its pod gets a volume on the node, and the pod goes there once both know it', async t => {
+  await using cluster = await aCluster(aNode('n1', {labels: {zone: 'a'}}), aNode('n2', {labels: {zone: 'b'}}));
+  const {client, clock, plane} = cluster;
+  const {naming} = plane;
+  await client.resource(kinds.storageClasses).create({metadata: {name: 'local'}, provisioner: naming.key('no-provisioner'), volumeBindingMode: 'WaitForFirstConsumer'} as never);
+  const nodeAffinity = {required: {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: ['b']}]}]}};
+  const volumes = client.resource(kinds.persistentVolumes);
+  const made = await volumes.create({metadata: {name: 'disk'}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], storageClassName: 'local', local: {path: '/d'}, nodeAffinity}} as never);
+  await volumes.update({...made, status: {phase: 'Available'}}, {subresource: 'status'});
+  const claims = client.resource(kinds.persistentVolumeClaims);
+  await claims.create({metadata: {name: 'data', namespace: 'default'}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'local', resources: {requests: {storage: '1Gi'}}}} as never);
+  await clock.drain();
+
+  await cluster.create(aPod('db', {volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'data'}}]}));
+
+  const promised = await volumes.get('disk');
+  t.is(promised.spec?.claimRef?.name, 'data');
+  t.is(promised.metadata?.annotations?.[naming.subKey('pv', 'bound-by-controller')], 'yes');
+  t.is(await cluster.nodeOf('db'), undefined);
+  t.is((await cluster.get('db')).status?.nominatedNodeName, 'n2');
+
+  // As the controller that binds volumes does.
+  const claim = await claims.get('data', {namespace: 'default'});
+  await claims.update({...claim, metadata: {...claim.metadata, annotations: {...claim.metadata?.annotations, [naming.subKey('pv', 'bind-completed')]: 'yes'}}, spec: {...claim.spec, volumeName: 'disk'}});
+  await clock.drain();
+
+  t.is(await cluster.nodeOf('db'), 'n2');
+});
+
+test('a volume that is to be made is made for the node, and a failure sends the pod back', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  const {client, clock, plane} = cluster;
+  const selected = plane.naming.subKey('volume', 'selected-node');
+  await client.resource(kinds.storageClasses).create({metadata: {name: 'made'}, provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer'} as never);
+  const claims = client.resource(kinds.persistentVolumeClaims);
+  await claims.create({metadata: {name: 'data', namespace: 'default'}, spec: {accessModes: ['ReadWriteOnce'], storageClassName: 'made', resources: {requests: {storage: '1Gi'}}}} as never);
+  await clock.drain();
+  await cluster.create(aPod('db', {volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'data'}}]}));
+  const claim = await claims.get('data', {namespace: 'default'});
+  t.is(claim.metadata?.annotations?.[selected], 'n1');
+
+  // As a provisioner does that cannot make the volume there.
+  await claims.patch('data', 'merge', {metadata: {annotations: {[selected]: null}}}, {namespace: 'default'});
+  await clock.drain();
+  t.deepEqual(await cluster.condition('db'), {status: 'False', reason: 'SchedulerError', message: 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "data"'});
+
+  await clock.advance(1_000);
+  t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
 });

@@ -17,7 +17,7 @@ export interface PreemptorParts {
   readonly events: EventRecorder;
   readonly signal: AbortSignal;
   /** Pods that are promised a node. */
-  promised(node: string): Iterable<PodInfo>;
+  promised(node: string): Iterable<PodInfo> | undefined;
   /** Lets a pod be tried at once, if it waits. */
   activate(uid: string): void;
 }
@@ -73,7 +73,7 @@ export class Preemptor {
     const {clock, log, activate, signal} = this.#parts;
     const hold = clock.hold();
     try {
-      await Promise.all([...this.#parts.promised(node)].filter(({priority}) => priority < pod.priority).map(other => this.#breakPromise(other)));
+      await Promise.all([...(this.#parts.promised(node) ?? [])].filter(({priority}) => priority < pod.priority).map(other => this.#breakPromise(other)));
       await Promise.all(victims.slice(0, -1).map(victim => this.#evict(victim, pod, node)));
       // Before the last one goes, lest the event that lets the pod be tried again comes while it must not be.
       this.#acting.delete(pod.uid);

@@ -34,7 +34,8 @@ export class Nominated {
     return this.#nodes.get(uid);
   }
 
-  on(node: string): Iterable<PodInfo> {
-    return this.#byNode.get(node)?.values() ?? [];
+  /** The pods that a node is promised to, if any are. */
+  on(node: string): Iterable<PodInfo> | undefined {
+    return this.#byNode.get(node)?.values();
   }
 }

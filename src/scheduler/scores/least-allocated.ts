@@ -8,8 +8,14 @@ const free = (requested: number, capacity: number): number => (requested > capac
 
 /** The mean over cpu and memory, each as far as the node has any. */
 export const leastAllocatedScore = ({scored: pod}: Pick<PodInfo, 'scored'>, {scored, allocatable}: Pick<NodeInfo, 'scored' | 'allocatable'>): number => {
-  const shares = (['cpu', 'memory'] as const).filter(name => allocatable[name] > 0).map(name => free(scored[name] + pod[name], allocatable[name]));
-  return shares.length === 0 ? 0 : Math.floor(shares.reduce((sum, share) => sum + share, 0) / shares.length);
+  let sum = 0;
+  let count = 0;
+  for (const name of ['cpu', 'memory'] as const) {
+    if (allocatable[name] <= 0) continue;
+    sum += free(scored[name] + pod[name], allocatable[name]);
+    count++;
+  }
+  return count === 0 ? 0 : Math.floor(sum / count);
 };
 
 /** Prefers nodes with much room left. */

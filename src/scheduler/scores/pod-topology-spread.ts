@@ -25,7 +25,10 @@ const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Cand
   const countOn = cluster.counts.counter(pod.namespace, selector);
   if (topologyKey === cluster.naming.labels.hostname) return {constraint, weight: Math.log(fitting.length + 2), in: countOn};
   const byPlace = new Map<string, number>();
-  for (const {labels} of fitting) if (labels[topologyKey] !== undefined) byPlace.set(labels[topologyKey], 0);
+  for (const {labels} of fitting) {
+    const place = labels[topologyKey];
+    if (place !== undefined) byPlace.set(place, 0);
+  }
   const includes = counting(constraint, pod);
   for (const node of byPlace.size > 0 ? counted : []) {
     const place = node.labels[topologyKey];
@@ -41,8 +44,8 @@ const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Ga
   if (constraints.length === 0) return undefined;
   // Places that a pod asks for itself must all be there; the defaults make do with those there are.
   const isCounted = ({labels}: NodeInfo): boolean => !isOwn || isPlace(labels, constraints);
-  const fitting = nodes.filter(isCounted);
-  const counted = cluster.nodes.filter(isCounted);
+  const fitting = isOwn ? nodes.filter(isCounted) : nodes;
+  const counted = isOwn ? cluster.nodes.filter(isCounted) : cluster.nodes;
   const weighings = constraints.map(each => weighing(each, {pod, fitting, counted, cluster}));
   return {
     score(node) {
@@ -54,11 +57,11 @@ const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Ga
       return Math.round(sum);
     },
     normalize(scores, all) {
-      const valid = scores.filter((_, at) => isCounted(all[at]!));
+      const valid = isOwn ? scores.filter((_, at) => isCounted(all[at]!)) : scores;
       const [least, most] = [Math.min(...valid), Math.max(...valid)];
-      for (const [at, score] of scores.entries()) {
+      for (let at = 0; at < scores.length; at++) {
         if (!isCounted(all[at]!)) scores[at] = 0;
-        else scores[at] = most === 0 ? topScore : Math.floor((topScore * (most + least - score)) / most);
+        else scores[at] = most === 0 ? topScore : Math.floor((topScore * (most + least - scores[at]!)) / most);
       }
     },
   };

@@ -1,0 +1,210 @@
+import test from 'ava';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {EventKind, QueueEvent} from '#src/scheduler/events.js';
+import type {PluginName} from '#src/scheduler/plugin.js';
+import {Nominated} from '#src/scheduler/queue/nominated.js';
+import {SchedulingQueue, type ClusterEvent} from '#src/scheduler/queue/queue.js';
+import {PodWrites} from '#src/scheduler/pod-writes.js';
+import {aPod} from './objects.js';
+import {read} from './world.js';
+
+/** A queue in which nodes that come help those whom `NodeResourcesFit` rejected, and pods that go help everyone of the plugins given. */
+const aQueue = ({popsFromBackoff = false, helps = () => true}: {popsFromBackoff?: boolean; helps?: (event: ClusterEvent) => boolean} = {}) => {
+  const clock = new VirtualClock(0);
+  const gated = new Set<string>();
+  const came: string[] = [];
+  const byEvent: Partial<Record<EventKind, PluginName[]>> = {NodeAdd: ['NodeResourcesFit'], AssignedPodDelete: ['NodeResourcesFit', 'NodePorts'], UnschedulablePodUpdatePodSchedulingGatesEliminated: ['SchedulingGates']};
+  const queue = new SchedulingQueue({
+    clock,
+    initialMs: 1_000,
+    maxMs: 10_000,
+    patienceMs: 300_000,
+    popsFromBackoff,
+    gateOf: ({uid}) => (gated.has(uid) ? 'SchedulingGates' : undefined),
+    hintsOn: event => (byEvent[event] ?? []).map(plugin => ({plugin, helps: (_, happened: ClusterEvent) => helps(happened)})),
+    ready: () => {},
+    came: (place, event: QueueEvent) => void came.push(`${place} ${event}`),
+    rejected: () => {},
+  });
+  const add = (name: string, priority = 0) => {
+    const info = {...read(aPod(name)), uid: name, priority};
+    queue.add(info);
+    return info;
+  };
+  const fail = (...plugins: PluginName[]) => {
+    const pod = queue.pop()!;
+    queue.putBack(pod, new Set(plugins));
+    return pod;
+  };
+  return {clock, queue, gated, came, add, fail, popped: () => queue.pop()?.info.uid};
+};
+
+test('pods are popped by priority, then by who came first', t => {
+  const {queue, add, popped} = aQueue();
+  for (const [name, priority] of [['a', 0], ['b', 5], ['c', 0], ['d', 5]] as const) add(name, priority);
+  queue.delete('d');
+
+  t.deepEqual([popped(), popped(), popped(), popped()], ['b', 'a', 'c', undefined]);
+});
+
+test('a pod that fits nowhere waits until something happens that may help who rejected it', t => {
+  const {queue, clock, add, fail, popped, came} = aQueue();
+  add('a');
+  fail('NodePorts');
+
+  queue.moveOn({kind: 'NodeAdd'});
+  t.is(queue.sizes.unschedulable, 1);
+  queue.moveOn({kind: 'AssignedPodDelete'});
+  t.deepEqual({...queue.sizes}, {active: 0, backoff: 1, unschedulable: 0, gated: 0});
+  t.is(popped(), undefined);
+
+  return clock.advance(1_000).then(() => {
+    t.is(popped(), 'a');
+    t.deepEqual(came, ['active UnschedulablePodAdd', 'unschedulable ScheduleAttemptFailure', 'backoff AssignedPodDelete', 'active BackoffComplete']);
+  });
+});
+
+test('an event that cannot help this pod leaves it where it is', t => {
+  const {queue, add, fail} = aQueue({helps: () => false});
+  add('a');
+  fail('NodeResourcesFit');
+
+  queue.moveOn({kind: 'NodeAdd'});
+
+  t.is(queue.sizes.unschedulable, 1);
+});
+
+test('the wait between attempts doubles from one second to ten', async t => {
+  const {queue, clock, add, fail, popped} = aQueue();
+  add('a');
+  for (const waitMs of [1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+    fail('NodeResourcesFit');
+    queue.moveOn({kind: 'NodeAdd'});
+    await clock.advance(waitMs - 1);
+    t.is(popped(), undefined, `${waitMs} ms`);
+    await clock.advance(1);
+    t.is(queue.sizes.active, 1, `${waitMs} ms`);
+  }
+});
+
+test('who has waited out the backoff while nothing happened is tried at once', async t => {
+  const {queue, clock, add, fail, popped} = aQueue();
+  add('a');
+  fail('NodeResourcesFit');
+  await clock.advance(5_000);
+
+  queue.moveOn({kind: 'NodeAdd'});
+
+  t.is(popped(), 'a');
+});
+
+test('a pod that waits out its backoff is tried early when nothing else is due, but not after a fault', t => {
+  const {queue, add, fail, popped} = aQueue({popsFromBackoff: true});
+  add('a');
+  fail('NodeResourcesFit');
+  queue.moveOn({kind: 'NodeAdd'});
+  t.is(popped(), 'a');
+
+  queue.delete('a');
+  add('b');
+  fail();
+  t.is(queue.sizes.backoff, 1);
+  t.is(popped(), undefined);
+});
+
+test('a pod that nothing helps is tried again after five minutes', async t => {
+  const {clock, add, fail, popped, came} = aQueue();
+  add('a');
+  fail('NodeResourcesFit');
+
+  await clock.advance(299_999);
+  t.is(popped(), undefined);
+  await clock.advance(1);
+  t.is(popped(), 'a');
+  t.is(came.at(-1), 'active UnschedulableTimeout');
+});
+
+test('a gated pod is not tried, whatever happens, until its gates are gone', async t => {
+  const {queue, clock, gated, add, popped} = aQueue();
+  gated.add('a');
+  const info = add('a');
+  t.is(queue.sizes.gated, 1);
+  queue.moveOn({kind: 'NodeAdd'});
+  await clock.advance(600_000);
+  t.is(popped(), undefined);
+
+  gated.delete('a');
+  queue.update(info, {}, ['UnschedulablePodUpdatePodSchedulingGatesEliminated']);
+
+  t.is(popped(), 'a');
+  t.is(queue.sizes.gated, 0);
+});
+
+test('a pod that is gated after it was rejected is helped by what helps those who rejected it', t => {
+  const {queue, gated, add, fail, popped} = aQueue({popsFromBackoff: true});
+  add('a');
+  fail('NodeResourcesFit');
+  gated.add('a');
+  queue.moveOn({kind: 'NodeAdd'});
+  t.deepEqual([queue.sizes.gated, queue.sizes.unschedulable], [1, 0]);
+  gated.delete('a');
+
+  queue.moveOn({kind: 'NodeAdd'});
+
+  t.is(popped(), 'a');
+});
+
+test('a pod that was deleted while it was tried does not come back', t => {
+  const {queue, add} = aQueue();
+  add('a');
+  const pod = queue.pop()!;
+  queue.delete('a');
+  queue.putBack(pod, new Set(['NodeResourcesFit']));
+
+  t.deepEqual({...queue.sizes}, {active: 0, backoff: 0, unschedulable: 0, gated: 0});
+});
+
+test('a closed queue leaves no timer', t => {
+  const {queue, clock, add, fail} = aQueue();
+  add('a');
+  fail('NodeResourcesFit');
+  t.is(clock.pending, 1);
+  queue.close();
+
+  t.is(clock.pending, 0);
+});
+
+test('a promise of a node stands until it is told and then taken back, or another is made', t => {
+  const nominated = new Nominated();
+  const info = read(aPod('a'));
+  const on = (node: string) => [...(nominated.on(node) ?? [])].length;
+  nominated.set(info, 'n1');
+  nominated.update(info, '', '');
+  t.is(on('n1'), 1);
+  nominated.update(info, '', 'n2');
+  t.deepEqual([on('n1'), on('n2')], [0, 1]);
+  nominated.update(info, 'n2', '');
+
+  t.is(on('n2'), 0);
+});
+
+test('of the reports on a pod the last is sent, one at a time, and none after what concludes it', async t => {
+  const writes = new PodWrites();
+  const sent: string[] = [];
+  const open: (() => void)[] = [];
+  const write = (name: string) => () => new Promise<void>(resolve => open.push(() => (sent.push(name), resolve())));
+  for (const name of ['first', 'second', 'third']) writes.report('a', write(name));
+  t.is(open.length, 1);
+  open.shift()!();
+  await new Promise(resolve => setImmediate(resolve));
+  t.is(open.length, 1);
+
+  writes.report('a', write('late'));
+  const concluded = writes.conclude('a', write('bound'));
+  open.shift()!();
+  await new Promise(resolve => setImmediate(resolve));
+  open.shift()!();
+  await concluded;
+
+  t.deepEqual(sent, ['first', 'third', 'bound']);
+});
