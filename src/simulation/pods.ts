@@ -1,18 +1,18 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {againAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import {refusal} from './node/admission.js';
 import {isOff, type Agent} from './node/agent.js';
-import {AddressPool} from './node/addresses.js';
+import {podAddresses} from './node/pod-addresses.js';
 import {giveBack, resizeLack, take} from './node/room.js';
 import {advance, type PodWorld} from './pod/advance.js';
 import {killsOf} from './pod/kills.js';
 import {resize, type ResizeWorld} from './pod/resize.js';
+import {missingOf, refersToOthers} from './pod/references.js';
 import {isRunning, type PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
-import {statusOf, statusPatch} from './pod/status.js';
+import {isNewer, remove, tellStatus} from './pod/writes.js';
 import {behaviors as behaviorsOf, type Behaviors} from './rules/behaviors.js';
 import type {SimulationWorld} from './world.js';
 
@@ -25,28 +25,14 @@ export interface PodKeeper {
   takeOver(pod: Frozen<Pod>): void;
 }
 
-const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
+const soonMs = 100;
 
 /** Keeps the pods that are bound to simulated nodes. */
 export const podKeeper = (world: SimulationWorld): PodKeeper => {
   const {clock, naming, nodes} = world;
   const records = new Map<string, PodRecord>();
-
   const behaviors = behaviorsOf(naming, world.rules.pods);
-
-  const poolsOf = (agent: Agent): AddressPool[] => {
-    const {podCIDR, podCIDRs} = nodes.get(agent.machine.name)?.spec ?? {};
-    const ranges = podCIDRs?.length ? podCIDRs : podCIDR ? [podCIDR] : [];
-    if (ranges.length === 0) return world.sharedPools;
-    return ranges.map(range => {
-      let pool = agent.pools.get(range);
-      if (!pool) agent.pools.set(range, (pool = new AddressPool(range)));
-      return pool;
-    });
-  };
-
-  const takeAddresses = (agent: Agent, {pod}: PodRecord): readonly string[] =>
-    pod.spec?.hostNetwork ? agent.machine.addresses : poolsOf(agent).flatMap(pool => pool.take() ?? []);
+  const addresses = podAddresses(world);
 
   const release = (agent: Agent | undefined, record: PodRecord): void => {
     if (!agent) return;
@@ -55,8 +41,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     // Others may have waited for that room.
     for (const key of agent.deferred) world.lookAtPod(key);
     agent.deferred.clear();
-    if (record.pod.spec?.hostNetwork) return;
-    for (const pool of [...agent.pools.values(), ...world.sharedPools]) for (const address of record.addresses) pool.free(address);
+    addresses.giveBack(agent, record.pod, record.addresses);
   };
 
   const forget = (key: string): void => {
@@ -81,7 +66,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
       return record;
     }
     record.hold = take(agent.room, pod);
-    if (!pod.spec?.hostNetwork) for (const pool of poolsOf(agent)) for (const address of record.addresses) pool.claim(address);
+    addresses.claim(agent, pod, record.addresses);
     return record;
   };
 
@@ -102,7 +87,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     now: clock.now(),
     images: agent.images,
     behaviorOf: of => behaviors.of(record.pod, of),
-    takeAddresses: () => takeAddresses(agent, record),
+    takeAddresses: () => addresses.take(agent, record.pod),
     release: () => release(agent, record),
     tell: tellOf(agent, record),
     kills: killsOf(naming, record.pod),
@@ -122,26 +107,6 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     tell: tellOf(agent, record),
   });
 
-  const write = async (agent: Agent, record: PodRecord): Promise<void> => {
-    const {metadata} = record.pod;
-    const status = statusPatch(record.pod, statusOf(record, agent.machine.addresses, clock.now()));
-    const killed = killsOf(naming, record.pod).length > 0;
-    if (!status && !killed) return;
-    const patch = {
-      metadata: {uid: record.uid, ...(killed ? {annotations: {[naming.subKey('simulation', 'kill')]: null}} : {})},
-      ...(status ? {status} : {}),
-    };
-    const options = {subresource: 'status', ...(metadata?.namespace ? {namespace: metadata.namespace} : {})};
-    const written = await agent.client.resource(kinds.pods).patch(metadata?.name ?? '', 'strategic', patch, options);
-    if (isNewer(written, record.pod)) record.pod = written;
-  };
-
-  const remove = async (agent: Agent, record: PodRecord): Promise<void> => {
-    const {name = '', namespace = ''} = record.pod.metadata ?? {};
-    await agent.client.resource(kinds.pods).delete(name, {namespace, gracePeriodSeconds: 0, preconditions: {uid: record.uid}});
-    record.deleted = true;
-  };
-
   /** Tells once of instructions on the pod that nobody understands. */
   const complain = (agent: Agent, record: PodRecord): void => {
     const complaint = behaviors.complaint(record.pod);
@@ -150,12 +115,23 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     else delete record.complaint;
   };
 
+  /** What the pod refers to is looked for before anything of it starts. */
+  const lookForOthers = async (agent: Agent, record: PodRecord): Promise<void> => {
+    if (!refersToOthers(record.pod) || record.over || record.ending || record.containers.every(({state}) => state.is !== 'waiting')) return;
+    if (record.missing && clock.now() < record.missing.again) return;
+    const missing = await missingOf(agent.client, record.pod, clock.now());
+    const {mount} = missing;
+    if (mount) tellOf(agent, record)('Warning', 'FailedMount', `MountVolume.SetUp failed for volume "${mount.volume}" : ${mount.why}`);
+    record.missing = missing;
+  };
+
   const keep = async (agent: Agent, key: string, pod: Frozen<Pod>): Promise<number> => {
     const record = recordFor(agent, key, pod);
     complain(agent, record);
+    await lookForOthers(agent, record);
     const sizedAt = resize(record, resizeWorld(agent, record));
     const next = Math.min(sizedAt, advance(record, podWorld(agent, record)));
-    await write(agent, record);
+    await tellStatus(naming, agent, record, clock.now());
     if (record.over && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await remove(agent, record);
     return next;
   };
@@ -176,8 +152,9 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
         const next = await keep(agent, key, pod);
         return next === Infinity ? settled : againAfter(Math.max(0, next - clock.now()));
       } catch (error) {
-        // Gone, or another one of that name: the cache will tell.
-        if (isNotFound(error) || isConflict(error)) return settled;
+        if (isNotFound(error)) return settled;
+        // Another one of that name, of which the cache will tell, or one that others change much.
+        if (isConflict(error)) return againAfter(soonMs);
         throw error;
       }
     },

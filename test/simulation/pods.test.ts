@@ -1,4 +1,5 @@
 import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
 import {aPlaneWithNodes, annotate, conditionsOf, course, eventsAbout, podNamed, podsOf, run, standing, type BoundPod} from './world.js';
 
 test('a pod that is bound to a node is being made, then runs and is ready', async t => {
@@ -174,8 +175,9 @@ test('a deleted pod ends within its grace period and then goes', async t => {
   await run(plane, {name: 'stubborn', metadata: {finalizers}, behavior: '{stopAfter: never}'});
   await run(plane, {name: 'plain'});
   await run(plane, {name: 'unmade', metadata: {finalizers}, behavior: '{pullError: x}'});
-  await clock.advance(1_000);
-  for (const name of ['pod', 'stubborn', 'plain', 'unmade']) await podsOf(plane).delete(name, {namespace: 'default'});
+  await run(plane, {name: 'crashing', metadata: {finalizers}, behavior: '{runFor: 1s, exitCode: 1}'});
+  await clock.advance(5_000);
+  for (const name of ['pod', 'stubborn', 'plain', 'unmade', 'crashing']) await podsOf(plane).delete(name, {namespace: 'default'});
   await clock.drain();
   t.like(await podNamed(plane), {metadata: {deletionGracePeriodSeconds: 30}, status: {phase: 'Running'}});
 
@@ -184,7 +186,8 @@ test('a deleted pod ends within its grace period and then goes', async t => {
   t.like(ended, {metadata: {deletionGracePeriodSeconds: 0}, status: {phase: 'Failed', containerStatuses: [{ready: false, state: {terminated: {exitCode: 143, reason: 'Error'}}}]}});
   t.is(conditionsOf(ended)['PodReadyToStartContainers'], 'False');
   t.is((await eventsAbout(plane, 'pod')).at(-1), 'Killing: Stopping container app');
-  t.is(standing(await podNamed(plane, 'unmade')), 'Failed: app ErrImagePull');
+  t.is(standing(await podNamed(plane, 'unmade')), 'Failed: app ImagePullBackOff');
+  t.is(standing(await podNamed(plane, 'crashing')), 'Failed: app Error(1) after 1');
   await t.throwsAsync(podNamed(plane, 'plain'), {message: 'pods "plain" not found'});
 
   await clock.advance(28_000);
@@ -268,4 +271,31 @@ test('behavior that nobody understands is told of, and does not count', async t 
   const complaints = (await eventsAbout(plane, 'pod')).filter(text => text.startsWith('InvalidBehavior'));
   t.is(complaints.length, 1);
   t.regex(complaints[0]!, /^InvalidBehavior: annotation simulation\.plat\.io\/behavior: unknown field "runfor"; there are match, startAfter, /);
+});
+
+test('what a pod refers to must be there before it runs', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  const key = {name: 'settings', key: 'level'};
+  await run(plane, {name: 'mounts', volumes: [{name: 'files', secret: {secretName: 'keys', items: [{key: 'tls', path: 'tls'}]}}]});
+  await run(plane, {name: 'reads', containers: [{name: 'app', image: 'nginx', env: [{name: 'LEVEL', valueFrom: {configMapKeyRef: key}}]}, {name: 'other', image: 'nginx'}]});
+  await run(plane, {name: 'may', containers: [{name: 'app', image: 'nginx', envFrom: [{secretRef: {name: 'none', optional: true}}]}]});
+  await clock.advance(1_000);
+  t.is(standing(await podNamed(plane, 'mounts')), 'Pending: app ContainerCreating');
+  t.deepEqual(await eventsAbout(plane, 'mounts'), ['FailedMount: MountVolume.SetUp failed for volume "files" : secret "keys" not found']);
+  t.is(standing(await podNamed(plane, 'reads')), 'Pending: app CreateContainerConfigError, other ready');
+  t.is((await podNamed(plane, 'reads')).status?.containerStatuses?.[0]?.state?.waiting?.message, 'configmap "settings" not found');
+  t.is(standing(await podNamed(plane, 'may')), 'Running: app ready');
+
+  const client = plane.client();
+  await client.resource(kinds.secrets).create({metadata: {name: 'keys', namespace: 'default'}, data: {}});
+  await client.resource(kinds.configMaps).create({metadata: {name: 'settings', namespace: 'default'}, data: {}});
+  await clock.advance(6_000);
+  t.true((await eventsAbout(plane, 'mounts')).includes('FailedMount: MountVolume.SetUp failed for volume "files" : references non-existent secret key: tls'));
+  t.is((await eventsAbout(plane, 'reads')).at(-1), "Failed: Error: couldn't find key level in ConfigMap default/settings");
+
+  await client.resource(kinds.secrets).patch('keys', 'merge', {data: {tls: ''}}, {namespace: 'default'});
+  await client.resource(kinds.configMaps).patch('settings', 'merge', {data: {level: '1'}}, {namespace: 'default'});
+  await clock.advance(6_000);
+  t.deepEqual([standing(await podNamed(plane, 'mounts')), standing(await podNamed(plane, 'reads'))], ['Running: app ready', 'Running: app ready, other ready']);
 });

@@ -38,7 +38,9 @@ const partsOf = (record: PodRecord, world: PodWorld): Part[] => {
     let own = known.get(container.name);
     if (!own) record.containers.push((own = {name: container.name, role, state: {is: 'waiting'}, restarts: 0}));
     const {now, images} = world;
-    return {...of, record: own, behavior: world.behaviorOf(of), world: {now, images, tell: (type, reason, message) => world.tell(type, reason, message, path)}};
+    const why = record.missing?.configs.get(container.name);
+    const fault = why === undefined ? {} : {fault: {why, again: record.missing!.again}};
+    return {...of, record: own, behavior: world.behaviorOf(of), world: {now, images, tell: (type, reason, message) => world.tell(type, reason, message, path), ...fault}};
   });
 };
 
@@ -92,7 +94,7 @@ const begin = ({container, record: own, behavior, world}: Part, record: PodRecor
 /** Starts what may run now, in the order of the spec. Tells whether the pod is through: nothing runs, and nothing may run again. */
 const startWhatMay = (record: PodRecord, parts: readonly Part[], world: PodWorld): 'through' | 'failed' | 'goes on' => {
   if (record.sandbox === 'pending') {
-    if (world.now < record.sandboxAt) return 'goes on';
+    if (world.now < record.sandboxAt || record.missing?.mount) return 'goes on';
     record.addresses = world.takeAddresses();
     record.sandbox = 'up';
   }
@@ -136,10 +138,18 @@ const stopAll = (record: PodRecord, parts: readonly Part[], now: number): void =
   if (last) stopOne(last);
 };
 
+/** A container that waits for its next run when there will be none has ended as its last one did. */
+const backToLast = (container: ContainerRecord): void => {
+  if (container.state.is !== 'waiting' || !container.last) return;
+  container.state = {is: 'ended', ...container.last};
+  delete container.last;
+};
+
 const nextTime = (record: PodRecord, {now}: PodWorld): number => {
   const {activeDeadlineSeconds} = record.pod.spec!;
   const times = record.containers.map(container => nextChange(container, now));
   if (record.sandbox === 'pending') times.push(record.sandboxAt);
+  if (record.missing?.mount) times.push(record.missing.again);
   if (activeDeadlineSeconds !== undefined && !record.ending) times.push(record.startTime + activeDeadlineSeconds * 1000);
   return Math.min(...times.filter(time => time > now), Infinity);
 };
@@ -166,6 +176,7 @@ export const advance = (record: PodRecord, world: PodWorld): number => {
       if (!isRunning(record)) {
         record.over = true;
         record.sandbox = 'down';
+        for (const container of record.containers) backToLast(container);
         world.release();
         return Infinity;
       }

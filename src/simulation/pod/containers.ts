@@ -10,6 +10,8 @@ export interface ContainerWorld {
   /** The images that the node has, by their full names. */
   readonly images: {has(image: string): boolean; add(image: string): void};
   tell(type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Why the container cannot be made although its image is there, and when that is looked at again. */
+  readonly fault?: {readonly why: string; readonly again: number};
 }
 
 /** How long what failed is shown before it is tried again or counts as waiting: about what a node's agent takes to notice. */
@@ -106,6 +108,12 @@ export const timesOf = (record: PodRecord, container: ContainerRecord, spec: Fro
 /** Lets a container run as soon as its image is there. */
 export const start = (record: PodRecord, container: ContainerRecord, spec: Frozen<AnyContainer>, behavior: Behavior, world: ContainerWorld): void => {
   if (!pull(record, container, spec, behavior, world)) return;
+  if (world.fault) {
+    const {why: message, again: until} = world.fault;
+    if (container.state.is !== 'waiting' || container.state.until !== until) world.tell('Warning', 'Failed', `Error: ${message}`);
+    container.state = {is: 'waiting', reason: 'CreateContainerConfigError', message, until};
+    return;
+  }
   if (container.last) container.restarts++;
   container.id = containerId(record.uid, container.name, container.restarts);
   world.tell('Normal', 'Created', 'Container created');

@@ -9,9 +9,12 @@ export interface Kill {
   readonly reason?: string;
 }
 
+/** The annotation that kills containers of a pod. */
+export const killKey = (naming: Naming): string => naming.subKey('simulation', 'kill');
+
 /** Which containers the instruction on a pod kills: `name`, `name=code` or `name=code:reason`, comma separated. */
 export const killsOf = (naming: Naming, {metadata}: Frozen<Pod>): Kill[] =>
-  (metadata?.annotations?.[naming.subKey('simulation', 'kill')] ?? '').split(',').flatMap(text => {
+  (metadata?.annotations?.[killKey(naming)] ?? '').split(',').flatMap(text => {
     const [, name, code, reason] = /^\s*([^=\s]+)(?:=(\d{1,3})(?::(\w+))?)?\s*$/.exec(text) ?? [];
     return name ? [{name, exitCode: code === undefined ? 137 : Number(code), ...(reason ? {reason} : {})}] : [];
   });

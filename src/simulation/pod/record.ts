@@ -69,6 +69,16 @@ export interface Ending {
   readonly failed?: boolean;
 }
 
+/** What of what a pod refers to is not there. */
+export interface Missing {
+  /** Why a volume cannot be mounted, without which no container starts. */
+  readonly mount?: {readonly volume: string; readonly why: string};
+  /** Why the environment of a container cannot be made, by container. */
+  readonly configs: ReadonlyMap<string, string>;
+  /** When it is looked for again. */
+  readonly again: number;
+}
+
 /** What the node knows of a pod: everything its status is made of. */
 export interface PodRecord {
   readonly uid: string;
@@ -92,6 +102,8 @@ export interface PodRecord {
   refused?: {readonly reason: string; readonly message: string};
   deleted: boolean;
   readonly resizing: Resizing;
+  /** What it refers to and is not there, when it was last looked for. */
+  missing?: Missing;
   /** What people were told of its instructions. */
   complaint?: string;
 }

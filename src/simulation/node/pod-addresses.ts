@@ -1,0 +1,38 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {SimulationWorld} from '#src/simulation/world.js';
+import {AddressPool} from './addresses.js';
+import type {Agent} from './agent.js';
+
+/** Addresses of pods: of their node's ranges, of a shared one where it has none, or those of the node itself. */
+export interface PodAddresses {
+  /** One of each range; of a range that is used up none. */
+  take(agent: Agent, pod: Frozen<Pod>): readonly string[];
+  /** Marks addresses as taken that a pod has already. */
+  claim(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
+  giveBack(agent: Agent, pod: Frozen<Pod>, addresses: readonly string[]): void;
+}
+
+export const podAddresses = ({nodes, sharedPools}: Pick<SimulationWorld, 'nodes' | 'sharedPools'>): PodAddresses => {
+  const poolsOf = ({machine, pools}: Agent): readonly AddressPool[] => {
+    const {podCIDR, podCIDRs} = nodes.get(machine.name)?.spec ?? {};
+    const ranges = podCIDRs?.length ? podCIDRs : podCIDR ? [podCIDR] : [];
+    if (ranges.length === 0) return sharedPools;
+    return ranges.map(range => {
+      const pool = pools.get(range) ?? new AddressPool(range);
+      pools.set(range, pool);
+      return pool;
+    });
+  };
+  return {
+    take: (agent, {spec}) => (spec?.hostNetwork ? agent.machine.addresses : poolsOf(agent).flatMap(pool => pool.take() ?? [])),
+    claim(agent, {spec}, addresses) {
+      if (spec?.hostNetwork) return;
+      for (const pool of poolsOf(agent)) for (const address of addresses) pool.claim(address);
+    },
+    giveBack(agent, {spec}, addresses) {
+      if (spec?.hostNetwork) return;
+      for (const pool of [...agent.pools.values(), ...sharedPools]) for (const address of addresses) pool.free(address);
+    },
+  };
+};
