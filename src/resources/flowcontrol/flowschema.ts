@@ -110,9 +110,9 @@ function* validateSpec(name: string, spec: Partial<Spec>): Iterable<FieldError> 
 export function* validateTypes(conditions: readonly {type?: string}[] | undefined): Iterable<FieldError> {
   const seen = new Set<string | undefined>();
   for (const [i, {type}] of (conditions ?? []).entries()) {
-    if (seen.has(type)) yield duplicate(`status.conditions[${i}].type`, type);
+    if (seen.has(type)) yield duplicate(`status.conditions[${i}].type`, type ?? '');
     seen.add(type);
-    if (!type) yield required(`status.conditions[${i}].type`, 'must not be empty');
+    if (!type) yield required(`status.conditions[${i}].type`);
   }
 }
 

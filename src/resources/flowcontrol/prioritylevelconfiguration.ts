@@ -15,11 +15,19 @@ const mostQueues = 10_000_000;
 /** Hands are dealt from one hash of a flow. */
 const hashBits = 60;
 
-/** How many bits it takes to deal a hand from a deck. */
-const entropyBits = (deck: number, hand: number): number => Math.ceil(Array.from({length: hand}, (_, i) => Math.log2(deck - i)).reduce((sum, bits) => sum + bits, 0));
+/** How many bits it takes at most to deal a hand from a deck. */
+const entropyBits = (deck: number, hand: number): number => Math.ceil(Math.log2(deck) * hand);
 
-function* validateShares({nominalConcurrencyShares: shares, lendablePercent: lendable}: {nominalConcurrencyShares?: number; lendablePercent?: number}, path: string): Iterable<FieldError> {
-  if ((shares ?? 0) < 0) yield invalid(`${path}.nominalConcurrencyShares`, shares, 'must be a non-negative integer');
+interface Shares {
+  readonly nominalConcurrencyShares?: number;
+  readonly lendablePercent?: number;
+}
+
+function* validateShares({nominalConcurrencyShares: shares = 0}: Shares, path: string): Iterable<FieldError> {
+  if (shares < 0) yield invalid(`${path}.nominalConcurrencyShares`, shares, 'must be a non-negative integer');
+}
+
+function* validateLendable({lendablePercent: lendable}: Shares, path: string): Iterable<FieldError> {
   if (typeof lendable === 'number' && (lendable < 0 || lendable > 100)) yield invalid(`${path}.lendablePercent`, lendable, 'must be between 0 and 100, inclusive');
 }
 
@@ -29,7 +37,7 @@ function* validateQueuing({queues = 0, handSize = 0, queueLengthLimit = 0}: Part
   else if (queues > mostQueues) yield invalid(`${path}.queues`, queues, `must not be greater than ${mostQueues}`);
   if (handSize <= 0) yield invalid(`${path}.handSize`, handSize, 'must be positive');
   else if (handSize > queues) yield invalid(`${path}.handSize`, handSize, `should not be greater than queues (${queues})`);
-  else if (entropyBits(queues, Math.min(handSize, hashBits + 1)) > hashBits) {
+  else if (entropyBits(queues, handSize) > hashBits) {
     yield invalid(`${path}.handSize`, handSize, `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${hashBits}`);
   }
 }
@@ -37,7 +45,6 @@ function* validateQueuing({queues = 0, handSize = 0, queueLengthLimit = 0}: Part
 function* validateLimited(limited: Limited, path: string): Iterable<FieldError> {
   yield* validateShares(limited, path);
   const {borrowingLimitPercent: borrowing, limitResponse: response} = limited;
-  if (typeof borrowing === 'number' && borrowing < 0) yield invalid(`${path}.borrowingLimitPercent`, borrowing, 'if specified, must be a non-negative integer');
   const at = `${path}.limitResponse`;
   if (response?.type === 'Reject') {
     if (response.queuing) yield forbiddenField(`${at}.queuing`, 'must be nil if limited.limitResponse.type is not Limited');
@@ -45,13 +52,17 @@ function* validateLimited(limited: Limited, path: string): Iterable<FieldError> 
     if (!response.queuing) yield required(`${at}.queuing`, 'must not be empty if limited.limitResponse.type is Limited');
     else yield* validateQueuing(response.queuing, `${at}.queuing`);
   } else yield notSupported(`${at}.type`, response?.type ?? '', ['Queue', 'Reject']);
+  yield* validateLendable(limited, path);
+  if (typeof borrowing === 'number' && borrowing < 0) yield invalid(`${path}.borrowingLimitPercent`, borrowing, 'if specified, must be a non-negative integer');
 }
 
 function* validateSpec(name: string, {type = '', limited, exempt}: Partial<Spec>): Iterable<FieldError> {
-  if ((name === 'exempt') !== (type === 'Exempt')) yield invalid('spec.type', type, "type must be 'Exempt' if and only if name is 'exempt'");
+  if ((name === 'exempt') !== (type === 'Exempt')) yield invalid('spec.type', type, "must be 'Exempt' if and only if `name` is 'exempt'");
   if (type === 'Exempt') {
     if (limited) yield forbiddenField('spec.limited', 'must be nil if the type is not Limited');
-    if (exempt) yield* validateShares(exempt, 'spec.exempt');
+    if (!exempt) return;
+    yield* validateShares(exempt, 'spec.exempt');
+    yield* validateLendable(exempt, 'spec.exempt');
   } else if (type === 'Limited') {
     if (exempt) yield forbiddenField('spec.exempt', 'must be nil if the type is Limited');
     if (!limited) yield required('spec.limited', 'must not be empty when type is Limited');
@@ -61,6 +72,8 @@ function* validateSpec(name: string, {type = '', limited, exempt}: Partial<Spec>
 
 function* validate({metadata, spec, status}: Readonly<PriorityLevel>, _old: unknown, {naming}: HookContext): Iterable<FieldError> {
   const name = metadata?.name ?? '';
+  const preserving = `flowcontrol.${naming.apiSuffix}/v1beta3-preserve-zero-concurrency-shares`;
+  if (metadata?.annotations?.[preserving] !== undefined) yield forbiddenField('metadata.annotations', `annotation '${preserving}' is forbidden`);
   yield* validateSpec(name, spec ?? {});
   const fixed = mandatoryObjects(naming).levels.find(level => level.metadata?.name === name)?.spec;
   if (fixed && name === 'exempt') {
