@@ -6,6 +6,7 @@ import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import deployment from './deployment/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import namespace from './namespace/controller.js';
+import nodeIpam from './node-ipam/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
@@ -21,6 +22,7 @@ export const controllers: readonly Controller[] = [
   deployment,
   garbageCollector,
   namespace,
+  nodeIpam,
   replicaSet,
   replicationController,
   rootCaCertificatePublisher,

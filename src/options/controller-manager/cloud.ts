@@ -3,8 +3,8 @@ import {flagSection} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 import {dualStackObjection} from '#src/options/rules.js';
 
-const maskV4 = {type: 'int32', range: {min: 1, max: 32}, subject: 'pending'} as const;
-const maskV6 = {type: 'int32', range: {min: 0, max: 128}, subject: 'pending'} as const;
+const maskV4 = {type: 'int32', range: {min: 1, max: 32}} as const;
+const maskV6 = {type: 'int32', range: {min: 0, max: 128}} as const;
 
 /** Clouds, and the ranges nodes and services get addresses from. */
 export const cloud = flagSection('Cloud, CIDRs, routes', {
@@ -12,24 +12,20 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
     type: 'bool',
     help: 'Give every node a range for its pods, and tell the cloud provider. Requires --cluster-cidr.',
     requires: ['cluster-cidr'],
-    subject: 'pending',
   },
   'cluster-cidr': {
     type: 'cidrs',
     help: 'The range pods get addresses from, or for dual stack two ranges of different families. Used only with --allocate-node-cidrs.',
-    subject: 'pending',
   },
   'service-cluster-ip-range': {
     type: 'cidrs',
     help: 'The range services get addresses from, or for dual stack two. Used only with --allocate-node-cidrs.',
-    subject: 'pending',
   },
   'cidr-allocator-type': {
     type: 'string',
     help: 'Who chooses the ranges of nodes: RangeAllocator, or CloudAllocator for what the cloud provider says.',
     default: 'RangeAllocator',
     oneOf: ['RangeAllocator', 'CloudAllocator'],
-    subject: 'pending',
   },
   'node-cidr-mask-size': {
     ...maskV6,

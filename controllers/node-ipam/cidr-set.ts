@@ -1,0 +1,115 @@
+import {formatRange, parseRange, rangeSize, rangeStart, type IpRange} from '#src/base/ip-address.js';
+import {exponentialBuckets, type Meter} from '#src/base/meter.js';
+import {rangesOverlap} from '#src/model/service-range.js';
+
+/** The blocks of one size that a range is cut into: which of them are taken. */
+export interface CidrSet {
+  /** The range, as it was given. */
+  readonly range: IpRange;
+  /** How many blocks there are. */
+  readonly size: number;
+  /** Takes the next block that is free, going round; undefined when none is. */
+  allocateNext(): string | undefined;
+  /** Marks every block that a range touches as taken. Throws when it touches none. */
+  occupy(cidr: string): void;
+  /** Gives back every block that a range touches. Throws when it touches none. */
+  release(cidr: string): void;
+}
+
+/** At so many bits of difference the numbers of an IPv6 range's blocks end. */
+const mostIpv6Bits = 16;
+
+const width = {4: 32, 6: 128} as const;
+
+/** One bit a block, with room as far as blocks were taken. */
+class Bits {
+  #words = new Uint8Array(32);
+
+  has(index: number): boolean {
+    return ((this.#words[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+  }
+
+  /** Whether that changed it. */
+  set(index: number, on: boolean): boolean {
+    if (this.has(index) === on) return false;
+    if (index >> 3 >= this.#words.length) {
+      const grown = new Uint8Array(Math.max(this.#words.length * 2, (index >> 3) + 1));
+      grown.set(this.#words);
+      this.#words = grown;
+    }
+    this.#words[index >> 3]! ^= 1 << (index & 7);
+    return true;
+  }
+}
+
+const figures = (meter: Meter) => {
+  const subject = 'node_ipam_controller';
+  const labels = ['clusterCIDR'];
+  return {
+    allocations: meter.counter({name: `${subject}_cidrset_cidrs_allocations_total`, help: 'Counter measuring total number of CIDR allocations.', labels}),
+    releases: meter.counter({name: `${subject}_cidrset_cidrs_releases_total`, help: 'Counter measuring total number of CIDR releases.', labels}),
+    // Spelled as it was published.
+    max: meter.gauge({name: `${subject}_cirdset_max_cidrs`, help: 'Maximum number of CIDRs that can be allocated.', labels}),
+    usage: meter.gauge({name: `${subject}_cidrset_usage_cidrs`, help: 'Gauge measuring percentage of allocated CIDRs.', labels}),
+    tries: meter.histogram({name: `${subject}_cidrset_allocation_tries_per_request`, help: 'Histogram measuring CIDR allocation tries per request.', labels, buckets: exponentialBuckets(1, 5, 5)}),
+  };
+};
+
+/** Cuts a range into blocks with `nodeBits` leading bits. Throws when it cannot be cut so, or into too many. */
+export const cidrSet = (range: IpRange, nodeBits: number, meter: Meter): CidrSet => {
+  const {address: {family}, bits} = range;
+  const clusterCIDR = formatRange(range);
+  if (nodeBits < bits || nodeBits > width[family]) throw new RangeError(`a range of /${bits} cannot be cut into blocks of /${nodeBits}`);
+  if (family === 6 && nodeBits - bits > mostIpv6Bits) throw new RangeError('New CIDR set failed; the node CIDR size is too big');
+  const size = 2 ** (nodeBits - bits);
+  const first = rangeStart(range).value;
+  const blockSize = 1n << BigInt(width[family] - nodeBits);
+  const taken = new Bits();
+  const {allocations, releases, max, usage, tries} = figures(meter);
+  const of = {clusterCIDR};
+  let next = 0;
+  let count = 0;
+  max.set(size, of);
+
+  const blockAt = (index: number): string => formatRange({address: {family, value: first + BigInt(index) * blockSize}, bits: nodeBits});
+
+  const blocksOf = (cidr: string): readonly [from: number, to: number] => {
+    const touched = parseRange(cidr);
+    if (!touched) throw new Error(`${JSON.stringify(cidr)} is no CIDR`);
+    if (!rangesOverlap(touched, range)) throw new Error(`cidr ${cidr} is out the range of cluster cidr ${clusterCIDR}`);
+    if (touched.bits <= bits) return [0, size - 1];
+    const begin = rangeStart(touched).value;
+    const blockOf = (value: bigint): number => Number((value - first) / blockSize);
+    return [blockOf(begin), blockOf(begin + rangeSize(touched) - 1n)];
+  };
+
+  const mark = (cidr: string, on: boolean): void => {
+    const [from, to] = blocksOf(cidr);
+    let changed = 0;
+    for (let index = from; index <= to; index++) if (taken.set(index, on)) changed++;
+    if (changed === 0) return;
+    count += on ? changed : -changed;
+    (on ? allocations : releases).add(of, changed);
+    usage.set(count / size, of);
+  };
+
+  return {
+    range,
+    size,
+    allocateNext() {
+      if (count >= size) return undefined;
+      let looked = 1;
+      while (taken.has(next)) {
+        next = (next + 1) % size;
+        looked++;
+      }
+      const block = blockAt(next);
+      next = (next + 1) % size;
+      mark(block, true);
+      tries.observe(looked, of);
+      return block;
+    },
+    occupy: cidr => mark(cidr, true),
+    release: cidr => mark(cidr, false),
+  };
+};

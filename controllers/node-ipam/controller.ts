@@ -1,0 +1,18 @@
+import {kinds} from '#src/api/kinds.js';
+import {defineController} from '#src/runtime/controller.js';
+import {ipamFlags, type IpamOptions} from './plan.js';
+import {nodeRanges} from './reconcile.js';
+
+/** Gives each node a part of the cluster's ranges that no other node has. What nodes have is read anew at each start, so nothing is kept elsewhere. */
+export default defineController<IpamOptions>({
+  doc: 'Gives every node a range of its own for the addresses of its pods.',
+  name: 'node-ipam-controller',
+  serviceAccount: 'node-controller',
+  eventSource: 'cidrAllocator',
+  flags: ipamFlags,
+  queue: {name: 'cidrallocator_node'},
+  workers: 30,
+  enabled: ({allocateNodeCidrs}) => (allocateNodeCidrs ? true : '--allocate-node-cidrs is off'),
+  primary: kinds.nodes,
+  create: nodeRanges,
+});

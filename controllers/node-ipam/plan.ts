@@ -1,0 +1,55 @@
+import {formatRange, parseRange, type IpRange} from '#src/base/ip-address.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {OptionError} from '#src/options/option-error.js';
+import {rangesOverlap} from '#src/model/service-range.js';
+import {cidrSet, type CidrSet} from './cidr-set.js';
+
+/** What is read of the options. */
+export type IpamOptions = Pick<
+  ControllerManagerOptions,
+  'allocateNodeCidrs' | 'clusterCidr' | 'serviceClusterIpRange' | 'cidrAllocatorType' | 'nodeCidrMaskSize' | 'nodeCidrMaskSizeIpv4' | 'nodeCidrMaskSizeIpv6'
+>;
+
+export const ipamFlags = [
+  'allocate-node-cidrs',
+  'cluster-cidr',
+  'service-cluster-ip-range',
+  'cidr-allocator-type',
+  'node-cidr-mask-size',
+  'node-cidr-mask-size-ipv4',
+  'node-cidr-mask-size-ipv6',
+];
+
+/** How long a node's range of a family begins alike. What was given for all families counts only where there is one. */
+const nodeBits = ({address: {family}}: IpRange, {clusterCidr, nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6}: IpamOptions): number =>
+  (clusterCidr.length === 1 && nodeCidrMaskSize) || (family === 4 ? nodeCidrMaskSizeIpv4 : nodeCidrMaskSizeIpv6);
+
+const setOf = (cidr: string, options: IpamOptions, meter: Meter): CidrSet => {
+  const range = parseRange(cidr);
+  if (!range) throw new OptionError(`--cluster-cidr: ${cidr} is no CIDR`);
+  const bits = nodeBits(range, options);
+  try {
+    return cidrSet(range, bits, meter);
+  } catch (error) {
+    if (bits < range.bits) {
+      throw new OptionError('--cluster-cidr: mask size of cluster CIDR must be less than or equal to --node-cidr-mask-size configured for CIDR family', {cause: error});
+    }
+    throw new OptionError(`--cluster-cidr: ${cidr}: ${(error as Error).message}`, {cause: error});
+  }
+};
+
+/** The sets that nodes get their ranges from, in the order of the cluster's ranges; what services have is taken. Throws where the options do not fit. */
+export const cidrSets = (options: IpamOptions, {log, meter}: {readonly log: Log; readonly meter: Meter}): CidrSet[] => {
+  const sets = options.clusterCidr.map(cidr => setOf(cidr, options, meter));
+  for (const text of options.serviceClusterIpRange) {
+    const range = parseRange(text);
+    if (!range) {
+      log.warn({range: text}, 'a range of service addresses cannot be read and is not kept from nodes');
+      continue;
+    }
+    for (const set of sets) if (rangesOverlap(set.range, range)) set.occupy(formatRange(range));
+  }
+  return sets;
+};

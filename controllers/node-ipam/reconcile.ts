@@ -1,0 +1,105 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isConflict, isInvalid, isNotFound, StatusError} from '#src/api/status.js';
+import type {Node} from '#src/api/types.js';
+import {sleep} from '#src/base/clock.js';
+import {OptionError} from '#src/options/option-error.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {allocator, type Allocator} from './allocator.js';
+import {cidrSets, type IpamOptions} from './plan.js';
+
+/** The nodes that are there are asked for so often and so long before work begins. */
+const pollMs = 10_000;
+const polls = 60;
+
+/** How often a node's ranges are tried to be written before the next retry. */
+const writeTries = 3;
+
+const rangesOf = ({spec}: Frozen<Node>): readonly string[] => (spec?.podCIDRs?.length ? spec.podCIDRs : spec?.podCIDR ? [spec.podCIDR] : []);
+
+/** Whether the server refused a write, so that it surely did not happen. A time-out leaves that open, and so does a connection that broke. */
+const wasRefused = (error: unknown): boolean => error instanceof StatusError && error.code !== 504 && error.code < 500;
+
+const allNodes = async ({client, clock, signal, log}: KeyedContext<IpamOptions>): Promise<readonly Node[]> => {
+  for (let left = polls; ; left--) {
+    try {
+      return (await client.resource(kinds.nodes).list({signal})).items;
+    } catch (error) {
+      if (left <= 0 || signal.aborted) throw error;
+      log.error({err: error}, 'the nodes that are there cannot be listed');
+      await sleep(clock, pollMs, signal);
+    }
+  }
+};
+
+/** Takes over what nodes have already: this is how a restart knows what is free, and how ranges that do not fit the options are found. */
+const takeOver = (taken: Allocator, nodes: readonly Node[]): void => {
+  for (const node of nodes) {
+    const name = node.metadata?.name ?? '';
+    try {
+      taken.occupy(name, rangesOf(node));
+    } catch (error) {
+      throw new OptionError(`--cluster-cidr: the range of node ${name} does not fit: ${(error as Error).message}`, {cause: error});
+    }
+  }
+};
+
+/** Gives every node a range for its pods of each of the cluster's ranges, and takes it back when the node goes. */
+export const nodeRanges = async (context: KeyedContext<IpamOptions>): Promise<Reconcile> => {
+  const {lister, listen, client, events, log, meter, options} = context;
+  if (options.cidrAllocatorType === 'CloudAllocator') throw new OptionError('--cidr-allocator-type: CloudAllocator needs a cloud provider that tells the ranges of nodes, and there is none');
+  const nodes = lister(kinds.nodes);
+  const taken = allocator(cidrSets(options, {log, meter}));
+  takeOver(taken, await allNodes(context));
+  // Before the key of a node that comes again under its name is looked at.
+  listen(kinds.nodes, ({type, object}) => {
+    if (type === 'deleted') taken.release(object.metadata?.name ?? '');
+  });
+
+  const tell = (node: Frozen<Node>, reason: string): void => events.normal(node, reason, `Node ${node.metadata?.name} status is now: ${reason}`);
+
+  const write = async (node: Frozen<Node>, podCIDRs: readonly string[]): Promise<void> => {
+    const {name = '', uid} = node.metadata ?? {};
+    const patch = {metadata: {uid}, spec: {podCIDR: podCIDRs[0], podCIDRs}};
+    for (let left = writeTries - 1; ; left--) {
+      try {
+        await client.resource(kinds.nodes).patch(name, 'strategic', patch);
+        return;
+      } catch (error) {
+        if (left === 0 || isNotFound(error) || isConflict(error) || isInvalid(error)) throw error;
+      }
+    }
+  };
+
+  const give = async (node: Frozen<Node>): Promise<void> => {
+    const {name = '', uid} = node.metadata ?? {};
+    const proposed = taken.propose(name);
+    if (!proposed) {
+      tell(node, 'CIDRNotAvailable');
+      throw new Error('failed to allocate cidr from cluster cidr: CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range');
+    }
+    try {
+      await write(node, proposed);
+    } catch (error) {
+      // The cache may be behind: somebody, perhaps an earlier try, may have given it ranges, or it may be another node by now.
+      const live = await client.resource(kinds.nodes).get(name).catch((problem: unknown) => (isNotFound(problem) ? undefined : node));
+      const own = live && rangesOf(live);
+      if (own?.length && sameJson(own, proposed)) return;
+      if (own?.length) return taken.occupy(name, own);
+      if (live?.metadata?.uid !== uid) return taken.release(name);
+      tell(node, 'CIDRAssignmentFailed');
+      if (wasRefused(error)) taken.release(name);
+      throw error;
+    }
+  };
+
+  return async ({name}) => {
+    const node = nodes.get(name);
+    if (!node) return settled;
+    if (node.metadata?.deletionTimestamp) taken.release(name);
+    else if (rangesOf(node).length > 0) taken.occupy(name, rangesOf(node));
+    else await give(node);
+    return settled;
+  };
+};
