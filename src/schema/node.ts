@@ -36,7 +36,7 @@ export interface SchemaNode {
   readonly ref?: TypeRef;
   readonly properties?: ReadonlyMap<string, SchemaNode>;
   readonly required?: ReadonlySet<string>;
-  /** Required fields that hold the zero value of their type where nothing is said: they are there in every object. */
+  /** Fields that hold the zero value of their type where nothing is said, since they are required or structs held by value: they are there in every object. */
   readonly filled?: readonly (readonly [name: string, field: SchemaNode])[];
   /** What an array holds, or what a map's values are. */
   readonly items?: SchemaNode;

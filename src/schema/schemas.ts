@@ -138,7 +138,7 @@ export class Schemas {
         return (properties ??= resolve());
       },
       get filled() {
-        return (filled ??= [...this.properties].filter(([field, node]) => required.has(field) && node.default !== undefined));
+        return (filled ??= [...this.properties].filter(([field, node]) => node.default !== undefined && (required.has(field) || node.type === 'object')));
       },
     };
   }

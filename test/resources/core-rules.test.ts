@@ -55,8 +55,13 @@ warnsOnCreation(kinds.nodes, [
     'spec.podCIDRs[0]: CIDR value "10.0.0.1/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.0.0.1/32"?)',
   ]],
 ]);
+const nothingReported = {
+  daemonEndpoints: {kubeletEndpoint: {Port: 0}},
+  nodeInfo: Object.fromEntries(['architecture', 'bootID', 'containerRuntimeVersion', 'kernelVersion', 'kubeProxyVersion', 'kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID'].map(field => [field, ''])),
+};
 keepsOnCreation(kinds.nodes, [
-  ['no configuration is kept', {spec: {configSource: {}, unschedulable: true}, status: {config: {}, declaredFeatures: ['A'], phase: 'Running'}}, {spec: {unschedulable: true}, status: {phase: 'Running'}}],
+  ['what nobody reports is nothing', {}, {status: nothingReported}],
+  ['no configuration is kept', {spec: {configSource: {}, unschedulable: true}, status: {config: {}, declaredFeatures: ['A'], phase: 'Running'}}, {spec: {unschedulable: true}, status: {phase: 'Running', ...nothingReported}}],
 ]);
 
 judgesCreations(kinds.secrets, [

@@ -267,20 +267,20 @@ test('Force takes the fields from the others', t => {
 const removals: readonly [title: string, schema: SchemaNode, first: PlainObject, second: PlainObject, left: PlainObject][] = [
   ['a key of a map', configMap, {data: {a: '1', b: '1'}}, {data: {a: '1'}}, {data: {a: '1'}}],
   ['a whole map', configMap, {data: {a: '1'}, immutable: true}, {immutable: true}, {immutable: true}],
-  ['a scalar', deployment, {spec: {replicas: 1, paused: true}}, {spec: {paused: true}}, {spec: {paused: true, template: {}}}],
-  ['an item of a keyed list', pod, {spec: {containers: [{name: 'a'}, {name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}],
-  ['a field of an item', pod, {spec: {containers: [{name: 'a', image: 'i'}]}}, {spec: {containers: [{name: 'a'}]}}, {spec: {containers: [{name: 'a'}]}}],
+  ['a scalar', deployment, {spec: {replicas: 1, paused: true}}, {spec: {paused: true}}, {spec: {paused: true, template: {metadata: {}, spec: {}}, strategy: {}}}],
+  ['an item of a keyed list', pod, {spec: {containers: [{name: 'a'}, {name: 'b'}]}}, {spec: {containers: [{name: 'b'}]}}, {spec: {containers: [{name: 'b', resources: {}}]}}],
+  ['a field of an item', pod, {spec: {containers: [{name: 'a', image: 'i'}]}}, {spec: {containers: [{name: 'a'}]}}, {spec: {containers: [{name: 'a', resources: {}}]}}],
   [
     'an item of a nested list',
     pod,
     {spec: {containers: [{name: 'a', ports: [{containerPort: 1, protocol: 'UDP'}, {containerPort: 1}]}]}},
     {spec: {containers: [{name: 'a', ports: [{containerPort: 1}]}]}},
-    {spec: {containers: [{name: 'a', ports: [{containerPort: 1}]}]}},
+    {spec: {containers: [{name: 'a', ports: [{containerPort: 1}], resources: {}}]}},
   ],
   ['an item of a set', pod, {metadata: {finalizers: ['a/b', 'c/d']}}, {metadata: {finalizers: ['c/d']}}, {metadata: {finalizers: ['c/d']}}],
   ['an atomic list', pod, {spec: {tolerations: [{key: 'a'}], hostIPC: true}}, {spec: {hostIPC: true}}, {spec: {hostIPC: true}}],
   ['an atomic list it shrinks', pod, {spec: {tolerations: [{key: 'a'}, {key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
-  ['an atomic struct it changes', deployment, {spec: {selector: {matchLabels: {a: '1', b: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}, template: {}}}],
+  ['an atomic struct it changes', deployment, {spec: {selector: {matchLabels: {a: '1', b: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}}}, {spec: {selector: {matchLabels: {a: '1'}}, template: {metadata: {}, spec: {}}, strategy: {}}}],
   ['a field of an object without schema', anything, {spec: {a: {x: 1, y: [1]}, b: [1, 2]}}, {spec: {a: {x: 1}, b: [2]}}, {spec: {a: {x: 1}, b: [2]}}],
 ];
 for (const [title, schema, first, second, left] of removals) {
@@ -313,7 +313,7 @@ test('Items that nobody owns go with the list that held them only when it was ow
   world.object = {spec: {containers: [{name: 'a', image: 'admitted'}, {name: 'sidecar'}]}};
   world.apply({spec: {containers: [{name: 'b'}]}});
 
-  t.deepEqual(world.object, {spec: {containers: [{name: 'sidecar'}, {name: 'b'}]}});
+  t.deepEqual(world.object, {spec: {containers: [{name: 'sidecar', resources: {}}, {name: 'b', resources: {}}]}});
 });
 
 test('An empty intent gives up everything', t => {

@@ -173,7 +173,7 @@ test('unknown and repeated fields are reported in the order of the text', t => {
   ]);
   t.deepEqual(decode(text, 'json', pod, 'Ignore').problems, []);
   t.deepEqual(decode(text, 'json', pod, 'Strict').object, {
-    spec: {containers: [{name: 'b'}]},
+    spec: {containers: [{name: 'b', resources: {}}]},
     metadata: {labels: {a: '2'}},
     kind: 'Pod',
   });
@@ -236,13 +236,14 @@ test('a value that is already an object is held against the schema too', t => {
   t.deepEqual(decodeValue({data: {a: 'b'}, x: 1}, configMap, 'Strict'), {object: {data: {a: 'b'}}, problems: [{kind: 'unknown', path: 'x', text: 'unknown field "x"'}]});
 });
 
-test('a required field that nobody speaks of holds what is nothing in its type, as deep as it goes', t => {
+test('a required field, or a struct held by value, that nobody speaks of holds what is nothing in its type, as deep as it goes', t => {
   t.deepEqual(decoded(pod, {spec: {containers: [{}], volumes: [{name: 'v', nfs: {}}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{}]}}}}), {
     spec: {
-      containers: [{name: ''}],
+      containers: [{name: '', resources: {}}],
       volumes: [{name: 'v', nfs: {server: '', path: ''}}],
       affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}},
     },
   });
-  t.deepEqual(decoded(node('apps', 'Deployment'), {spec: {}}), {spec: {template: {}}});
+  t.deepEqual(decoded(node('apps', 'Deployment'), {spec: {}}), {spec: {template: {metadata: {}, spec: {}}, strategy: {}}});
+  t.deepEqual(decoded(node('batch', 'CronJob'), {spec: {jobTemplate: {}}}), {spec: {schedule: '', jobTemplate: {metadata: {}, spec: {template: {metadata: {}, spec: {}}}}}});
 });

@@ -64,13 +64,29 @@ function* warnings({spec = {}}: Readonly<Node>, _old: unknown, {naming}: HookCon
   for (const [i, range] of (spec.podCIDRs ?? []).entries()) yield* rangeWarnings(`spec.podCIDRs[${i}]`, range, naming);
 }
 
+const nothingReported = {
+  daemonEndpoints: {kubeletEndpoint: {Port: 0}},
+  nodeInfo: {
+    machineID: '',
+    systemUUID: '',
+    bootID: '',
+    kernelVersion: '',
+    osImage: '',
+    containerRuntimeVersion: '',
+    kubeletVersion: '',
+    kubeProxyVersion: '',
+    operatingSystem: '',
+    architecture: '',
+  },
+};
+
 /** A machine that runs pods. Its agent registers it, and reports on it through the status. */
 export const nodes = defineResource<Node>({
   kind: kinds.nodes,
   shortNames: ['no'],
   storedAs: 'minions',
   nameProblems: subdomainName,
-  alwaysPresent: {spec: {}, status: {}},
+  alwaysPresent: {spec: {}, status: nothingReported},
   default(node) {
     agreeOnRanges(node);
     const {status} = node;

@@ -77,7 +77,8 @@ export class TypedDecoder {
       if (decoded !== undefined && !(field.omitsEmpty && isEmpty(decoded))) put(result, key, decoded);
     }
     this.#struct = struct;
-    for (const [name, field] of node.filled ?? []) if (result[name] === undefined) put(result, name, this.#zero(field));
+    // What an object as a whole always has is its kind's to say.
+    for (const [name, field] of node.filled ?? []) if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
     return result;
   }
 
