@@ -1,26 +1,11 @@
 import {startPlane as startInProcess} from '#src/plane/plane.js';
 import {kinds} from '#src/api/kinds.js';
+import {each, seconds} from './each.js';
 import {caller, startPlane} from './programs.js';
 import {type Row, row} from './row.js';
 
 const dependents = 10_000;
 const namespace = 'bench';
-
-/** Runs `work` for every number below `count`, 64 at once. */
-const each = async (count: number, work: (index: number) => Promise<unknown>): Promise<void> => {
-  let next = 0;
-  await Promise.all(
-    Array.from({length: 64}, async () => {
-      while (next < count) await work(next++);
-    }),
-  );
-};
-
-const seconds = async (work: () => Promise<unknown>): Promise<number> => {
-  const startedAt = performance.now();
-  await work();
-  return (performance.now() - startedAt) / 1000;
-};
 
 /** An owner with ten thousand dependents in `plat up`, from its deletion until none of them is left. */
 const collected = async (propagationPolicy: string): Promise<number> => {

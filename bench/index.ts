@@ -5,6 +5,7 @@ import {requestRows} from './requests.js';
 import type {Row} from './row.js';
 import {schedulingRows} from './scheduling.js';
 import {servingRows} from './serving.js';
+import {simulationRows} from './simulation.js';
 import {startUpRows} from './start-up.js';
 import {storeRows} from './store.js';
 import {watchRows} from './watch.js';
@@ -17,6 +18,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   certificates: certificateRows,
   garbage: garbageRows,
   scheduling: schedulingRows,
+  simulation: simulationRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,
