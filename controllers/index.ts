@@ -5,6 +5,7 @@ import certificateSigningRequestSigning from './certificatesigningrequest-signin
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import deployment from './deployment/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
+import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-cleaner/controller.js';
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import replicaSet from './replicaset/controller.js';
@@ -12,6 +13,8 @@ import replicationController from './replicationcontroller/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
+import serviceAccountToken from './serviceaccount-token/controller.js';
+import ttl from './ttl/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -21,6 +24,7 @@ export const controllers: readonly Controller[] = [
   clusterRoleAggregation,
   deployment,
   garbageCollector,
+  legacyServiceAccountTokenCleaner,
   namespace,
   nodeIpam,
   replicaSet,
@@ -28,4 +32,6 @@ export const controllers: readonly Controller[] = [
   rootCaCertificatePublisher,
   serviceCidr,
   serviceAccount,
+  serviceAccountToken,
+  ttl,
 ];

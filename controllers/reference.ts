@@ -17,7 +17,7 @@ export const controllersReference = (): string => {
       [offByDefault ? 'off' : 'on', ...conditions].join(', '),
       controller?.doc ?? 'Not built yet.',
       code((controller?.flags ?? []).map(flag => `--${flag}`)),
-      controller ? code([controller.serviceAccount]) : '-',
+      controller ? code(controller.serviceAccount ? [controller.serviceAccount] : []) : '-',
     ]);
   });
   return [
@@ -25,7 +25,7 @@ export const controllersReference = (): string => {
     '',
     'Made by `make docs` from `controllers/index.ts` and `src/options/controller-names.ts`; do not edit. `--controllers` takes the names and the aliases: `*` stands for all that are on by default,',
     '`name` turns one on, `-name` turns one off, and the first item that names a controller decides. One that is not built yet is passed over under `*` and refused when it is asked for by name.',
-    'Each acts as the service account in the last column, in the system namespace, under the role `system:controller:<account>`.',
+    'Each acts as the service account in the last column, in the system namespace, under the role `system:controller:<account>`; one that has none there acts as the controller manager itself.',
     '',
     row(['Controller', 'Aliases', 'Default', 'What it does', 'Flags', 'Acts as']),
     row(Array.from({length: 6}, () => '---')),

@@ -34,13 +34,13 @@ export interface FollowOptions {
   readonly onAttempt?: (what: 'list' | 'watch') => void;
   /** How long a watch may say nothing, not even a bookmark (servers send one a minute), before the connection counts as dead. */
   readonly silenceMs?: number;
+  /** The least time the server is asked to keep a watch; up to twice that by chance, so that not all end together. Five minutes unless given. */
+  readonly watchSeconds?: number;
   /** How long one page of a list may take. */
   readonly pageMs?: number;
   readonly pageSize?: number;
 }
 
-/** The least time the server is asked to keep a watch; up to twice that by chance, so that not all end together. */
-const watchSeconds = 300;
 /** A watch that ends sooner without an event is a failure: the next one may not follow at once. */
 const shortWatchMs = 1_000;
 
@@ -101,7 +101,7 @@ const slowIsAnError = async <T>(page: Promise<T>, {clock, pageMs = 120_000}: Fol
 };
 
 /** One watch until it ends, with its faults made errors. */
-const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, {clock, random, silenceMs = 240_000}: FollowOptions): Observable<Followed<T>> =>
+const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, {clock, random, silenceMs = 240_000, watchSeconds = 300}: FollowOptions): Observable<Followed<T>> =>
   defer(() => {
     const since = clock.monotonic();
     let events = 0;

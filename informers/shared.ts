@@ -13,7 +13,7 @@ import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
-export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize'> {
+export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize' | 'watchSeconds'> {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

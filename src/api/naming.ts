@@ -171,6 +171,8 @@ const derive = (w: Words) => {
       nodeUid: `authentication.${w.domain}/node-uid`,
     },
     rootCaConfigMap: `${w.prefix}-root-ca.crt`,
+    /** Says since when uses of tokens in secrets are noted. */
+    legacyTokenTracking: `${w.prefix}-apiserver-legacy-service-account-token-tracking`,
     protobufMediaType: `application/vnd.${w.self}.protobuf`,
     issuer: `https://${w.self}.default.svc`,
     /** The issuer of tokens that are kept in secrets. */

@@ -12,6 +12,7 @@ import type {Client} from '#src/client/client.js';
 /** How long a server counts as alive after it last said so, how often it says so, and how often leases of the dead are looked for. */
 const lifeSeconds = 3600;
 const renewMs = 10_000;
+const renewAloneMs = (lifeSeconds * 1000) / 3;
 const sweepMs = 3_600_000;
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
@@ -32,13 +33,15 @@ export interface IdentitySettings {
   readonly random: Random;
   readonly log: Log;
   readonly host: string;
+  /** Whether no other server can be there to ask: then it says less often that it lives. */
+  readonly isAlone?: boolean;
 }
 
 const identityLabel = (naming: Naming): string => naming.subKey('apiserver', 'identity');
 
 /** Keeps a Lease that says this server is alive, and takes away those of servers that have not said so for an hour. The first is there when it resolves. */
 export const announceServer = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {
-  const {client, clock, log, random, host} = settings;
+  const {client, clock, log, random, host, isAlone = false} = settings;
   const {naming} = client;
   const name = serverIdentity(host);
   const holder = `${name}_${random.uuid()}`;
@@ -64,7 +67,7 @@ export const announceServer = async (settings: IdentitySettings, signal: AbortSi
     }
   };
   await attempt('announcing the server failed', renew);
-  every(clock, renewMs, signal, () => attempt('announcing the server failed', renew));
+  every(clock, isAlone ? renewAloneMs : renewMs, signal, () => attempt('announcing the server failed', renew));
   every(clock, sweepMs, signal, () => attempt('taking away leases of dead servers failed', () => sweep(client, clock)));
 };
 

@@ -24,7 +24,8 @@ import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.j
 import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
 import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
-import {Peers} from '#src/apiserver/registry/peers.js';
+import {alone, Peers} from '#src/apiserver/registry/peers.js';
+import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
 import {keepFlowControl} from '#src/controlplane/flow-control.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
@@ -166,7 +167,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         async run() {
           await namespaces();
           await publishAuthenticationConfig(client, authenticationConfig(options));
-          if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname()}, following.signal);
+          if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, following.signal);
         },
       },
       {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
@@ -174,7 +175,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         name: 'bootstrap-controller',
         async run() {
           await Promise.all([namespaces(), ranges()]);
-          const peers = new Peers({store, prefix: options.kvstorePrefix});
+          const peers = store.shared ? new Peers({store, prefix: options.kvstorePrefix}) : alone();
           selfService = await keepSelfService({client, clock, log, ...selfServiceOf(options, parts.serverAddress(), peers)}, following.signal);
         },
       },
@@ -184,6 +185,13 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
           const repair = new ServiceRepair({client, clock, log, ports: server.registry.settings.pools().nodePorts});
           await repair.run();
           repair.follow(following.signal);
+        },
+      },
+      {
+        name: 'start-legacy-token-tracking-controller',
+        async run() {
+          await namespaces();
+          await ensureLegacyTokenTracking(client, clock.now());
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},

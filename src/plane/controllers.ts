@@ -70,7 +70,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     gates: {enabled: gate},
     client: own('shared-informers'),
     clientFor: ({controller, serviceAccount, ...factors}) => {
-      const user = options.useServiceAccountCredentials ? serviceAccountUser(naming.systemNamespace, serviceAccount) : managerUser(naming);
+      const user = options.useServiceAccountCredentials && serviceAccount ? serviceAccountUser(naming.systemNamespace, serviceAccount) : managerUser(naming);
       return clientAs(user, `${agent}/${controller}`, factors);
     },
     checks,
@@ -78,6 +78,8 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     startIntervalMs: options.controllerStartInterval,
     shutdownTimeoutMs: options.controllerShutdownTimeout,
     minResyncMs: options.minResyncPeriod,
+    // No connection can go stale here, and nobody else could take the watch over.
+    watchSeconds: 86_400,
     ...(election ? {election} : {}),
   });
   return {

@@ -111,8 +111,8 @@ interface Declaration<O> {
   readonly doc: string;
   /** The canonical name, as `--controllers` and metrics know it. The table of names adds its aliases, its gates, and whether it is on by default. */
   readonly name: string;
-  /** The service account it acts as when controllers have their own identities. */
-  readonly serviceAccount: string;
+  /** The service account it acts as when controllers have their own identities; without one it acts as the manager itself. */
+  readonly serviceAccount?: string;
   /** The source component of its Events: the canonical name unless given. */
   readonly eventSource?: string;
   /** The flags it reads, as the command line spells them. */

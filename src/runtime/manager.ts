@@ -28,6 +28,8 @@ export interface ManagerOptions extends Omit<World, 'informers'> {
   /** How long a stop waits for controllers; 0: without limit. */
   readonly shutdownTimeoutMs: number;
   readonly minResyncMs: number;
+  /** The least time the server is asked to keep a watch, where the informers' own will not do. */
+  readonly watchSeconds?: number;
   /** Whether cloud controllers have a provider to work with. */
   readonly hasCloudProvider?: boolean;
   /** Whether cached objects are deeply frozen, for tests. */

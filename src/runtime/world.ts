@@ -11,7 +11,8 @@ import type {DebugPages, Gates} from './controller.js';
 /** As whom a controller acts, and how much it may ask of the server. */
 export interface ControllerIdentity {
   readonly controller: string;
-  readonly serviceAccount: string;
+  /** None: as the process itself. */
+  readonly serviceAccount: string | undefined;
   readonly qpsFactor: number;
   readonly burstFactor: number;
 }

@@ -72,6 +72,8 @@ export type Eventually<T> = T | Promise<T>;
  * with) `StoreClosed` after `close`.
  */
 export interface Store {
+  /** Whether other servers may hold the same store. */
+  readonly shared: boolean;
   /** The newest durable revision. An empty store is at revision 1, so that zero can mean "any". */
   revision(): Eventually<number>;
   get(key: string): Eventually<StoredRecord | undefined>;

@@ -1,6 +1,6 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
-import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
 import {kinds} from '#src/api/kinds.js';
 import type {AdmissionAttributes} from './admission.js';
 
@@ -14,9 +14,6 @@ export const podWritten = (attributes: AdmissionAttributes, naming: Naming, oper
   const pod = attributes.object as Pod | undefined;
   return pod?.spec ? (pod as Pod & {spec: PodSpec}) : undefined;
 };
-
-/** The containers of a pod: those that come first, those that stay, those that were added. */
-export const containersOf = ({initContainers = [], containers, ephemeralContainers = []}: Readonly<PodSpec>): AnyContainer[] => [...initContainers, ...(containers ?? []), ...ephemeralContainers];
 
 /** The texts of several errors as one, each once. */
 export const together = (texts: readonly string[]): string => {

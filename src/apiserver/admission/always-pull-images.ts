@@ -1,8 +1,9 @@
 import type {Naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {notSupported} from '#src/api/field-error.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
-import {containersOf, podWritten, together} from './about.js';
+import {podWritten, together} from './about.js';
 import {refuse} from './refuse.js';
 
 const imagesOf = (spec: Readonly<PodSpec>): string[] => [...containersOf(spec).map(({image = ''}) => image), ...(spec.volumes ?? []).flatMap(({image}) => image?.reference ?? [])];

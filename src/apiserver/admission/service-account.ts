@@ -8,7 +8,7 @@ import {podTokenSeconds} from '#src/resources/core/serviceaccount-token.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {isAbout, podWritten} from './about.js';
 import {refuse} from './refuse.js';
-import {secretNamesOf} from './secret-names.js';
+import {secretNamesOf} from '#src/model/pod/secret-names.js';
 
 export interface ServiceAccountParts {
   readonly naming: Naming;

@@ -6,6 +6,20 @@ import type {RegistrySettings} from './registry.js';
 /** How long a server counts as alive after it last said so. */
 const lifeSeconds = 15;
 
+/** A server that has its store to itself has no peers, and need not write down that it lives. */
+export const alone = () => {
+  const addresses = new Set<string>();
+  return {
+    async renew(address: string): Promise<void> {
+      addresses.add(address);
+    },
+    async remove(address: string): Promise<void> {
+      addresses.delete(address);
+    },
+    list: async (): Promise<string[]> => [...addresses].sort(),
+  };
+};
+
 /** The servers that share a store, by the addresses they are reached at. Each says again and again that it lives. */
 export class Peers {
   readonly #settings: Pick<RegistrySettings, 'store' | 'prefix'>;

@@ -99,7 +99,7 @@ const managerOptions = (parts: Parts): ManagerOptions => {
     client: connection.client('shared-informers'),
     clientFor: ({controller, serviceAccount, qpsFactor, burstFactor}) => {
       const allowance = {qpsFactor, burstFactor};
-      return options.useServiceAccountCredentials ? connection.accountClient(serviceAccount, controller, allowance) : connection.client(controller, allowance);
+      return options.useServiceAccountCredentials && serviceAccount ? connection.accountClient(serviceAccount, controller, allowance) : connection.client(controller, allowance);
     },
     host: hostname(),
     serverAuthority: connection.authority,

@@ -31,7 +31,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-resource-quota-syncs': pendingWorkers('5', 'Quotas'),
   'concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose slices are kept, from 1 to 50,', {max: 50}),
   'concurrent-service-syncs': pendingWorkers('1', 'Services'),
-  'concurrent-serviceaccount-token-syncs': pendingWorkers('5', 'Service account tokens'),
+  'concurrent-serviceaccount-token-syncs': workers('5', 'Service account tokens'),
   'concurrent-statefulset-syncs': pendingWorkers('5', 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': pendingWorkers('5', 'Finished jobs'),
   'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),

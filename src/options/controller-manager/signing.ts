@@ -48,7 +48,6 @@ export const certificateSigning = flagSection('Certificate signing', {
   'service-account-private-key-file': {
     type: 'path',
     help: 'PEM file with the RSA or ECDSA key that signs service account tokens kept in secrets. Without it there are none.',
-    subject: 'pending',
   },
   'use-service-account-credentials': {type: 'bool', help: 'Let each controller act under a service account of its own.'},
   'legacy-service-account-token-clean-up-period': {
@@ -56,7 +55,6 @@ export const certificateSigning = flagSection('Certificate signing', {
     help: 'How long a token kept in a secret must be unused before it may be deleted.',
     default: '8760h0m0s',
     range: {above: '0'},
-    subject: 'pending',
   },
 });
 

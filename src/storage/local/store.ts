@@ -29,6 +29,7 @@ const expireAtOnce = 500;
  * numbered when they are called for; all that are called for while a commit is under way share the next one.
  */
 export class LocalStore implements Store {
+  readonly shared = false;
   readonly #medium: Medium;
   readonly #clock: Clock;
   readonly #watchers: Watchers;

@@ -1,6 +1,6 @@
 import type {LifecycleHandler, Probe, SELinuxOptions} from '#src/api/pod.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import {containersNamed, containersWhere, butInUserNamespace, plural, quoted, setters, sorted, type Check, type Judge} from './check.js';
-import {containersOf} from '#src/apiserver/admission/about.js';
 import {appArmorProfile, seccompAnnotations, seccompProfile} from './profiles.js';
 
 const capabilities: ReadonlySet<string> = new Set(

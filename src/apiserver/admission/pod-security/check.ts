@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
-import {containersOf} from '#src/apiserver/admission/about.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import type {Level} from './policy.js';
 
 /** The pod, or the template of one, that is judged. */

@@ -1,4 +1,4 @@
-import {containersOf} from '#src/apiserver/admission/about.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import {containersNamed, containersWhere, plural, quoted, setters, sorted, type Judge} from './check.js';
 
 const allowedTypes = ['RuntimeDefault', 'Localhost'];

@@ -1,4 +1,4 @@
-import {containersOf} from '#src/apiserver/admission/about.js';
+import {containersOf} from '#src/model/pod/containers.js';
 import {procMount} from './baseline.js';
 import {butInUserNamespace, butOnWindows, containersNamed, containersWhere, plural, quoted, setters, sorted, type Check, type Judge} from './check.js';
 import {seccompProfile} from './profiles.js';

@@ -18,7 +18,7 @@ export const clusterControllerRoles = ({naming, gate, reportEvents, rule}: Polic
     reportEvents,
   ],
   'legacy-service-account-token-cleaner': [
-    rule('get', 'core', 'configmaps', naming.component('apiserver-legacy-service-account-token-tracking')),
+    rule('get', 'core', 'configmaps', naming.legacyTokenTracking),
     rule('delete patch', 'core', 'secrets'),
   ],
   'namespace-controller': [

@@ -1,5 +1,5 @@
 import type {PodSpec, Volume} from '#src/api/pod.js';
-import {containersOf} from './about.js';
+import {containersOf} from './containers.js';
 
 /** The secrets that volumes of the drivers name, in whatever way each of them does. */
 const ofVolume = ({azureFile, cephfs, cinder, flexVolume, iscsi, projected, rbd, scaleIO, secret, storageos, csi}: Volume): (string | undefined)[] => [

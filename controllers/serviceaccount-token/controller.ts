@@ -1,0 +1,28 @@
+import {byAccount, accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
+import {tokenKeeper, type TokenOptions} from './reconcile.js';
+import {referenceKey} from './references.js';
+
+/**
+ * Fills the token secrets that people make for service accounts, and clears away those whose account is gone. Accounts get no secrets unasked. It acts
+ * as the manager itself: no account may make tokens of others.
+ */
+export default defineController<TokenOptions>({
+  doc: 'Puts tokens into secrets made for service accounts, and deletes those secrets with their account.',
+  name: 'serviceaccount-token-controller',
+  flags: ['concurrent-serviceaccount-token-syncs', 'service-account-private-key-file', 'root-ca-file'],
+  queue: {name: 'serviceaccount_tokens', maxRetries: 10},
+  workers: options => options.concurrentServiceaccountTokenSyncs,
+  enabled: options => (options.serviceAccountPrivateKeyFile ? true : 'there is no --service-account-private-key-file'),
+  reads: [kinds.serviceAccounts, tokenSecrets],
+  watches: [
+    forLoop('accounts', sameKey(kinds.serviceAccounts, ({type}) => type === 'deleted')),
+    forLoop('secrets', sameKey(tokenSecrets, ({type}) => type !== 'deleted')),
+    // An account made anew has another UID than the secrets of the one before.
+    forLoop('secrets', mapped(kinds.serviceAccounts, ({type, object}, {lister}) => (type === 'added' ? lister(tokenSecrets).by(byAccount, keyText(keyOf(object))).map(keyOf) : []))),
+    forLoop('references', mapped(tokenSecrets, ({type, object}, {naming}) => (type === 'deleted' ? [referenceKey(accountKeyOf(object, naming), keyOf(object))] : []))),
+  ],
+  create: tokenKeeper,
+});

@@ -1,0 +1,75 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Secret, ServiceAccount} from '#src/api/types.js';
+import type {Files} from '#src/base/files.js';
+import {parseCertificateBundle} from '#src/pki/certificate.js';
+import {parseSigningKey} from '#src/pki/token-keys.js';
+import {signToken, type TokenKey} from '#src/pki/token.js';
+
+/** What goes into every token secret beside its token. */
+export interface TokenMaterial {
+  readonly key: TokenKey;
+  /** The bundle that verifies the API server; empty where there is none to tell. */
+  readonly authority: string;
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** A token without an end, as kept in secrets: good as long as its secret and its account are there. */
+const secretToken = ({metadata: account = {}}: Frozen<ServiceAccount>, {metadata: secret = {}}: Frozen<Secret>, naming: Naming, key: TokenKey): string => {
+  const {namespace = '', name = '', uid = ''} = account;
+  const claim = (what: string) => naming.key(`serviceaccount/${what}`);
+  const claims = {
+    iss: naming.secretTokenIssuer,
+    sub: naming.serviceAccountUser(namespace, name),
+    [claim('namespace')]: namespace,
+    [claim('secret.name')]: secret.name,
+    [claim('service-account.name')]: name,
+    [claim('service-account.uid')]: uid,
+  };
+  return signToken(claims, key);
+};
+
+/** Whether a secret lacks something of what it is there for. */
+export const isIncomplete = ({data = {}}: Frozen<Secret>, {authority}: TokenMaterial): boolean =>
+  !data['token'] || !data['namespace'] || (authority !== '' && data['ca.crt'] !== base64(authority));
+
+/** The secret with everything it lacks. */
+export const completed = (secret: Secret, account: Frozen<ServiceAccount>, naming: Naming, {key, authority}: TokenMaterial): Secret => {
+  const {metadata = {}} = secret;
+  const data = {...secret.data};
+  if (authority) data['ca.crt'] = base64(authority);
+  data['namespace'] ||= base64(metadata.namespace ?? '');
+  data['token'] ||= base64(secretToken(account, secret, naming, key));
+  const annotations = {
+    ...metadata.annotations,
+    [naming.key('service-account.name')]: account.metadata?.name ?? '',
+    [naming.key('service-account.uid')]: account.metadata?.uid ?? '',
+  };
+  return {...secret, metadata: {...metadata, annotations}, data};
+};
+
+const contentOf = async (files: Files, path: string): Promise<Buffer> => {
+  const content = await files.read(path);
+  if (!content) throw new Error(`open ${path}: no such file or directory`);
+  return content;
+};
+
+/** Reads what the flags name. Throws one line with flag and file. */
+export const tokenMaterial = async (files: Files, keyFile: string, authorityFile: string, serverAuthority: string): Promise<TokenMaterial> => {
+  const read = async <T>(flag: string, path: string, parse: (content: Buffer) => T): Promise<T> => {
+    try {
+      return parse(await contentOf(files, path));
+    } catch (error) {
+      throw new Error(`--${flag}: ${path}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+    }
+  };
+  const bundle = (content: Buffer) => {
+    parseCertificateBundle(content);
+    return content.toString();
+  };
+  return {
+    key: await read('service-account-private-key-file', keyFile, parseSigningKey),
+    authority: authorityFile ? await read('root-ca-file', authorityFile, bundle) : serverAuthority,
+  };
+};

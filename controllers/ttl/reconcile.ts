@@ -1,0 +1,25 @@
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {kinds} from '#src/api/kinds.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {bandedSeconds} from './policy.js';
+
+/** Annotates the node that the key names, if it says something else than the number of nodes asks for. */
+export const annotator = ({lister, listen, writer, naming}: KeyedContext): Reconcile => {
+  const nodes = lister(kinds.nodes);
+  const writes = writer(kinds.nodes);
+  const annotation = naming.subKey('node.alpha', 'ttl');
+  const wanted = bandedSeconds();
+  let count = 0;
+  listen(kinds.nodes, ({type}) => {
+    if (type === 'added') wanted.moved(++count);
+    else if (type === 'deleted') wanted.moved(--count);
+  });
+
+  return async key => {
+    const node = nodes.get(key);
+    const {seconds} = wanted;
+    if (!node || node.metadata?.annotations?.[annotation] === String(seconds)) return settled;
+    await unlessMissing(writes.patch(node, 'strategic', {metadata: {annotations: {[annotation]: String(seconds)}}}));
+    return settled;
+  };
+};
