@@ -1,4 +1,4 @@
-import {watch} from 'node:fs';
+import {statSync, watch} from 'node:fs';
 import {mkdir, open, readFile, rename, rm} from 'node:fs/promises';
 import {dirname, join} from 'node:path';
 import {every, type Clock} from './clock.js';
@@ -9,6 +9,8 @@ export interface Files {
   read(path: string): Promise<Buffer | undefined>;
   /** Replaces a file as a whole: readers see the old content or the new, never a part. Folders on the way are made with mode 0700. */
   write(path: string, content: string | Buffer, mode: number): Promise<void>;
+  /** Differs once a file or folder has been replaced or written; empty when there is none. Cheap enough to be asked often. */
+  stamp(path: string): string;
   /** Calls `stirred` when something may have changed in a folder. A hint: it may come late, often, or never. */
   watch(folder: string, stirred: () => void): Disposable;
 }
@@ -49,6 +51,10 @@ export const systemFiles: Files = {
     }
   },
   write: replace,
+  stamp(path) {
+    const found = statSync(path, {throwIfNoEntry: false});
+    return found ? `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : '';
+  },
   watch(folder, stirred) {
     try {
       const watcher = watch(folder, {persistent: false}, stirred);
@@ -75,8 +81,9 @@ export interface FollowFilesOptions {
 const settleMs = 100;
 
 /**
- * Calls `look` soon after something stirs in the folders of `paths`, and once a minute in any case, until the signal aborts. Folders are watched
- * rather than files, so that renames and links that are swapped are noticed; a watch that was lost is set up anew every minute.
+ * Calls `look` soon after something stirs in the folders of `paths`, until the signal aborts. Folders are watched rather than files, so that renames
+ * and links that are swapped are noticed. Watches tell nothing of some file systems, and may be lost: once a minute the files are compared with what
+ * they were, and where they differ they are looked at and watched anew.
  */
 export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, look}: FollowFilesOptions): void => {
   const folders = [...new Set(paths.map(dirname))];
@@ -109,7 +116,12 @@ export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, loo
   };
 
   watchAnew();
+  const stamps = () => [...folders, ...paths].map(path => files.stamp(path)).join();
+  let known: string | undefined; // What changed between the first reading and the first look is seen by that.
   every(clock, periodMs, signal, () => {
+    const now = stamps();
+    if (now === known) return;
+    known = now;
     watchAnew();
     return lookNext();
   });

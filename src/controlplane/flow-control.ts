@@ -91,12 +91,14 @@ export const settleFlowControl = async (client: Client): Promise<void> => {
 
 export interface FlowControlParts {
   readonly client: Client;
+  /** The newest revision of the store: while it stands still there is nothing to settle. */
+  readonly revision?: () => Promise<number> | number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Keeps the objects of flow control as they should be, with a pass a minute. Resolves after the first that succeeds; rejects when none does for five minutes. */
-export const keepFlowControl = async ({client, clock, log}: FlowControlParts, signal: AbortSignal): Promise<void> => {
+export const keepFlowControl = async ({client, clock, log, revision}: FlowControlParts, signal: AbortSignal): Promise<void> => {
   const deadline = clock.monotonic() + patienceMs;
   const failed = (error: unknown) => log.warn({err: error}, 'the objects of flow control could not be settled');
   for (;;) {
@@ -109,10 +111,16 @@ export const keepFlowControl = async ({client, clock, log}: FlowControlParts, si
       await sleep(clock, retryMs, signal);
     }
   }
+  let settledAt: number | undefined;
   every(clock, periodMs, signal, async () => {
     using _ = clock.hold();
-    await settleFlowControl(client).catch((error: unknown) => {
+    try {
+      const now = await revision?.();
+      if (now !== undefined && now === settledAt) return;
+      await settleFlowControl(client);
+      settledAt = now;
+    } catch (error) {
       if (!signal.aborted) failed(error);
-    });
+    }
   });
 };

@@ -28,6 +28,8 @@ export interface SelfServiceParts {
   readonly log: Log;
   /** Absent where the endpoints are somebody else's to keep. */
   readonly peers: ServerPeers | undefined;
+  /** The newest revision of the store. Where nobody else writes that they live, nothing is to be done while it stands still. */
+  readonly revision?: () => Promise<number> | number;
   /** The address and port this server is reached at. */
   readonly address: string;
   readonly port: number;
@@ -101,10 +103,14 @@ export interface SelfService {
 
 /** Keeps the service that leads to the servers themselves, with an endpoint for each server that lives. Resolves once it is there for the first time; a failure is told and tried again. */
 export const keepSelfService = async (parts: SelfServiceParts, signal: AbortSignal): Promise<SelfService> => {
-  const {clock, log, peers, address} = parts;
+  const {clock, log, peers, address, revision} = parts;
+  let settledAt: number | undefined;
   const attempt = async (): Promise<void> => {
     try {
+      const now = await revision?.();
+      if (now !== undefined && now === settledAt) return;
       await reconcile(parts);
+      settledAt = now;
     } catch (error) {
       if (!signal.aborted) log.warn({err: error}, 'the service that leads to this server could not be kept');
     }

@@ -176,7 +176,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         async run() {
           await Promise.all([namespaces(), ranges()]);
           const peers = store.shared ? new Peers({store, prefix: options.kvstorePrefix}) : alone();
-          selfService = await keepSelfService({client, clock, log, ...selfServiceOf(options, parts.serverAddress(), peers)}, following.signal);
+          selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress(), peers)}, following.signal);
         },
       },
       {
@@ -195,7 +195,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log}, following.signal)}] : []),
+      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}] : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

@@ -15,6 +15,7 @@ import type {Controller, DebugPages} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {Manager} from '#src/runtime/manager.js';
 import {electionOf} from './component/election.js';
+import {watchSecondsInProcess} from './watch-seconds.js';
 
 export interface InProcessControllers {
   readonly options: ControllerManagerOptions;
@@ -78,8 +79,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     startIntervalMs: options.controllerStartInterval,
     shutdownTimeoutMs: options.controllerShutdownTimeout,
     minResyncMs: options.minResyncPeriod,
-    // No connection can go stale here, and nobody else could take the watch over.
-    watchSeconds: 86_400,
+    watchSeconds: watchSecondsInProcess,
     ...(election ? {election} : {}),
   });
   return {

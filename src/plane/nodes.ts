@@ -10,6 +10,7 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import type {RunningApiServer} from './api-server.js';
+import {watchSecondsInProcess} from './watch-seconds.js';
 
 export interface PlaneNodes {
   readonly count: number;
@@ -37,6 +38,7 @@ export const planeNodes = async ({count, rulesFile, podRanges, api, options, nam
   return startSimulation({
     ...rest,
     nodes: count,
+    watchSeconds: watchSecondsInProcess,
     ...(podRanges.length > 0 ? {families: podRanges.map(range => (range.includes(':') ? 6 : 4))} : {}),
     ...(rulesFile ? {rules: await rulesIn(rulesFile)} : {}),
     naming,

@@ -17,6 +17,7 @@ import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {defaultSettings, type Settings} from '#src/scheduler/settings.js';
 import {electionOf} from './component/election.js';
+import {watchSecondsInProcess} from './watch-seconds.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
 
 const program = 'plat-scheduler';
@@ -67,6 +68,7 @@ export const schedulerManager = ({options, metrics, client, election, ...shared}
     startIntervalMs: 0,
     shutdownTimeoutMs: 10_000,
     minResyncMs: 0,
+    watchSeconds: watchSecondsInProcess,
     ...(election ? {election} : {}),
   });
 

@@ -48,6 +48,8 @@ export interface SimulationOptions {
   readonly client: Client;
   /** A client that acts as a node. */
   clientAs(user: UserInfo): Client;
+  /** The least time the server is asked to keep a watch, where the informers' own will not do. */
+  readonly watchSeconds?: number;
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
 }

@@ -129,6 +129,7 @@ const beside = (files: Files): Files => {
   return {
     read: async path => (isOurs(path) ? kept.get(path) : files.read(path)),
     write: async (path, content, mode) => (isOurs(path) ? void kept.set(path, Buffer.from(content)) : files.write(path, content, mode)),
+    stamp: path => files.stamp(path),
     watch: (folder, stirred) => files.watch(folder, stirred),
   };
 };
