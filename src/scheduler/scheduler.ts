@@ -52,15 +52,6 @@ export interface SchedulerParts extends Settings {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Runs a step that a plugin takes with a pod that has a node; what it fails with names both. */
-const step = async (what: 'PreBind' | 'Bind', plugin: string, take: () => Promise<void>): Promise<void> => {
-  try {
-    await take();
-  } catch (cause) {
-    throw new Error(`running ${what} plugin ${JSON.stringify(plugin)}: ${messageOf(cause)}`, {cause});
-  }
-};
-
 /** What a plugin gave to a pod that has a node. */
 interface Given {
   readonly plugin: PluginName;
@@ -195,14 +186,19 @@ export class Scheduler {
     const {filters, scores, percentage} = profile;
     const found = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage, from: this.#from});
     const {fitting, looked} = found;
+    const name = info.pod.spec?.schedulerName ?? '';
+    const filtered = clock.monotonic();
+    this.#metrics.took('Filter', fitting.length > 0 ? 'Success' : 'Unschedulable', name, filtered - since);
     this.#from = (this.#from + looked) % all;
     const [only] = fitting;
     if (!only) {
-      this.#metrics.decided(clock.monotonic() - since);
+      this.#metrics.decided(filtered - since);
       return this.#makeRoom(queued, found, {own, since, preempts: profile.preempts});
     }
     const node = fitting.length === 1 ? only : choose(fitting, totalScores(info, fitting, scores, cluster), random);
-    this.#metrics.decided(clock.monotonic() - since);
+    const chosen = clock.monotonic();
+    this.#metrics.took('Score', 'Success', name, chosen - filtered);
+    this.#metrics.decided(chosen - since);
     this.#place(queued, node, found, since);
   }
 
@@ -210,16 +206,18 @@ export class Scheduler {
   #makeRoom(queued: QueuedPod, found: Found, {own, since, preempts}: {readonly own: string | undefined; readonly since: number; readonly preempts: boolean}): void {
     const {info} = queued;
     const {diagnosis} = found;
-    const {lister, random} = this.#parts;
+    const {clock, lister, random} = this.#parts;
     const text = (afterwards?: string) => fitText(this.#cluster.nodes.length, diagnosis, afterwards);
     const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, diagnosis.rejectedBy, since);
     if (!preempts) return fail('', text());
+    const begun = clock.monotonic();
     const outcome = findVictims(info, own, found, {
       cluster: this.#cluster,
       random,
       promised: node => this.nominated.on(node),
       budgets: () => budgetsOf(lister(kinds.podDisruptionBudgets).list()),
     });
+    this.#metrics.took('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - begun);
     this.#metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);
     if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, text(`${noClaimsText}, preemption: ${outcome.text}`));
     this.#preemptor.act(info, outcome);
@@ -245,9 +243,9 @@ export class Scheduler {
     const {info} = queued;
     const profile = info.pod.spec?.schedulerName ?? '';
     try {
-      for (const {plugin, reservation} of given) await step('PreBind', plugin, () => reservation.settle(info, signal));
+      for (const {plugin, reservation} of given) await this.#step('PreBind', plugin, profile, () => reservation.settle(info, signal));
       using _ = clock.hold();
-      await step('Bind', 'DefaultBinder', () => this.#reporter.bind(info, node));
+      await this.#step('Bind', 'DefaultBinder', profile, () => this.#reporter.bind(info, node));
       if (this.queue.get(info.uid) === queued) this.queue.delete(info.uid);
       this.#metrics.attempted('scheduled', profile, clock.monotonic() - since);
       this.#metrics.scheduled(queued, clock.monotonic() - (queued.firstDue ?? since));
@@ -257,6 +255,20 @@ export class Scheduler {
       log.v(1).warn({pod: info.key, node, err: error}, 'a pod could not be bound');
       this.#forget(info);
       this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
+    }
+  }
+
+  /** Runs a step that a plugin takes with a pod that has a node; what it fails with names both. */
+  async #step(point: 'PreBind' | 'Bind', plugin: string, profile: string, take: () => Promise<void>): Promise<void> {
+    const {clock} = this.#parts;
+    const begun = clock.monotonic();
+    const took = (status: 'Success' | 'Error') => this.#metrics.took(point, status, profile, clock.monotonic() - begun);
+    try {
+      await take();
+      took('Success');
+    } catch (cause) {
+      took('Error');
+      throw new Error(`running ${point} plugin ${JSON.stringify(plugin)}: ${messageOf(cause)}`, {cause});
     }
   }
 

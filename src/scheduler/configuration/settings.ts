@@ -1,6 +1,7 @@
 import {naming} from '#src/api/naming.js';
 import {defaultProfile, defaultSchedulerName, type Profile} from '#src/scheduler/profile.js';
 import {defaultSettings, type Settings} from '#src/scheduler/settings.js';
+import {withArguments} from './arguments.js';
 import {withPlugins} from './plugins.js';
 import {ConfigurationError, listOf, numberOf, objectOf, textOf, wrong} from './reading.js';
 
@@ -18,9 +19,10 @@ const checkType = (apiVersion: unknown, kind: unknown): void => {
 const percentage = (value: unknown, path: string, absent: number): number => numberOf(value, path, {least: 0, most: 100, absent});
 
 const profileOf = (value: unknown, path: string, share: number): readonly [name: string, profile: Profile] => {
-  const {schedulerName, percentageOfNodesToScore, plugins} = objectOf(value, path, ['schedulerName', 'percentageOfNodesToScore', 'plugins']);
+  const {schedulerName, percentageOfNodesToScore, plugins, pluginConfig} = objectOf(value, path, ['schedulerName', 'percentageOfNodesToScore', 'plugins', 'pluginConfig']);
   const name = schedulerName === undefined ? defaultSchedulerName : textOf(schedulerName, `${path}.schedulerName`);
-  return [name, {...withPlugins(plugins, `${path}.plugins`), percentage: percentage(percentageOfNodesToScore, `${path}.percentageOfNodesToScore`, share)}];
+  const told = withArguments(pluginConfig, `${path}.pluginConfig`, withPlugins(plugins, `${path}.plugins`));
+  return [name, {...told, percentage: percentage(percentageOfNodesToScore, `${path}.percentageOfNodesToScore`, share)}];
 };
 
 const seconds = (value: unknown, path: string, absentMs: number): number => 1000 * numberOf(value, path, {least: 1, most: 2 ** 31 - 1, absent: absentMs / 1000});

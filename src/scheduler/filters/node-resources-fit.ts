@@ -56,11 +56,11 @@ const shrank = (pod: PodInfo, old: Frozen<Pod>, now: Frozen<Pod>, {gate}: Cluste
 
 const holdsRoom = ({spec, status}: Frozen<Pod>): boolean => Boolean(spec?.nodeName || status?.nominatedNodeName);
 
-/** Keeps a pod off nodes without room for what it and its overhead ask for. */
-export const nodeResourcesFit: Filter = {
+/** Keeps a pod off nodes without room for what it and its overhead ask for, but for resources that others see to. */
+export const nodeResourcesFitIgnoring = (isIgnored: (resource: string) => boolean): Filter => ({
   plugin: 'NodeResourcesFit',
   prepare(pod) {
-    const wanted = asked(pod);
+    const wanted = asked(pod).filter(([name]) => !isIgnored(name));
     return {judge: node => judge(wanted, node)};
   },
   hints: [
@@ -71,4 +71,7 @@ export const nodeResourcesFit: Filter = {
       helps: (pod, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined, cluster) => shrank(pod, old!, now!, cluster),
     },
   ],
-};
+});
+
+/** Keeps a pod off nodes without room for what it and its overhead ask for. */
+export const nodeResourcesFit = nodeResourcesFitIgnoring(() => false);

@@ -4,7 +4,7 @@ import type {Node} from '#src/api/types.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {rejected, ruledOut, type Check, type Cluster, type Filter} from '#src/scheduler/plugin.js';
-import {counting, isPlace, ownConstraints, type Constraint} from '#src/scheduler/topology/constraints.js';
+import {counting, defaultConstraints, isPlace, ownConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 
 /** How many pods like this one there are in each place that a constraint speaks of. */
 class Spread {
@@ -44,8 +44,14 @@ const spreads = (pod: PodInfo, constraints: readonly Constraint[], cluster: Clus
   return all.map(({spread}) => spread);
 };
 
-const prepare = (pod: PodInfo, cluster: Cluster): Check | undefined => {
-  const constraints = ownConstraints(pod, 'DoNotSchedule', cluster);
+type Defaults = readonly DefaultConstraint[];
+
+/** What a pod demands itself, or what is demanded of those who state nothing. */
+const demanded = (pod: PodInfo, cluster: Cluster, defaults: Defaults): readonly Constraint[] =>
+  pod.pod.spec?.topologySpreadConstraints?.length ? ownConstraints(pod, 'DoNotSchedule', cluster) : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
+
+const prepare = (pod: PodInfo, cluster: Cluster, defaults: Defaults): Check | undefined => {
+  const constraints = demanded(pod, cluster, defaults);
   if (constraints.length === 0) return undefined;
   const all = spreads(pod, constraints, cluster);
   const count = (other: PodInfo, node: NodeInfo, by: 1 | -1) => {
@@ -75,30 +81,36 @@ const matters = (pod: PodInfo, other: Frozen<Pod> | undefined, constraints: read
   other?.metadata?.namespace === pod.namespace && constraints.some(({selector}) => selector.matches(other.metadata?.labels));
 
 /** Whether a pod came, went or changed that counts for a constraint. */
-const podHelps = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster: Cluster): boolean => {
+const podHelps = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, constraints: readonly Constraint[]): boolean => {
   if (now?.metadata?.uid === pod.uid) return true;
-  const constraints = ownConstraints(pod, 'DoNotSchedule', cluster);
   if (!old || !now) return matters(pod, old ?? now, constraints);
   return constraints.some(constraint => matters(pod, old, [constraint]) !== matters(pod, now, [constraint]));
 };
 
 /** Whether a place came, went, or a node moved between places. */
-const nodeHelps = (pod: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster: Cluster): boolean => {
-  const constraints = ownConstraints(pod, 'DoNotSchedule', cluster);
+const nodeHelps = (old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, constraints: readonly Constraint[]): boolean => {
   const places = (node: Frozen<Node> | undefined) => constraints.map(({topologyKey}) => node?.metadata?.labels?.[topologyKey]);
   const [before, after] = [places(old), places(now)];
   const [was, is] = [before, after].map(each => !each.includes(undefined));
   return was !== is || (is === true && before.some((place, at) => place !== after[at]));
 };
 
-/** Keeps pods that are alike spread evenly over places, as the pod demands. */
-export const podTopologySpread: Filter = {
+/** Keeps pods that are alike spread evenly over places, as the pod demands, or as the defaults do of pods that state nothing. */
+export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
   plugin: 'PodTopologySpread',
-  prepare,
+  prepare: (pod, cluster) => prepare(pod, cluster, defaults),
   hints: [
-    {on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'AssignedPodDelete', 'UnschedulablePodUpdatePodLabel'], helps: podHelps},
-    {on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel'], helps: nodeHelps},
+    {
+      on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'AssignedPodDelete', 'UnschedulablePodUpdatePodLabel'],
+      helps: (pod, old: Frozen<Pod> | undefined, now: Frozen<Pod> | undefined, cluster) => podHelps(pod, old, now, demanded(pod, cluster, defaults)),
+    },
+    {
+      on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel'],
+      helps: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster) => nodeHelps(old, now, demanded(pod, cluster, defaults)),
+    },
     // A taint may take a node out of the count, or into it.
     {on: ['NodeUpdateNodeTaint']},
   ],
-};
+});
+
+export const podTopologySpread = podTopologySpreadWith([]);

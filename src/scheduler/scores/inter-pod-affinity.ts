@@ -5,22 +5,27 @@ import {TopologyCounts} from '#src/scheduler/filters/topology-counts.js';
 import type {Cluster, Score} from '#src/scheduler/plugin.js';
 import {topScore} from './normalize.js';
 
-/** How much it counts that a pod on a node requires this one near. */
-const requiredWeight = 1;
+export interface AffinityWeights {
+  /** How much it counts that a pod on a node requires this one near. */
+  readonly required: number;
+  /** Whether nothing counts that pods on nodes merely prefer, where this one prefers nothing itself. */
+  readonly ignoresOthers: boolean;
+}
 
 /** What speaks for a place, or against it: what this pod prefers of those that are there, and what those prefer or require of it. */
-const pulls = (pod: PodInfo, cluster: Cluster): TopologyCounts => {
+const pulls = (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: AffinityWeights): TopologyCounts => {
   const counts = new TopologyCounts();
   const {preferred, preferredAnti} = pod.terms;
   const asks = preferred.length + preferredAnti.length > 0;
+  if (!asks && ignoresOthers) return counts;
   const pull = (terms: readonly (AffinityTerm & {readonly weight?: number})[], of: PodInfo, {labels}: NodeInfo, sign: 1 | -1) => {
-    for (const term of terms) if (speaksOf(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? requiredWeight));
+    for (const term of terms) if (speaksOf(term, of, cluster.labelsOf)) counts.add(term.topologyKey, labels, sign * (term.weight ?? required));
   };
   for (const node of cluster.nodes) {
     for (const other of (asks ? node.pods : node.withAffinity).values()) {
       pull(preferred, other, node, 1);
       pull(preferredAnti, other, node, -1);
-      pull(other.terms.required, pod, node, 1);
+      if (required > 0) pull(other.terms.required, pod, node, 1);
       pull(other.terms.preferred, pod, node, 1);
       pull(other.terms.preferredAnti, pod, node, -1);
     }
@@ -29,11 +34,11 @@ const pulls = (pod: PodInfo, cluster: Cluster): TopologyCounts => {
 };
 
 /** Prefers places near the pods that a pod prefers, or that prefer it, and away from those it or they would rather not have near. */
-export const interPodAffinityScore: Score = {
+export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
   weight: 2,
   prepare(pod, _, cluster) {
-    const counts = pulls(pod, cluster);
+    const counts = pulls(pod, cluster, weights);
     if (counts.isEmpty) return undefined;
     return {
       score({labels}) {
@@ -48,4 +53,6 @@ export const interPodAffinityScore: Score = {
       },
     };
   },
-};
+});
+
+export const interPodAffinityScore = interPodAffinityBy({required: 1, ignoresOthers: false});

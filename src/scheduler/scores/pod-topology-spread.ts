@@ -1,7 +1,7 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster, Gauge, Score} from '#src/scheduler/plugin.js';
-import {counting, defaultConstraints, isPlace, ownConstraints, type Constraint} from '#src/scheduler/topology/constraints.js';
+import {counting, defaultConstraints, isPlace, ownConstraints, systemConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
 import {topScore} from './normalize.js';
 
 /** How much pods count that are in a place, by one constraint. */
@@ -38,11 +38,12 @@ const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Cand
   return {constraint, weight: Math.log(byPlace.size + 2), in: ({labels}) => byPlace.get(labels[topologyKey] ?? '') ?? 0};
 };
 
-const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Gauge | undefined => {
-  const isOwn = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
-  const constraints = isOwn ? ownConstraints(pod, 'ScheduleAnyway', cluster) : defaultConstraints(pod, cluster);
+const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, defaults: readonly DefaultConstraint[] | undefined): Gauge | undefined => {
+  const isStated = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
+  // Places that somebody asked for must all be there; those that nobody did make do with what there is.
+  const isOwn = isStated || defaults !== undefined;
+  const constraints = isStated ? ownConstraints(pod, 'ScheduleAnyway', cluster) : defaultConstraints(pod, defaults ?? systemConstraints(cluster.naming), 'ScheduleAnyway', cluster);
   if (constraints.length === 0) return undefined;
-  // Places that a pod asks for itself must all be there; the defaults make do with those there are.
   const isCounted = ({labels}: NodeInfo): boolean => !isOwn || isPlace(labels, constraints);
   const fitting = isOwn ? nodes.filter(isCounted) : nodes;
   const counted = isOwn ? cluster.nodes.filter(isCounted) : cluster.nodes;
@@ -67,5 +68,11 @@ const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Ga
   };
 };
 
-/** Prefers places with few pods like this one. */
-export const podTopologySpreadScore: Score = {plugin: 'PodTopologySpread', weight: 2, prepare};
+/** Prefers places with few pods like this one. Pods that state no constraints have these, or those of the system. */
+export const podTopologySpreadBy = (defaults?: readonly DefaultConstraint[]): Score => ({
+  plugin: 'PodTopologySpread',
+  weight: 2,
+  prepare: (pod, nodes, cluster) => prepare(pod, nodes, cluster, defaults),
+});
+
+export const podTopologySpreadScore = podTopologySpreadBy();

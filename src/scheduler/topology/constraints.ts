@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {TopologySpreadConstraint} from '#src/api/pod.js';
+import type {Naming} from '#src/api/naming.js';
 import {labelSelector, labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {matchesNode, requiredTerms} from '#src/model/node-affinity.js';
 import {untolerated} from '#src/model/taints.js';
@@ -18,7 +19,7 @@ export interface Constraint {
   readonly honoursTaints: boolean;
 }
 
-type When = 'DoNotSchedule' | 'ScheduleAnyway';
+export type When = 'DoNotSchedule' | 'ScheduleAnyway';
 
 /** The selector, narrowed to pods that share this one's values of some labels. */
 const narrowed = (selector: LabelSelector, keys: readonly string[], {labels}: PodInfo): LabelSelector => {
@@ -39,13 +40,25 @@ const constraintOf = (of: Frozen<TopologySpreadConstraint>, pod: PodInfo, {gate}
 export const ownConstraints = (pod: PodInfo, when: When, cluster: Cluster): Constraint[] =>
   (pod.pod.spec?.topologySpreadConstraints ?? []).filter(({whenUnsatisfiable}) => whenUnsatisfiable === when).map(each => constraintOf(each, pod, cluster));
 
-/** What is preferred for a pod that states no constraints: that those of its service or its owner are spread over zones and nodes. */
-export const defaultConstraints = (pod: PodInfo, cluster: Cluster): Constraint[] => {
-  const selector = selectorOfOwners(pod, cluster);
-  if (selector.empty) return [];
-  const spread = (topologyKey: string, maxSkew: number): Constraint => ({topologyKey, maxSkew, minDomains: 1, selector, honoursAffinity: true, honoursTaints: false});
-  const {naming} = cluster;
-  return [spread(naming.labels.hostname, 3), spread(naming.subKey('topology', 'zone'), 5)];
+/** A constraint on pods that state none, on those of their service or their owner. */
+export interface DefaultConstraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly when: When;
+}
+
+/** What is preferred for pods that state no constraints, unless told otherwise: that they are spread over zones and nodes. */
+export const systemConstraints = (naming: Naming): readonly DefaultConstraint[] => [
+  {topologyKey: naming.labels.hostname, maxSkew: 3, when: 'ScheduleAnyway'},
+  {topologyKey: naming.subKey('topology', 'zone'), maxSkew: 5, when: 'ScheduleAnyway'},
+];
+
+/** The default constraints of one kind on a pod; none on a pod of nobody. */
+export const defaultConstraints = (pod: PodInfo, defaults: readonly DefaultConstraint[], when: When, cluster: Cluster): Constraint[] => {
+  const chosen = defaults.filter(constraint => constraint.when === when);
+  const selector = chosen.length > 0 ? selectorOfOwners(pod, cluster) : undefined;
+  if (!selector || selector.empty) return [];
+  return chosen.map(({topologyKey, maxSkew}) => ({topologyKey, maxSkew, minDomains: 1, selector, honoursAffinity: true, honoursTaints: false}));
 };
 
 /** Whether a node is a place by every one of the constraints. */

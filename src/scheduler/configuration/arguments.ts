@@ -1,0 +1,111 @@
+import {labelKeyProblems} from '#src/api/names.js';
+import {nodeResourcesFitIgnoring} from '#src/scheduler/filters/node-resources-fit.js';
+import {podTopologySpreadWith} from '#src/scheduler/filters/pod-topology-spread.js';
+import type {Filter, Score} from '#src/scheduler/plugin.js';
+import type {Profile} from '#src/scheduler/profile.js';
+import {allocationBy, type AllocationStrategy, type ShapePoint, type WeightedResource} from '#src/scheduler/scores/allocation-strategy.js';
+import {interPodAffinityBy} from '#src/scheduler/scores/inter-pod-affinity.js';
+import {podTopologySpreadBy} from '#src/scheduler/scores/pod-topology-spread.js';
+import type {DefaultConstraint} from '#src/scheduler/topology/constraints.js';
+import {boolOf, listOf, numberOf, objectOf, oneOf, textOf, wrong} from './reading.js';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Change = (profile: Profile) => Profile;
+
+const replaced = <T extends Filter | Score>(all: readonly T[], by: T): T[] =>
+  all.map(each => (each.plugin === by.plugin ? {...by, ...('weight' in each ? {weight: each.weight} : {})} : each));
+
+const withFilter = (profile: Profile, filter: Filter): Profile => ({...profile, filters: replaced(profile.filters, filter)});
+const withScore = (profile: Profile, score: Score): Profile => ({...profile, scores: replaced(profile.scores, score)});
+
+const resource = (value: unknown, path: string): WeightedResource => {
+  const {name, weight} = objectOf(value, path, ['name', 'weight']);
+  return {name: textOf(name, `${path}.name`), weight: numberOf(weight, `${path}.weight`, {least: 1, most: 100, absent: 1})};
+};
+
+const shapePoint = (value: unknown, path: string): ShapePoint => {
+  const {utilization, score} = objectOf(value, path, ['utilization', 'score']);
+  return {
+    utilization: numberOf(utilization, `${path}.utilization`, {least: 0, most: 100, absent: 0}),
+    // Written from 0 to 10, reckoned from 0 to 100.
+    score: 10 * numberOf(score, `${path}.score`, {least: 0, most: 10, absent: 0}),
+  };
+};
+
+const usual: readonly WeightedResource[] = [
+  {name: 'cpu', weight: 1},
+  {name: 'memory', weight: 1},
+];
+
+const strategyOf = (value: unknown, path: string): AllocationStrategy => {
+  const fields = objectOf(value, path, ['type', 'resources', 'requestedToCapacityRatio']);
+  const type = oneOf(fields['type'] ?? 'LeastAllocated', `${path}.type`, ['LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio']);
+  const given = listOf(fields['resources'], `${path}.resources`, resource);
+  const resources = given.length > 0 ? given : usual;
+  if (type !== 'RequestedToCapacityRatio') return {type, resources};
+  const at = `${path}.requestedToCapacityRatio`;
+  const shape = listOf(objectOf(fields['requestedToCapacityRatio'], at, ['shape'])['shape'], `${at}.shape`, shapePoint);
+  if (shape.length === 0) wrong(`${at}.shape`, 'Required value: at least one point must be specified');
+  const wrongAt = shape.findIndex(({utilization}, index) => index > 0 && utilization <= shape[index - 1]!.utilization);
+  if (wrongAt > 0) wrong(`${at}.shape[${wrongAt}].utilization`, 'utilization values must be sorted in increasing order');
+  return {type, resources, shape};
+};
+
+const fit = (fields: Fields, path: string): Change => {
+  const names = new Set(listOf(fields['ignoredResources'], `${path}.ignoredResources`, textOf));
+  const groups = listOf(fields['ignoredResourceGroups'], `${path}.ignoredResourceGroups`, textOf);
+  const stray = groups.findIndex(group => group.includes('/'));
+  if (stray >= 0) wrong(`${path}.ignoredResourceGroups[${stray}]`, "resource group name can't contain '/'");
+  const isIgnored = (name: string) => name.includes('/') && (names.has(name) || groups.includes(name.slice(0, name.indexOf('/'))));
+  const strategy = fields['scoringStrategy'] === undefined ? undefined : strategyOf(fields['scoringStrategy'], `${path}.scoringStrategy`);
+  return profile => {
+    const filtered = withFilter(profile, nodeResourcesFitIgnoring(isIgnored));
+    return strategy ? withScore(filtered, allocationBy(strategy)) : filtered;
+  };
+};
+
+const constraint = (value: unknown, path: string): DefaultConstraint => {
+  const fields = objectOf(value, path, ['maxSkew', 'topologyKey', 'whenUnsatisfiable']);
+  const topologyKey = textOf(fields['topologyKey'], `${path}.topologyKey`);
+  const [problem] = labelKeyProblems(topologyKey);
+  if (problem !== undefined) wrong(`${path}.topologyKey`, problem);
+  const maxSkew = numberOf(fields['maxSkew'], `${path}.maxSkew`, {least: 1, most: 2 ** 31 - 1, absent: 0});
+  if (maxSkew === 0) wrong(`${path}.maxSkew`, 'must be greater than zero');
+  return {topologyKey, maxSkew, when: oneOf(fields['whenUnsatisfiable'], `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway'])};
+};
+
+const spread = (fields: Fields, path: string): Change => {
+  const defaults = listOf(fields['defaultConstraints'], `${path}.defaultConstraints`, constraint);
+  const type = oneOf(fields['defaultingType'] ?? 'System', `${path}.defaultingType`, ['System', 'List']);
+  if (type === 'System' && defaults.length > 0) wrong(`${path}.defaultingType`, 'when .defaultConstraints are not empty must be List');
+  return profile => (type === 'System' ? profile : withScore(withFilter(profile, podTopologySpreadWith(defaults)), podTopologySpreadBy(defaults)));
+};
+
+const affinity = (fields: Fields, path: string): Change => {
+  const required = numberOf(fields['hardPodAffinityWeight'], `${path}.hardPodAffinityWeight`, {least: 0, most: 100, absent: 1});
+  const ignoresOthers = boolOf(fields['ignorePreferredTermsOfExistingPods'], `${path}.ignorePreferredTermsOfExistingPods`);
+  return profile => withScore(profile, interPodAffinityBy({required, ignoresOthers}));
+};
+
+/** The plugins that can be told something, with what they know. */
+const known: Readonly<Record<string, {readonly fields: readonly string[]; read(fields: Fields, path: string): Change}>> = {
+  NodeResourcesFit: {fields: ['ignoredResources', 'ignoredResourceGroups', 'scoringStrategy'], read: fit},
+  PodTopologySpread: {fields: ['defaultConstraints', 'defaultingType'], read: spread},
+  InterPodAffinity: {fields: ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'], read: affinity},
+};
+
+/** A profile whose plugins were told what a configuration tells them. */
+export const withArguments = (value: unknown, path: string, profile: Profile): Profile => {
+  const seen = new Set<string>();
+  const changes = listOf(value, path, (item, at): Change => {
+    const {name, args} = objectOf(item, at, ['name', 'args']);
+    const plugin = textOf(name, `${at}.name`);
+    if (seen.has(plugin)) wrong(`${at}.name`, `Duplicate value: ${JSON.stringify(plugin)}`);
+    seen.add(plugin);
+    const reader = Object.hasOwn(known, plugin) ? known[plugin] : undefined;
+    if (!reader) return wrong(`${at}.name`, `${JSON.stringify(plugin)} cannot be told anything here`);
+    const {apiVersion: _, kind: __, ...fields} = objectOf(args, `${at}.args`, ['apiVersion', 'kind', ...reader.fields]);
+    return reader.read(fields, `${at}.args`);
+  });
+  return changes.reduce((changed, change) => change(changed), profile);
+};
