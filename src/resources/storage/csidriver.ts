@@ -40,9 +40,9 @@ function* validateSpec(spec: Readonly<Spec>, gate: HookContext['gate']): Iterabl
   for (const mode of spec.volumeLifecycleModes ?? []) if (!lifecycles.includes(mode)) yield notSupported('spec.volumeLifecycleModes', mode, lifecycles);
   if (spec.seLinuxMount === undefined && gate('SELinuxMountReadWriteOncePod')) yield required('spec.seLinuxMount');
   const period = spec.nodeAllocatableUpdatePeriodSeconds;
-  if (period !== undefined && period < leastPeriod) yield invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, `must be greater than or equal to ${leastPeriod}`);
+  if (period !== undefined && period < leastPeriod) yield invalid('spec.nodeAllocatableUpdatePeriodSeconds', period, `must be greater than or equal to ${leastPeriod} seconds`);
   if (spec.serviceAccountTokenInSecrets !== undefined && (spec.tokenRequests ?? []).length === 0) {
-    yield invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, 'must be unset if `tokenRequests` is empty');
+    yield invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, 'serviceAccountTokenInSecrets is set but no tokenRequests are specified');
   }
 }
 
@@ -51,10 +51,16 @@ function* validate({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | 
   if (!old) return;
   const before = old.spec ?? {};
   yield* immutable('spec.attachedRequired', spec.attachRequired, before.attachRequired);
-  for (const field of ['fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const) yield* immutable(`spec.${field}`, spec[field], before[field]);
+  yield* immutable('spec.volumeLifecycleModes', spec.volumeLifecycleModes, before.volumeLifecycleModes);
 }
 
-const counted = ['tokenRequests', 'requiresRepublish', 'seLinuxMount', 'nodeAllocatableUpdatePeriodSeconds', 'serviceAccountTokenInSecrets'] as const;
+/** Drivers that get tokens should get them where nobody logs them. */
+function* warnings({spec = {}}: Readonly<CSIDriver>, old: Readonly<CSIDriver> | undefined, {gate}: HookContext): Iterable<string> {
+  const {tokenRequests = [], serviceAccountTokenInSecrets}: Spec = spec;
+  if (!gate('CSIServiceAccountTokenSecrets') || tokenRequests.length === 0 || serviceAccountTokenInSecrets !== undefined) return;
+  if (old && sameContent(tokenRequests, old.spec?.tokenRequests)) return;
+  yield 'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+}
 
 /** Fields of features that are off are dropped, unless they are in use. */
 const dropUnknown = (spec: Spec, old: Spec | undefined, gate: HookContext['gate']): void => {
@@ -85,11 +91,11 @@ export const csiDrivers = defineResource<CSIDriver>({
       const spec: Spec = driver.spec!;
       if (gate('SELinuxMountReadWriteOncePod')) spec.seLinuxMount ??= false;
       dropUnknown(spec, old?.spec, gate);
-      const before: Spec = old?.spec ?? {};
-      // Only what may change at all is counted, from nothing on.
-      if (old && counted.some(field => !sameContent(spec[field], before[field]))) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
+      // Changes are counted from nothing on.
+      if (old && !sameContent(spec, old.spec)) driver.metadata!.generation = (old.metadata?.generation ?? 0) + 1;
     },
     validate,
+    warn: warnings,
   },
   columns: [
     nameColumn,

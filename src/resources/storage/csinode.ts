@@ -2,7 +2,7 @@ import {duplicate, invalid, required, type FieldError} from '#src/api/field-erro
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {sameContent} from '#src/resources/validation/equality.js';
+import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonnegative, qualifiedName} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
@@ -24,17 +24,22 @@ function* validateDriver({name, nodeID, allocatable, topologyKeys = []}: Readonl
   }
 }
 
-function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined, {gate}: HookContext): Iterable<FieldError> {
-  const drivers = spec?.drivers ?? [];
+function* validateDrivers(drivers: readonly Driver[]): Iterable<FieldError> {
   for (const [i, driver] of drivers.entries()) {
     yield* validateDriver(driver, `spec.drivers[${i}]`);
     if (drivers.findIndex(({name}) => name === driver.name) < i) yield duplicate(`spec.drivers[${i}].name`, driver.name);
   }
-  const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') ? rest : {...rest, allocatable});
-  for (const before of old?.spec?.drivers ?? []) {
-    for (const driver of drivers) {
-      if (driver.name === before.name && !sameContent(kept(driver), kept(before))) yield invalid('CSINodeDriver', driver, 'field is immutable');
-    }
+}
+
+function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined, {gate}: HookContext): Iterable<FieldError> {
+  const drivers = spec?.drivers ?? [];
+  yield* validateDrivers(drivers);
+  if (!old) return;
+  // The original judges a change twice.
+  yield* validateDrivers(drivers);
+  const kept = ({allocatable, ...rest}: Driver): object => (gate('MutableCSINodeAllocatableCount') || !allocatable ? rest : {...rest, allocatable});
+  for (const before of old.spec?.drivers ?? []) {
+    for (const driver of drivers) if (driver.name === before.name) yield* immutable('spec.drivers', kept(driver), kept(before));
   }
 }
 

@@ -6,18 +6,20 @@ import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {nodeSelectorWarnings} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, negativeText} from '#src/resources/validation/values.js';
 
 type CSIStorageCapacity = ObjectOf<typeof kinds.csiStorageCapacities>;
 
-function* validateNew({nodeTopology, storageClassName = '', capacity, maximumVolumeSize}: Readonly<CSIStorageCapacity>): Iterable<FieldError> {
-  if (nodeTopology) yield* validateLabelSelector(nodeTopology as LabelSelectorObject, 'nodeTopology');
+function* validate({nodeTopology, storageClassName = '', capacity}: Readonly<CSIStorageCapacity>, old: Readonly<CSIStorageCapacity> | undefined): Iterable<FieldError> {
+  if (nodeTopology) yield* validateLabelSelector(nodeTopology as LabelSelectorObject, 'nodeTopology', hasOddValues(old?.nodeTopology as LabelSelectorObject | undefined));
   yield* each('storageClassName', storageClassName, dnsSubdomainProblems(storageClassName));
-  for (const [path, text] of Object.entries({capacity, maximumVolumeSize})) {
-    if (text !== undefined && compareQuantities(parseQuantity(text), zeroQuantity) < 0) yield invalid(path, text, negativeText);
-  }
+  if (capacity !== undefined && compareQuantities(parseQuantity(capacity), zeroQuantity) < 0) yield invalid('capacity', capacity, negativeText);
+  if (!old) return;
+  yield* immutable('nodeTopology', nodeTopology, old.nodeTopology);
+  yield* immutable('storageClassName', storageClassName, old.storageClassName);
 }
 
 const writable = ['metadata', 'nodeTopology', 'storageClassName', 'capacity', 'maximumVolumeSize'];
@@ -29,11 +31,8 @@ export const csiStorageCapacities = defineResource<CSIStorageCapacity>({
   unconditionalUpdate: false,
   main: {
     writes: {create: writable, update: writable},
-    *validate(object, old) {
-      if (!old) return yield* validateNew(object);
-      yield* immutable('nodeTopology', object.nodeTopology, old.nodeTopology);
-      yield* immutable('storageClassName', object.storageClassName, old.storageClassName);
-    },
+    validate,
+    warn: ({nodeTopology = {}}, _old, {naming}) => nodeSelectorWarnings(nodeTopology as LabelSelectorObject, 'nodeTopology', naming),
   },
   columns: [
     nameColumn,

@@ -9,9 +9,9 @@ const most = 512;
 export function* validateParameters(parameters: Readonly<Record<string, string>>, mayBeEmpty: boolean): Iterable<FieldError> {
   const entries = Object.entries(parameters);
   if (entries.length > most) return yield tooLong('parameters', most);
-  if (!mayBeEmpty && entries.length === 0) yield required('parameters', 'must contain at least one key/value pair');
   for (const [key] of entries) if (!key) yield invalid('parameters', key, 'field can not be empty.');
   if (entries.reduce((size, [key, value]) => size + Buffer.byteLength(key) + Buffer.byteLength(value), 0) > largest) yield tooLong('parameters', largest);
+  if (!mayBeEmpty && entries.length === 0) yield required('parameters', 'must contain at least one key/value pair');
 }
 
 /** The name of a driver or provisioner, with a domain or without. */

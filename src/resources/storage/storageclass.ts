@@ -5,6 +5,7 @@ import {labelValueProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {each, qualifiedName} from '#src/resources/validation/values.js';
 import {validateParameters, validateProvisioner} from './parameters.js';
@@ -38,11 +39,13 @@ function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
   for (const [i, term] of terms.entries()) {
     const path = `allowedTopologies[${i}]`;
     yield* validateTerm(term, path);
+    // The original compares with as many empty terms as there are terms, too.
+    if ((term.matchLabelExpressions ?? []).length === 0) for (const _ of terms) yield duplicate(`${path}.matchLabelExpressions`, '');
     for (const other of terms.slice(0, i)) if (sameContent(asSets(term), asSets(other))) yield duplicate(`${path}.matchLabelExpressions`, '');
   }
 }
 
-function* validateNew(object: Readonly<StorageClass>): Iterable<FieldError> {
+function* validateClass(object: Readonly<StorageClass>): Iterable<FieldError> {
   const {provisioner, parameters = {}, reclaimPolicy, volumeBindingMode, allowedTopologies = []} = object;
   yield* validateProvisioner('provisioner', provisioner ?? '');
   yield* validateParameters(parameters, true);
@@ -77,7 +80,18 @@ export const storageClasses = defineResource<StorageClass>({
   },
   main: {
     writes: {create: writable, update: writable},
-    validate: (object, old) => (old ? validateChange(object, old) : validateNew(object)),
+    *validate(object, old) {
+      yield* validateClass(object);
+      if (old) yield* validateChange(object, old);
+    },
+    *warn({allowedTopologies = []}, _old, {naming}) {
+      for (const [i, {matchLabelExpressions = []}] of allowedTopologies.entries()) {
+        for (const [j, {key}] of matchLabelExpressions.entries()) {
+          const text = nodeLabelText(key, naming);
+          if (text) yield `allowedTopologies[${i}].matchLabelExpressions[${j}].key: ${text}`;
+        }
+      }
+    },
   },
   columns: [
     {...nameColumn, of: (object: Readonly<StorageClass>, _now, naming) => `${object.metadata?.name ?? ''}${isDefaultClass(object, naming) ? ' (default)' : ''}`},

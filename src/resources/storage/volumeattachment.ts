@@ -6,7 +6,7 @@ import {validateVolumeSpec} from '#src/resources/core/persistentvolume-validatio
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {dnsSubdomain, each} from '#src/resources/validation/values.js';
+import {dnsSubdomain, each, rangeText} from '#src/resources/validation/values.js';
 import {csiDriverName} from '#src/resources/validation/volume-sources.js';
 
 type VolumeAttachment = ObjectOf<typeof kinds.volumeAttachments>;
@@ -30,6 +30,8 @@ function* validateStatus({status}: Readonly<VolumeAttachment>): Iterable<FieldEr
   for (const field of ['attachError', 'detachError'] as const) {
     // The limit in the text is not the one that is held to, as callers of the original see it.
     if (Buffer.byteLength(status?.[field]?.message ?? '') > longestMessage) yield tooLong(`status.${field}.message`, largestMetadata);
+    const code = status?.[field]?.errorCode;
+    if (code !== undefined && code < 0) yield invalid(`status.${field}.errorCode`, code, rangeText(0, 2 ** 31 - 1));
   }
 }
 
