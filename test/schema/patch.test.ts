@@ -220,6 +220,24 @@ test('what a patch makes must be of the kind', t => {
   t.is(statusOf(t, () => patched('json', '[{"op":"replace","path":"","value":[]}]'))?.code, 422);
 });
 
+for (const [patch, problem] of [
+  [{spec: {replicas: 'a'}}, 'unrecognized type: int32'],
+  [{spec: {replicas: 1.5}}, 'cannot convert float64 to int32'],
+  [{spec: {paused: 'yes'}}, 'unrecognized type: bool'],
+  [{spec: {template: {spec: {hostname: 5}}}}, 'cannot convert int64 to string'],
+  [{spec: {strategy: {type: true}}}, 'unrecognized type: string'],
+  [{spec: {template: 'a'}}, 'cannot restore struct from: string'],
+  [{spec: {selector: {matchLabels: [1]}}}, 'cannot restore map from slice'],
+  [{spec: {selector: {matchExpressions: {a: 1}}}}, 'cannot restore slice from map'],
+  [{metadata: {creationTimestamp: 5}}, 'json: cannot unmarshal number into Go value of type string'],
+] as const) {
+  test(`a strategic patch of ${JSON.stringify(patch)} does not fit`, t => {
+    const {status} = t.throws(() => patchedObject(parsePatch('strategic', JSON.stringify(patch), 'Warn'), {}, deployment, 'Warn'), {instanceOf: StatusError})!;
+
+    t.is(status.details?.causes?.[0]?.message?.replace(/^Invalid value: "(\\.|[^"])*": /, ''), problem);
+  });
+}
+
 test('patches that cannot be read are refused', t => {
   isStatus(t, () => patched('json', '{'), 400, 'BadRequest', 'error decoding patch: unexpected end of JSON input');
   isStatus(t, () => patched('json', '{}'), 400, 'BadRequest', 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp');

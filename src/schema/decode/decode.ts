@@ -3,7 +3,7 @@ import {parseBody, type Notation, type ParsedBody} from './document.js';
 import type {DecodeProblem} from './error.js';
 import type {PlainObject} from './plain.js';
 import {hasDuplicates, strictProblems} from './strict.js';
-import {TypedDecoder} from './typed.js';
+import {TypedDecoder, type Source} from './typed.js';
 
 /** What becomes of unknown and repeated fields (`fieldValidation`): reported unless ignored; dropped either way. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
@@ -32,8 +32,8 @@ export const decode = <T = PlainObject>(body: Buffer | string, notation: Notatio
   decodeParsed<T>(parseBody(body, notation), node, validation);
 
 /** Holds a value that is already an object, for example a patched one, against its schema. Throws `DecodeError`. */
-export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
-  const decoder = new TypedDecoder();
+export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
+  const decoder = new TypedDecoder(source);
   const object = decoder.decode(value, node) as T;
   return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(JSON.stringify(value), node) : []};
 };

@@ -22,13 +22,21 @@ const zero = (node: SchemaNode): unknown => {
   return null;
 };
 
+/** What reads the value, in whose words it tells of a wrong type: the JSON of a body, or the parts that a strategic patch was merged from. */
+export type Source = 'json' | 'parts';
+
 /** Leads a JSON value through its schema: known fields only, each in its canonical form. */
 export class TypedDecoder {
   readonly #path: string[] = [];
+  readonly #source: Source;
   #struct = '';
   #mismatch: string | undefined;
   /** Whether a field was met that the schema does not know. */
   unknown = false;
+
+  constructor(source: Source = 'json') {
+    this.#source = source;
+  }
 
   /** The object as the schema sees it. Throws `DecodeError`. */
   decode(value: unknown, node: SchemaNode): PlainObject {
@@ -125,6 +133,7 @@ export class TypedDecoder {
       node.type === 'number' ||
       (Number.isSafeInteger(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
     if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+    if (this.#source === 'parts') return this.#mismatched(value, node);
     this.#mismatch ??= this.#text(`number ${value}`, goTypeName(node));
     return undefined;
   }
@@ -147,15 +156,36 @@ export class TypedDecoder {
 
   /** The first mismatch is the one reported, after everything else was read: what cannot be read at all goes before it. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
-    this.#mismatch ??= this.#text(jsonType(value), goTypeName(node));
+    this.#mismatch ??= this.#source === 'parts' ? partsText(value, node) : this.#text(jsonType(value), goTypeName(node));
     return undefined;
   }
 
+  /** What a type that reads itself says of a value it cannot read. */
   #text(given: string, wanted: string): string {
-    const target = this.#path.length === 0 ? 'Go value' : `Go struct field ${this.#struct}.${this.#path.join('.')}`;
+    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#struct}.${this.#path.join('.')}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
+
+const partType = (value: unknown): string => {
+  if (Array.isArray(value)) return 'slice';
+  if (typeof value === 'object') return 'map';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return typeof value === 'boolean' ? 'bool' : 'string';
+};
+
+const goKind = ({type, format}: SchemaNode): string => (type === 'integer' ? (format ?? 'int64') : type === 'number' ? 'float64' : type === 'boolean' ? 'bool' : 'string');
+
+/** How a part that does not fit is told of: without saying where it is. */
+const partsText = (value: unknown, node: SchemaNode): string => {
+  const given = partType(value);
+  if (node.type === 'object') return `cannot restore struct from: ${given}`;
+  if (node.type === 'map') return `cannot restore map from ${given}`;
+  if (node.type === 'array' || node.format === 'byte') return `cannot restore slice from ${given}`;
+  const isNumber = typeof value === 'number';
+  if (isNumber && (node.type === 'string' || node.type === 'integer')) return `cannot convert ${given} to ${goTypeName(node)}`;
+  return `unrecognized type: ${goKind(node)}`;
+};
 
 const isEmpty = (value: unknown): boolean => {
   if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;

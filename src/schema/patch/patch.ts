@@ -117,7 +117,7 @@ export const patchedObject = <T = PlainObject>(
   const value = changed(patch, live, node);
   const text = (): string => (patch.type === 'strategic' ? shownValue(patch.content) : JSON.stringify(value));
   try {
-    const {object, problems} = decodeValue<T>(value, node, validation);
+    const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
     const warnings = [...patch.problems, ...problems.map(problem => problem.text)];
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
     return {object, warnings};
