@@ -1,6 +1,7 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
+import {encodeRecord, listJson} from '#src/apiserver/registry/record.js';
 import {aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
 type List = KubeList<KubeObject>;
@@ -242,4 +243,21 @@ test('a page of one namespace ends with it', async t => {
   t.is(metadata?.remainingItemCount, 1);
   t.deepEqual([names(rest), rest.metadata?.continue], [['m9'], undefined]);
   t.is(across.metadata?.remainingItemCount, 1);
+});
+
+test('the bytes of a list are those of its objects, whatever they are and however many', t => {
+  const objects = [
+    {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}},
+    {apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: {text: 'zwölf "Boxkämpfer" \u{1F600}'}},
+    {apiVersion: 'certificates.plat.io/v1', kind: 'CertificateSigningRequest', metadata: {name: 'c', labels: {x: 'y'}}, spec: {filler: 'x'.repeat(5000)}},
+  ];
+  for (const chosen of [[], [0], [1], [2], [0, 1], [2, 0, 1], [1, 1, 2, 0, 0]]) {
+    const records = chosen.map((index, at) => ({value: encodeRecord(objects[index]!), revision: 10 ** at}));
+    const items = chosen.map((index, at) => {
+      const {apiVersion: _, kind: __, metadata, ...rest} = objects[index]!;
+      return {metadata: {resourceVersion: String(10 ** at), ...metadata}, ...rest};
+    });
+
+    for (const before of ['', '{"kind":"ÄList","items":']) t.is(listJson(records, `${before}[`, ']').toString(), `${before}${JSON.stringify(items)}`);
+  }
 });

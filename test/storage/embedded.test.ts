@@ -2,14 +2,17 @@ import {mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync} fr
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {systemRandom} from '#src/base/random.js';
+import {seededRandom, systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {HotRanges} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {openStore} from '#src/storage/open.js';
 import type {Store, StoredRecord} from '#src/storage/store.js';
 import {brief, Follower} from './follower.js';
 import {StoreProcess} from './processes.js';
+import {modelSuite} from './suite-model.js';
+import {readSuite} from './suite-reads.js';
 import {storeSuite} from './suite.js';
 import {bytes} from './world.js';
 
@@ -20,6 +23,78 @@ const open = (directory: string, clock = new VirtualClock()): Promise<Store> => 
 test.after.always(() => rmSync(root, {recursive: true, force: true}));
 
 storeSuite(test, {name: 'embedded', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock})});
+
+// Every range that is read twice is kept.
+storeSuite(test, {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {fewestRecords: 1}})}, [readSuite, modelSuite]);
+
+test('a range that is kept tells what has changed since, and what was read before stays as it was', async t => {
+  const random = seededRandom(7);
+  const clock = new VirtualClock();
+  const directory = fresh();
+  const store = await openEmbeddedStore({directory, naming: 'plat', clock, hot: {fewestRecords: 2}});
+  const state = new Map<string, {value: string; revision: number}>();
+  const all = {start: '/k/', end: '/k0'};
+  const read = async () => (await store.range(all)).records.map(({key, value, revision}) => `${key} ${value.toString()} ${revision}`);
+  const wanted = () => [...state].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, {value, revision}]) => `${key} ${value} ${revision}`);
+  for (let step = 0; step < 300; step++) {
+    const key = `/k/${Math.floor(random.float() * 20)}`;
+    const known = state.get(key);
+    const value = String(step);
+    if (!known) state.set(key, {value, revision: await store.create(key, bytes(value))});
+    else if (random.float() < 0.6) state.set(key, {value, revision: await store.update(key, bytes(value), known.revision)});
+    else {
+      await store.delete(key, known.revision);
+      state.delete(key);
+    }
+    if (step % 5 === 0) await store.create(`/other/${step}`, bytes('x'));
+    if (step % 97 === 0) await store.compact(await store.revision());
+    if (step % 31 === 0) await clock.advance(61_000);
+    if (step % 3 === 0) {
+      const {records} = await store.range(all);
+      const before = records.map(({key: name, revision}) => `${name} ${revision}`);
+      t.deepEqual(await read(), wanted(), `step ${step}`);
+      t.deepEqual(records.map(({key: name, revision}) => `${name} ${revision}`), before);
+    }
+  }
+  await store.close();
+  t.is(clock.pending, 0);
+});
+
+test('a range is kept at its second reading, for as long as it is read, and within the bounds of memory', t => {
+  const clock = new VirtualClock();
+  const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
+  const hot = new HotRanges(clock, {fewestRecords: 2, mostBytes: 500, idleMs: 1000});
+  const two = [record('/a'), record('/b')];
+  const reading = (start: string, records = two) => {
+    const found = hot.find(start, 'z') !== undefined;
+    if (!found) hot.wasRead(start, 'z', 1, records);
+    return found;
+  };
+
+  t.deepEqual([reading('a'), reading('a'), reading('a')], [false, false, true]);
+  t.deepEqual([reading('small', [record('/a')]), reading('small', [record('/a')]), reading('small', [record('/a')])], [false, false, false]);
+  t.deepEqual([reading('b'), reading('b'), reading('b')], [false, false, true]);
+  t.deepEqual([reading('c'), reading('c'), reading('c')], [false, false, true]); // 600 bytes: the one read longest ago goes.
+  t.deepEqual([reading('a'), reading('b')], [false, true]);
+  hot.close();
+  t.is(clock.pending, 0);
+});
+
+test('a range that nobody reads is forgotten', async t => {
+  const clock = new VirtualClock();
+  const hot = new HotRanges(clock, {fewestRecords: 1, mostBytes: 500, idleMs: 1000});
+  const records = [{key: '/a', value: Buffer.alloc(1), revision: 1, created: 1}];
+  for (let i = 0; i < 2; i++) hot.wasRead('/a', '/b', 1, records);
+  await clock.advance(900);
+  t.truthy(hot.find('/a', '/b'));
+  await clock.advance(999);
+  t.truthy(hot.find('/a', '/b'));
+  await clock.advance(1000);
+
+  t.is(hot.find('/a', '/b'), undefined);
+  t.is(clock.pending, 0);
+});
+
 
 test('a store opened again holds its records, its history and its revision', async t => {
   const directory = fresh();

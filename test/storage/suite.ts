@@ -17,7 +17,7 @@ export interface Backend {
 }
 
 /** What every store promises, whichever keeps its records. */
-export const storeSuite = (test: TestFn, backend: Backend): void => {
+export const storeSuite = (test: TestFn, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
   const storeTest: StoreTest = (title, body) =>
     test(`${backend.name}: ${title}`, async t => {
       const clock = new VirtualClock();
@@ -28,5 +28,5 @@ export const storeSuite = (test: TestFn, backend: Backend): void => {
         await store.close();
       }
     });
-  for (const suite of [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]) suite(storeTest);
+  for (const suite of suites) suite(storeTest);
 };

@@ -4,7 +4,7 @@ import type {ListMeta} from '#src/api/types.js';
 import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
-import {recordItem, recordJson} from '#src/apiserver/registry/record.js';
+import {listJson, recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
@@ -61,19 +61,8 @@ const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
 });
 
 /** A list as bytes: the stored items with their revisions put in, nothing parsed. */
-const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta): Buffer => {
-  const head = Buffer.from(`{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`);
-  const pieces: Buffer[] = [head];
-  for (const [index, {value, revision}] of records.entries()) {
-    if (index > 0) pieces.push(comma);
-    recordItem(value, revision, pieces);
-  }
-  pieces.push(listEnd);
-  return Buffer.concat(pieces);
-};
-
-const comma = Buffer.from(',');
-const listEnd = Buffer.from(']}\n');
+const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta): Buffer =>
+  listJson(records, `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`, ']}\n');
 
 /** A watch of a collection or of one object. */
 export const watch = (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {

@@ -6,7 +6,7 @@ import type {KubeObject} from '#src/api/types.js';
  */
 const headerLength = 8;
 const quote = 0x22;
-const openBrace = Buffer.from('{');
+const metadataStart = '"metadata":{';
 
 /** The record of an object. Its kind and apiVersion are the hub's. */
 export const encodeRecord = (object: KubeObject): Buffer => {
@@ -15,7 +15,7 @@ export const encodeRecord = (object: KubeObject): Buffer => {
   const prefix = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
   const metaText = JSON.stringify(meta);
   const restText = JSON.stringify(rest);
-  const head = `${prefix}"metadata":{`;
+  const head = `${prefix}${metadataStart}`;
   const text = `${head}${metaText.slice(1)}${restText === '{}' ? '}' : `,${restText.slice(1)}`}`;
   const length = Buffer.byteLength(text);
   const record = Buffer.allocUnsafe(headerLength + length);
@@ -26,7 +26,7 @@ export const encodeRecord = (object: KubeObject): Buffer => {
   return record;
 };
 
-const spliceOf = (record: Buffer): number => headerLength + record.readUInt32BE(4);
+const spliceOf = (record: Buffer): number => headerLength + (((record[4]! << 24) | (record[5]! << 16) | (record[6]! << 8) | record[7]!) >>> 0);
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
@@ -43,14 +43,41 @@ export const recordJson = (record: Buffer, revision: number, before: string, aft
   return json;
 };
 
-/** The pieces of an item of a list: the object without kind and apiVersion. */
-export const recordItem = (record: Buffer, revision: number, into: Buffer[]): number => {
-  const splice = spliceOf(record);
-  const version = Buffer.from(versionText(record, splice, revision), 'latin1');
-  const head = record.subarray(headerLength + record.readUInt16BE(0), splice);
-  const tail = record.subarray(splice);
-  into.push(openBrace, head, version, tail);
-  return openBrace.length + head.length + version.length + tail.length;
+/** How an item of a list begins: without kind and apiVersion. */
+const itemStart = (record: Buffer, splice: number, revision: number): string => `{${metadataStart}${versionText(record, splice, revision)}`;
+
+/**
+ * A list's JSON: the items of the records, without kind and apiVersion, between two texts. Each item costs one copy: its record is laid where its tail
+ * belongs, and what stands before the tail is written over. That begins before the item does, so the last item comes first.
+ */
+export const listJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer => {
+  const {length} = records;
+  const starts = Array.from<string>({length});
+  const head = Buffer.from(before);
+  let size = head.length + after.length + Math.max(0, length - 1);
+  for (let index = 0; index < length; index++) {
+    const {value, revision} = records[index]!;
+    const splice = spliceOf(value);
+    const start = itemStart(value, splice, revision);
+    starts[index] = index === 0 ? start : `,${start}`;
+    size += start.length + value.length - splice;
+  }
+  const json = Buffer.allocUnsafe(size);
+  let at = size - after.length;
+  json.write(after, at, 'latin1');
+  for (let index = length - 1; index >= 0; index--) {
+    const {value} = records[index]!;
+    const start = starts[index]!;
+    const splice = spliceOf(value);
+    const whole = at - value.length;
+    at -= value.length - splice;
+    if (whole < 0) json.set(value.subarray(splice), at);
+    else json.set(value, whole);
+    at -= start.length;
+    json.write(start, at, 'latin1');
+  }
+  json.set(head, 0);
+  return json;
 };
 
 /** The object, parsed afresh, with its resourceVersion. */

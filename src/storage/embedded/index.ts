@@ -3,6 +3,7 @@ import {LocalStore} from '#src/storage/local/store.js';
 import type {Store} from '#src/storage/store.js';
 import {claim} from './claim.js';
 import {release, reserve, unusable} from './directory.js';
+import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
 import {keyEncoder} from './layout.js';
 import {EmbeddedMedium} from './medium.js';
 import type {Tree} from './writes.js';
@@ -13,13 +14,15 @@ export interface EmbeddedStoreOptions {
   /** The vocabulary of the objects in the store; one written with another is refused. */
   readonly naming: string;
   readonly clock?: Clock;
+  /** Which ranges are kept in memory. */
+  readonly hot?: Partial<HotLimits>;
 }
 
 /**
  * Opens the store in a directory, or begins one there. Throws `StoreUnusable` with one line for the user when the directory cannot be
  * written, another process has the store open, or it was written in another format or naming.
  */
-export const openEmbeddedStore = async ({directory, naming, clock = systemClock}: EmbeddedStoreOptions): Promise<Store> => {
+export const openEmbeddedStore = async ({directory, naming, clock = systemClock, hot}: EmbeddedStoreOptions): Promise<Store> => {
   // The native library is loaded only by those who choose this backend.
   const {open} = await import('lmdb');
   const path = reserve(directory);
@@ -29,7 +32,7 @@ export const openEmbeddedStore = async ({directory, naming, clock = systemClock}
     // rejection on a full disk ends the process; batches are explicit instead.
     tree = open({path, overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1});
     claim(tree, directory, naming);
-    const medium = new EmbeddedMedium(tree, path, () => release(path));
+    const medium = new EmbeddedMedium(tree, path, new HotRanges(clock, {...hotDefaults, ...hot}), () => release(path));
     const store = new LocalStore(medium, clock);
     void medium.sweep().catch(() => {}); // The next compaction would take it along.
     return store;

@@ -88,10 +88,29 @@ export const isDeletion = (change: Buffer): boolean => change[0] === kinds.delet
 export const previousOf = (change: Buffer): number => change.readUIntBE(previousAt, revisionBytes);
 export const keyOf = (change: Buffer): string => change.toString('utf8', keyAt, keyAt + change.readUInt16BE(keyLengthAt));
 
+/** Where values are copied to. */
+export type Room = (size: number) => Buffer;
+
+const slabBytes = 256 << 10;
+
+/** Room for the values of one range, which come and go together: a slab costs as little as the pools that a few values each would fill. */
+export const roomForMany = (): Room => {
+  let slab: Buffer | undefined;
+  let used = 0;
+  return size => {
+    if (size > slabBytes >> 3) return Buffer.allocUnsafe(size);
+    if (!slab || used + size > slabBytes) {
+      slab = Buffer.allocUnsafeSlow(slabBytes);
+      used = 0;
+    }
+    return slab.subarray(used, (used += size));
+  };
+};
+
 /** The record a change made, out of `size` bytes that may be overwritten later: its value is a copy. */
-export const decodeRecord = (key: string, revision: number, change: Buffer, size: number): StoredRecord => {
+export const decodeRecord = (key: string, revision: number, change: Buffer, size: number, room: Room = Buffer.allocUnsafe): StoredRecord => {
   const valueAt = keyAt + change.readUInt16BE(keyLengthAt);
-  const value = Buffer.allocUnsafe(size - valueAt);
+  const value = room(size - valueAt);
   change.copy(value, 0, valueAt, size);
   const lease = change.readUIntBE(leaseAt, revisionBytes);
   return {key, value, revision, created: change.readUIntBE(createdAt, revisionBytes), lease: lease === 0 ? undefined : lease};

@@ -4,7 +4,8 @@ import {holdable, within} from '#src/storage/local/keys.js';
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
 import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
-import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, tables, underKey} from './layout.js';
+import {bringForward, type HotRange, type HotRanges, type Touch} from './hot-ranges.js';
+import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, roomForMany, tables, underKey, type Room} from './layout.js';
 import {Recent} from './recent.js';
 import {nothing, Writes, type Tree} from './writes.js';
 
@@ -13,6 +14,9 @@ const firstRevision = 1;
 
 /** How many changes one commit of a compaction looks through. */
 const sweepAtOnce = 500;
+
+/** Ranges of at most so many are taken value by value. */
+const fewRecords = 100;
 
 const facts = {compacted: `${tables.fact}compacted`, swept: `${tables.fact}swept`} as const;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
@@ -27,14 +31,16 @@ export class EmbeddedMedium implements Medium {
   #durable: number;
   #committing = 0;
   readonly #recent = new Recent();
+  readonly #hot: HotRanges;
   /** Keys of commits under way: what is read of them now may be outdated at any moment. */
   readonly #unsettled = new Set<string>();
   #compacted: number;
   #sweeping: Promise<void> = Promise.resolve();
   #closing = false;
 
-  constructor(tree: Tree, directory: string, release: () => void) {
+  constructor(tree: Tree, directory: string, hot: HotRanges, release: () => void) {
     this.#tree = tree;
+    this.#hot = hot;
     this.#directory = directory;
     this.#release = release;
     this.#compacted = this.#revisionAt(facts.compacted);
@@ -60,10 +66,38 @@ export class EmbeddedMedium implements Medium {
     return record;
   }
 
-  range(start: string, end: string, limit: number): StoredRecord[] {
-    const records: StoredRecord[] = [];
-    for (const {key, revision} of this.#walk(tables.head, start, end, limit)) records.push(this.#record(key, revision)!);
+  range(start: string, end: string, limit: number): readonly StoredRecord[] {
+    if (limit !== Infinity) return this.#read(start, end, limit);
+    const newest = this.revision();
+    const hot = this.#hot.find(start, end);
+    if (hot && this.#catchUp(hot, newest)) return hot.records;
+    const records = this.#read(start, end, limit);
+    this.#hot.wasRead(start, end, newest, records);
     return records;
+  }
+
+  #read(start: string, end: string, limit: number): StoredRecord[] {
+    const records: StoredRecord[] = [];
+    // A page or less is not worth a slab, which the last of its values would keep.
+    const room = limit > fewRecords ? roomForMany() : undefined;
+    for (const {key, revision} of this.#walk(tables.head, start, end, limit)) records.push(this.#record(key, revision, room)!);
+    return records;
+  }
+
+  /** Brings a range that was kept to the newest revision by what history tells, unless reading it anew is less work. */
+  #catchUp(range: HotRange, newest: number): boolean {
+    const {start, end, at, records, touched} = range;
+    if (at < this.#compacted || newest - at > records.length || touched > records.length) return false;
+    const touches: Touch[] = [];
+    for (let revision = at + 1; revision <= newest; revision++) {
+      const bytes = this.#tree.getBinaryFast(revision);
+      if (!bytes) continue;
+      const key = keyOf(bytes);
+      if (!within(key, start, end)) continue;
+      touches.push({key, record: isDeletion(bytes) ? undefined : decodeRecord(key, revision, bytes, bytes.length)});
+    }
+    bringForward(range, touches, newest);
+    return true;
   }
 
   rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[] {
@@ -151,6 +185,7 @@ export class EmbeddedMedium implements Medium {
 
   async close(): Promise<void> {
     this.#closing = true;
+    this.#hot.close();
     await this.#sweeping;
     await this.#tree.close();
     this.#release();
@@ -197,9 +232,9 @@ export class EmbeddedMedium implements Medium {
     return bytes ? decodeNumber(bytes) : 0;
   }
 
-  #record(key: string, revision: number): StoredRecord | undefined {
+  #record(key: string, revision: number, room?: Room): StoredRecord | undefined {
     const bytes = this.#tree.getBinaryFast(revision);
-    return bytes && !isDeletion(bytes) ? decodeRecord(key, revision, bytes, bytes.length) : undefined;
+    return bytes && !isDeletion(bytes) ? decodeRecord(key, revision, bytes, bytes.length, room) : undefined;
   }
 
   /** The record of a key at revision `at`, found by going back from its change at `revision`. */

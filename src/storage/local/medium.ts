@@ -38,9 +38,10 @@ export interface Medium {
   revision(): number;
   compacted(): number;
   get(key: string): StoredRecord | undefined;
-  range(start: string, end: string, limit: number): StoredRecord[];
+  /** What is answered stays as it is, whatever happens later. */
+  range(start: string, end: string, limit: number): readonly StoredRecord[];
   /** As `range`, at an earlier revision whose history is there. */
-  rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[];
+  rangeAt(start: string, end: string, limit: number, revision: number): readonly StoredRecord[];
   count(start: string, end: string): number;
   history(query: HistoryQuery): History;
   leases(): Iterable<GrantedLease>;

@@ -72,8 +72,7 @@ export class LocalStore implements Store {
     const empty = limit < 1 || compareKeys(start, end) >= 0;
     const records = empty ? [] : at === newest ? medium.range(start, end, limit + 1) : medium.rangeAt(start, end, limit + 1, at);
     const more = records.length > limit;
-    if (more) records.length = limit;
-    return {records, revision: at, more};
+    return {records: more ? records.slice(0, limit) : records, revision: at, more};
   }
 
   count(start: string, end: string): number {
