@@ -260,7 +260,7 @@ const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 
-const controllerManagerArgs = ({naming = 'plat', controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+const controllerManagerArgs = ({naming = 'plat', nodes = 0, controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
   unlessGiven(args, {
     naming,
     'leader-elect': 'false',
@@ -268,7 +268,7 @@ const controllerManagerArgs = ({naming = 'plat', controllerManagerArgs: args = [
     'service-account-private-key-file': files.serviceAccountKey,
     'use-service-account-credentials': 'true',
     'allocate-node-cidrs': 'true',
-    'cluster-cidr': '10.244.0.0/16',
+    'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node takes 256 addresses of it.
     'service-cluster-ip-range': '10.96.0.0/16',
     ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
   });

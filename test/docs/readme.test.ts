@@ -124,7 +124,7 @@ test('every make target the README names exists', t => {
   for (const target of targets) t.notThrows(() => execFileSync('make', ['-n', ...target.split(' ').slice(1)], {stdio: 'pipe'}));
 });
 
-const printed = ['apiVersion: v1 true', 'hello', 'false'];
+const printed = ['apiVersion: v1 true', 'hello', 'false', 'Failed'];
 
 test('the examples in TypeScript do what they say', t => {
   // Within the package its own name is an import; types are left out, as the examples have none.

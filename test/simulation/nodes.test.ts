@@ -17,7 +17,7 @@ for (const naming of ['plat', 'kubernetes'] as const) {
     const agent = words.agent.charAt(0).toUpperCase() + words.agent.slice(1);
 
     t.like(node.metadata?.labels, {[words.labels.hostname]: 'plat-node-0', [words.labels.os]: 'linux', [words.labels.arch]: 'amd64'});
-    t.deepEqual(node.status?.addresses, [{type: 'InternalIP', address: '10.245.0.1'}, {type: 'Hostname', address: 'plat-node-0'}]);
+    t.deepEqual(node.status?.addresses, [{type: 'InternalIP', address: '10.224.0.1'}, {type: 'Hostname', address: 'plat-node-0'}]);
     t.deepEqual(node.status?.allocatable, node.status?.capacity);
     t.like(node.status?.capacity, {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti'});
     t.regex(node.status?.nodeInfo?.kubeletVersion ?? '', /^v1\.35\.\d/);
@@ -202,7 +202,7 @@ test('pods have addresses of their node\'s ranges, one of each family, or those 
   const addresses = async (name: string) => (await podNamed(plane, name)).status?.podIPs?.map(({ip}) => ip).join();
 
   t.deepEqual((await Promise.all(names.map(addresses))).sort(), ['10.1.2.2,fd00:1::2', '10.1.2.3,fd00:1::3', '10.1.2.4,fd00:1::4', '10.1.2.5,fd00:1::5', '10.1.2.6,fd00:1::6', 'fd00:1::7']);
-  t.is(await addresses('host'), '10.245.0.1');
+  t.is(await addresses('host'), '10.224.0.1');
 });
 
 test('nodes and pods have addresses of both families where the ranges of pods have', async t => {
@@ -212,9 +212,9 @@ test('nodes and pods have addresses of both families where the ranges of pods ha
   await plane.clock.advance(1_000);
   const node = await plane.client().resource(kinds.nodes).get('plat-node-0');
 
-  t.deepEqual(node.status?.addresses?.map(({address}) => address), ['10.245.0.1', 'fd00:10:245::1', 'plat-node-0']);
-  t.like((await podNamed(plane)).status, {podIPs: [{ip: '10.128.0.2'}, {ip: 'fd00:10:128::2'}], hostIPs: [{ip: '10.245.0.1'}, {ip: 'fd00:10:245::1'}]});
-  t.like((await podNamed(plane, 'host')).status, {podIPs: [{ip: '10.245.0.1'}, {ip: 'fd00:10:245::1'}]});
+  t.deepEqual(node.status?.addresses?.map(({address}) => address), ['10.224.0.1', 'fd00:10:224::1', 'plat-node-0']);
+  t.like((await podNamed(plane)).status, {podIPs: [{ip: '10.128.0.2'}, {ip: 'fd00:10:128::2'}], hostIPs: [{ip: '10.224.0.1'}, {ip: 'fd00:10:224::1'}]});
+  t.like((await podNamed(plane, 'host')).status, {podIPs: [{ip: '10.224.0.1'}, {ip: 'fd00:10:224::1'}]});
 });
 
 test('two planes with the same seed do the same', async t => {
@@ -228,6 +228,19 @@ test('two planes with the same seed do the same', async t => {
 
   await everything(); // Loads what is loaded when it is first needed: that takes its own time.
   t.true((await everything()) === (await everything()));
+});
+
+test('pods have addresses of the ranges that nodes are given', async t => {
+  await using plane = await aPlaneWithNodes({nodes: 2, controllerManagerArgs: ['--controllers=serviceaccount-controller,node-ipam-controller']});
+  await run(plane, {name: 'a'});
+  await run(plane, {name: 'b', node: 'plat-node-1'});
+  await plane.clock.advance(1_000);
+  const network = (address = '') => address.split('.').slice(0, 3).join('.');
+  for (const [name, node] of [['a', 'plat-node-0'], ['b', 'plat-node-1']] as const) {
+    const {spec} = await plane.client().resource(kinds.nodes).get(node);
+    t.regex(spec?.podCIDR ?? '', /^10\.244\.\d+\.0\/24$/);
+    t.is(network((await podNamed(plane, name)).status?.podIP), network(spec?.podCIDR));
+  }
 });
 
 test('what uses how much is told of what runs', async t => {

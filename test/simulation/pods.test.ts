@@ -8,12 +8,12 @@ test('a pod that is bound to a node is being made, then runs and is ready', asyn
   await run(plane);
   await clock.drain();
   const {status: before} = await podNamed(plane);
-  t.like(before, {phase: 'Pending', hostIP: '10.245.0.1', containerStatuses: [{ready: false, started: false, state: {waiting: {reason: 'ContainerCreating'}}}]});
+  t.like(before, {phase: 'Pending', hostIP: '10.224.0.1', containerStatuses: [{ready: false, started: false, state: {waiting: {reason: 'ContainerCreating'}}}]});
   t.deepEqual(conditionsOf(await podNamed(plane)), {PodReadyToStartContainers: 'False', Initialized: 'True', Ready: 'False', ContainersReady: 'False', PodScheduled: 'True'});
 
   await clock.advance(1_000);
   const {status} = await podNamed(plane);
-  t.like(status, {phase: 'Running', qosClass: 'BestEffort', observedGeneration: 1, podIP: '10.128.0.2', podIPs: [{ip: '10.128.0.2'}], hostIPs: [{ip: '10.245.0.1'}]});
+  t.like(status, {phase: 'Running', qosClass: 'BestEffort', observedGeneration: 1, podIP: '10.128.0.2', podIPs: [{ip: '10.128.0.2'}], hostIPs: [{ip: '10.224.0.1'}]});
   t.like(status?.containerStatuses?.[0], {name: 'app', ready: true, started: true, restartCount: 0, lastState: {}, image: 'docker.io/library/nginx:1.27'});
   t.deepEqual(status?.conditions?.map(({type, status: text}) => `${type} ${text}`), ['PodReadyToStartContainers True', 'Initialized True', 'Ready True', 'ContainersReady True', 'PodScheduled True']);
   const events = await eventsAbout(plane, 'pod');

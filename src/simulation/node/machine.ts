@@ -25,8 +25,8 @@ const usualCapacity = {cpu: '32', memory: '256Gi', pods: '110', 'ephemeral-stora
 
 /** Where the machines' addresses come from, by family, and those of pods on nodes without ranges of their own. */
 export const ranges = {
-  4: {nodes: '10.245.0.0/16', pods: '10.128.0.0/9'},
-  6: {nodes: 'fd00:10:245::/64', pods: 'fd00:10:128::/64'},
+  4: {nodes: '10.224.0.0/16', pods: '10.128.0.0/10'},
+  6: {nodes: 'fd00:10:224::/64', pods: 'fd00:10:128::/64'},
 } as const;
 
 export type Family = keyof typeof ranges;
