@@ -1,31 +1,32 @@
-import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
 import {systemFiles} from '#src/base/files.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {Cache} from '#informers/cache.js';
 import type {Lister} from '#informers/lister.js';
+import type {Source} from '#informers/selection.js';
 import type {Plane} from '#src/plane/plane.js';
 import type {Attempt, KeyedContext} from '#src/runtime/controller.js';
 import {writerOf} from '#src/runtime/writer.js';
 
 /** A cache that stays as it is, whatever the server has come to hold. */
-const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Lister<T> => ({
-  get: key => objects.find(object => keyText(keyOf(object)) === (typeof key === 'string' ? key : keyText(key))),
-  list: () => objects,
-  by: () => [],
-  count: () => 0,
-  groups: () => [],
-  size: objects.length,
-});
+const frozenCache = <T extends KubeObject>(objects: readonly Frozen<T>[]): Lister<T> => {
+  const cache = new Cache<T>();
+  cache.replace(objects);
+  return cache;
+};
 
-/** What a reconcile gets when each of its caches holds these objects; it writes to the plane's server as its administrator. */
+const kindOf = (source: Source): string => (typeof source.kind === 'string' ? source.kind : source.kind.kind);
+
+/** What a reconcile gets when its caches hold these objects, each its kind and those that do not say theirs; it writes to the plane's server as its administrator. */
 export const contextOver = <O, C extends KubeObject = KubeObject>(plane: Plane & {readonly clock: VirtualClock}, cached: readonly Frozen<C>[], options: O): KeyedContext<O> => {
   const client = plane.client();
   return {
     name: 'tried',
-    lister: <T extends KubeObject>() => frozenCache(cached) as unknown as Lister<T>,
+    lister: <T extends KubeObject>(source: Source<T>) => frozenCache(cached.filter(({kind}) => (kind ?? kindOf(source)) === kindOf(source))) as unknown as Lister<T>,
     listen() {},
     writer: kind => writerOf(client, kind),
     client,

@@ -1,9 +1,10 @@
 import test from 'ava';
 import {annotationsAfterRollback, annotationsOfNewest, keysIn} from '#controllers/deployment/annotations.js';
-import type {Deployment, ReplicaSet} from '#controllers/deployment/kinds.js';
+import type {Deployment, DeploymentStatus, ReplicaSet} from '#controllers/deployment/kinds.js';
+import {withRollout} from '#controllers/deployment/progress.js';
 import {roller} from '#controllers/deployment/reconcile.js';
-import {newestOf, sameTemplate} from '#controllers/deployment/replica-sets.js';
-import {maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
+import {newestOf, sameTemplate, terminatingIn} from '#controllers/deployment/replica-sets.js';
+import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
 import {selecting} from '#controllers/shared/parents.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
@@ -225,6 +226,32 @@ test('a deployment that is scaled amid a rollout passes the change on to all its
   t.deepEqual(await sizes(at), [0, 15]);
 });
 
+test('a set whose size stays as it is when the deployment is scaled notes the new size all the same', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 10, strategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}}));
+  await at.play();
+  await at.change(changed(2));
+  await at.change({spec: {replicas: 11}});
+
+  t.deepEqual(await sizes(at), [9, 5]);
+  for (const {metadata} of await at.sets()) t.deepEqual([metadata?.annotations?.[keys.desired], metadata?.annotations?.[keys.most]], ['11', '14']);
+});
+
+for (const [title, set, saturated] of [
+  ['carries everything', {}, true],
+  ['is of another size', {spec: {replicas: 2, selector: {}}}, false],
+  ['was sized for another number', {metadata: {annotations: {[keys.desired]: '2'}}}, false],
+  ['was never sized', {metadata: {}}, false],
+  ['has pods that are not available', {status: {replicas: 3, availableReplicas: 2}}, false],
+] as const satisfies readonly (readonly [string, ReplicaSet, boolean])[]) {
+  test(`a set that ${title} is ${saturated ? '' : 'not '}saturated`, t => {
+    const full: ReplicaSet = {metadata: {annotations: {[keys.desired]: '3'}}, spec: {replicas: 3, selector: {}}, status: {replicas: 3, availableReplicas: 3}};
+
+    t.is(isSaturated(rolling(1, 1, 3), {...full, ...set}, keys), saturated);
+  });
+}
+
 test('a deployment with one active set is scaled by it, without a word on progress', async t => {
   const at = await world();
   await using _ = at.plane;
@@ -259,16 +286,17 @@ test('a set that can carry everything lets adopted ones go when the size changes
   t.is(adopted.spec?.replicas, 0);
 });
 
-test('a change of annotations alone makes no new revision and goes on to the replica set', async t => {
+test('a change of annotations or of the time to be ready makes no new revision and goes on to the replica set', async t => {
   const at = await world();
   await using _ = at.plane;
   await at.create(kinds.deployments, aDeployment('web'));
-  await at.change({metadata: {annotations: {note: 'x'}}, spec: {minReadySeconds: 7}});
+  await at.change({metadata: {annotations: {note: 'x'}}});
+  await at.change({spec: {minReadySeconds: 7}});
 
   const [set, ...others] = await at.sets();
   t.deepEqual(others, []);
   t.deepEqual([set?.metadata?.annotations?.['note'], set?.metadata?.annotations?.[keys.revision], set?.spec?.minReadySeconds], ['x', '1', 7]);
-  t.is((await at.deployment()).status?.observedGeneration, 2);
+  t.is((await at.deployment()).status?.observedGeneration, 3);
 });
 
 test('a return to an earlier template uses its set, which takes the highest revision and remembers the one it had', async t => {
@@ -384,6 +412,42 @@ test('a rollout without progress is late after its deadline, until it moves agai
   t.is((await conditions(at))['Progressing']?.split(' ')[1], 'ReplicaSetUpdated');
 });
 
+const wentOn = (reason: string, updated: string, before: DeploymentStatus, after: DeploymentStatus, sets: readonly ReplicaSet[] = []) => {
+  const conditions: DeploymentStatus['conditions'] = [{type: 'Progressing', status: 'True', reason, lastUpdateTime: updated}];
+  const deployment: Deployment = {...aDeployment('web', {progressDeadlineSeconds: 60}), metadata: {name: 'web', generation: 1}, status: {...before, conditions}};
+  return withRollout(deployment, {...after, conditions}, sets.at(-1), sets, noon).conditions ?? [];
+};
+const noon = Date.parse('2026-01-01T12:00:00Z');
+const [longAgo, justNow] = ['2026-01-01T11:00:00Z', '2026-01-01T11:59:30Z'];
+for (const [title, reason, updated, before, after, expected] of [
+  ['that stands still for too long is late', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3}, 'ProgressDeadlineExceeded'],
+  ['that stands still for a while is not late', 'ReplicaSetUpdated', justNow, {replicas: 3}, {replicas: 3}, 'ReplicaSetUpdated'],
+  ['that was complete before is not late, however long ago', 'NewReplicaSetAvailable', longAgo, {replicas: 3, updatedReplicas: 3}, {replicas: 3}, 'NewReplicaSetAvailable'],
+  ['with more new pods goes on', 'ProgressDeadlineExceeded', longAgo, {replicas: 3}, {replicas: 4, updatedReplicas: 1}, 'ReplicaSetUpdated'],
+  ['with fewer old pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 2}, 'ReplicaSetUpdated'],
+  ['with more ready pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, readyReplicas: 1}, 'ReplicaSetUpdated'],
+  ['with more available pods goes on', 'ReplicaSetUpdated', longAgo, {replicas: 3}, {replicas: 3, availableReplicas: 1}, 'ReplicaSetUpdated'],
+  ['that has everything is complete', 'ReplicaSetUpdated', longAgo, {}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3, observedGeneration: 1}, 'NewReplicaSetAvailable'],
+  ['that has everything but was not observed is late', 'ReplicaSetUpdated', longAgo, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, {replicas: 3, updatedReplicas: 3, availableReplicas: 3}, 'ProgressDeadlineExceeded'],
+] as const) {
+  test(`a rollout ${title}`, t => {
+    t.is(wentOn(reason, updated, before, after).find(({type}) => type === 'Progressing')?.reason, expected);
+  });
+}
+
+test('of several sets that fail, what the newest says is told', t => {
+  const failing = (message: string): ReplicaSet => ({status: {replicas: 0, conditions: [{type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message}]}});
+  const failure = (sets: readonly ReplicaSet[]) => wentOn('ReplicaSetUpdated', justNow, {}, {}, sets).find(({type}) => type === 'ReplicaFailure')?.message;
+
+  t.is(failure([failing('old'), failing('newest')]), 'newest');
+  t.is(failure([failing('old'), {}]), 'old');
+});
+
+test('pods on their way out are told only if every set tells its own', t => {
+  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0, terminatingReplicas: 1}}]), 3);
+  t.is(terminatingIn([{status: {replicas: 0, terminatingReplicas: 2}}, {status: {replicas: 0}}]), undefined);
+});
+
 test('without a deadline nothing is said of progress', async t => {
   const at = await world();
   await using _ = at.plane;
@@ -424,6 +488,27 @@ test('old sets beyond the limit are deleted, the lowest revisions first, once a 
   t.deepEqual((await at.sets()).map(revision), [5]);
 });
 
+test('what counts for the history is the revision, not the age; and a set that is on its way out does not count', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1}));
+  await at.play();
+  for (const version of [2, 1, 3, 4]) {
+    await at.change(changed(version));
+    await at.play();
+  }
+  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
+  const [, , going] = await at.sets();
+  await at.patch(kinds.replicaSets, going!.metadata!.name!, {metadata: {finalizers: ['example.com/hold']}});
+  await at.remove(kinds.replicaSets, going!.metadata!.name!);
+  await at.change({spec: {revisionHistoryLimit: 2}});
+  t.deepEqual((await at.sets()).map(revision), [2, 3, 4, 5]);
+
+  await at.change({spec: {revisionHistoryLimit: 1}});
+
+  t.deepEqual((await at.sets()).map(revision), [3, 4, 5]);
+});
+
 test('a paused deployment forgets old sets as well, but none that has pods', async t => {
   const at = await world();
   await using _ = at.plane;
@@ -437,26 +522,44 @@ test('a paused deployment forgets old sets as well, but none that has pods', asy
   t.deepEqual((await at.sets()).map(revision), [2, 3]);
 });
 
-test('a deployment that recreates waits until the last old pod is gone', async t => {
-  const at = await world();
-  await using _ = at.plane;
-  const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
-  await at.create(kinds.deployments, aDeployment('web', {replicas: 2, strategy: {type: 'Recreate'}, template: placed(1)}));
-  await at.play();
-  await at.change({spec: {template: placed(2)}});
-  const [old] = await at.sets();
-  t.deepEqual(await sizes(at), [0]);
-  t.deepEqual([(await at.deployment()).status?.replicas, (await at.deployment()).status?.terminatingReplicas], [undefined, 2]);
-  const [first, second] = await at.podsOf(old!.metadata!.name!);
-  await at.remove(kinds.pods, first!.metadata!.name!, {gracePeriodSeconds: 0});
-  t.deepEqual(await sizes(at), [0]);
+for (const gate of ['true', 'false']) {
+  test(`a deployment that recreates waits until the last old pod is gone, whether sets tell what is on its way out (${gate}) or not`, async t => {
+    const at = await world([`--feature-gates=DeploymentReplicaSetTerminatingReplicas=${gate}`]);
+    await using _ = at.plane;
+    const placed = (version: number) => ({...image(version), spec: {...image(version).spec!, nodeName: 'node'}});
+    await at.create(kinds.deployments, aDeployment('web', {replicas: 2, strategy: {type: 'Recreate'}, template: placed(1)}));
+    await at.play();
+    await at.change({spec: {template: placed(2)}});
+    const [old] = await at.sets();
+    t.deepEqual(await sizes(at), [0]);
+    t.deepEqual([(await at.deployment()).status?.replicas, (await at.deployment()).status?.terminatingReplicas], [undefined, gate === 'true' ? 2 : undefined]);
+    const [first, second] = await at.podsOf(old!.metadata!.name!);
+    await at.remove(kinds.pods, first!.metadata!.name!, {gracePeriodSeconds: 0});
+    t.deepEqual(await sizes(at), [0]);
 
-  await at.remove(kinds.pods, second!.metadata!.name!, {gracePeriodSeconds: 0});
+    await at.remove(kinds.pods, second!.metadata!.name!, {gracePeriodSeconds: 0});
 
-  t.deepEqual(await sizes(at), [0, 2]);
-  await at.play();
-  t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 2', 'down 1 from 2 to 0', 'up 2 from 0 to 2']);
-  t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+    t.deepEqual(await sizes(at), [0, 2]);
+    await at.play();
+    t.deepEqual(await scalings(at, await at.sets()), ['up 1 from 0 to 2', 'down 1 from 2 to 0', 'up 2 from 0 to 2']);
+    t.is((await conditions(at))['Progressing']?.split(' ')[1], 'NewReplicaSetAvailable');
+  });
+}
+
+test('a deployment that recreates waits until the old sets say that they have no pods', async t => {
+  const plane = await aPlaneWith(['deployment-controller']);
+  await using _ = plane;
+  const at = hands(plane);
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, strategy: {type: 'Recreate'}}));
+  const [set] = await at.list(kinds.replicaSets);
+  const says = (replicas: number) => at.patch(kinds.replicaSets, set!.metadata!.name!, {status: {replicas}}, 'status');
+  await says(1);
+  await at.patch(kinds.deployments, 'web', changed(2));
+  t.is((await at.list(kinds.replicaSets)).length, 1);
+
+  await says(0);
+
+  t.is((await at.list(kinds.replicaSets)).length, 2);
 });
 
 test('a deployment that recreates does not wait for old pods whose work is over', async t => {
@@ -482,7 +585,7 @@ test('a name that another set has already makes the deployment count a collision
   await at.create(kinds.deployments, aDeployment('web'));
 
   const {metadata, status} = await at.deployment();
-  t.is(status?.collisionCount, 1);
+  t.deepEqual([status?.collisionCount, status?.replicas], [1, 3]);
   const own = (await at.sets()).filter(set => set.metadata?.ownerReferences?.[0]?.uid === metadata?.uid);
   t.is(own.length, 1);
   t.not(own[0]?.metadata?.name, first?.metadata?.name);
@@ -495,11 +598,13 @@ test('a set that the cache does not know yet is taken for what it is', async t =
   await at.create(kinds.deployments, aDeployment('web'));
   const deployment = await at.deployment();
   const behind = {...deployment, metadata: {...deployment.metadata, annotations: {}}};
-  const context = contextOver(at.plane, [behind], {});
+  const events: string[] = [];
+  const context = {...contextOver(at.plane, [behind], {}), events: {normal: (_: unknown, reason: string) => void events.push(reason), warning() {}}};
 
   await roller(context, selecting(({spec}) => spec?.selector))({namespace, name: 'web'}, attempt);
 
   t.is((await at.sets()).length, 1);
+  t.deepEqual(events, []);
   t.is((await at.deployment()).status?.collisionCount, undefined);
   t.is(revision(await at.deployment()), 1);
 });
@@ -603,6 +708,24 @@ test('a deployment without a last revision says so, and one whose wish is no num
   t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], undefined);
 });
 
+test('a paused deployment goes back only when it goes on, and forgets nothing until then', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.deployments, aDeployment('web', {replicas: 1, revisionHistoryLimit: 0}));
+  await at.play();
+  await at.change({metadata: {annotations: {[keys.rollback]: '1'}}, spec: {paused: true, template: image(2)}});
+  t.is((await at.deployment()).metadata?.annotations?.[keys.rollback], '1');
+  await at.change({spec: {paused: false}});
+  await at.play();
+  t.is((await at.deployment()).spec?.template.spec?.containers[0]?.image, 'example.com/app:1');
+
+  await at.change({spec: {revisionHistoryLimit: 1}});
+  await at.change(changed(3));
+  await at.play();
+  await at.change({metadata: {annotations: {[keys.rollback]: '1'}}, spec: {paused: true, revisionHistoryLimit: 0}});
+  t.true((await at.sets()).length > 1);
+});
+
 test('what keeps pods from being made is told of the deployment until it is over', async t => {
   const at = await world();
   await using _ = at.plane;
@@ -633,6 +756,23 @@ test('a set that cannot be made is told of in an event and a condition, and give
   t.regex(event?.message ?? '', /^Failed to create new replica set "web-[a-z0-9]+": replicasets\.apps is forbidden: User "system:serviceaccount:plat-system:deployment-controller" cannot create resource "replicasets"/);
   t.is((await conditions(at))['Progressing'], `False ReplicaSetCreateError ${event?.message}`);
   t.is(event?.count, 16);
+});
+
+test('in a namespace that ends nothing is told and nothing tried again', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const namespaces = at.client.resource(kinds.namespaces);
+  await namespaces.create({metadata: {name: 'ending'}, spec: {finalizers: ['example.com/hold']}});
+  const deployment = await at.client.resource(kinds.deployments).create({...aDeployment('web'), metadata: {namespace: 'ending', name: 'web', finalizers: ['example.com/hold']}});
+  await namespaces.delete('ending');
+  const events: string[] = [];
+  const context = {...contextOver(at.plane, [deployment], {}), events: {normal() {}, warning: (_: unknown, reason: string) => void events.push(reason)}};
+  await at.clock.drain();
+  await at.client.resource(kinds.replicaSets).deleteCollection({namespace: 'ending'});
+
+  t.is(await roller(context, selecting(({spec}) => spec?.selector))({namespace: 'ending', name: 'web'}, attempt), settled);
+  t.deepEqual(events, []);
+  t.deepEqual((await at.client.resource(kinds.replicaSets).list({namespace: 'ending'})).items, []);
 });
 
 test('a deployment that is being deleted makes nothing, but still counts', async t => {

@@ -7,7 +7,10 @@ import {controllingParent, selecting} from '#controllers/shared/parents.js';
 import {podControl, podNamePrefix} from '#controllers/shared/pod-control.js';
 import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
 import {slowStart} from '#controllers/shared/slow-start.js';
+import {followPods} from '#controllers/shared/pod-events.js';
 import {Cache} from '#informers/cache.js';
+import type {Change} from '#informers/change.js';
+import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
@@ -377,6 +380,75 @@ test('the controlling parent is found by kind, group, name and UID', t => {
   t.is(found({apiVersion: 'apps/v1beta1'}), 'parent');
   for (const changed of [{uid: '2'}, {name: 'other'}, {kind: 'StatefulSet'}, {apiVersion: 'example.com/v1'}, {controller: false}]) t.is(found(changed), undefined);
 });
+
+/** What changes of pods ask for, with a set `one` that selects app=a and one `two` that selects app=b. */
+const following = (minReadySeconds = 0) => {
+  const parent = (name: string, app: string): ReplicaSet => {
+    const made = aSet(name, {app});
+    return {...made, metadata: {...made.metadata, uid: name}, spec: {...made.spec!, minReadySeconds}};
+  };
+  const [one, two] = [parent('one', 'a'), parent('two', 'b')];
+  const heard: string[] = [];
+  let tell: (change: Change<Pod>) => void = () => {};
+  const context = {
+    naming: plat,
+    lister: <T extends KubeObject>() => cacheOf([one, two]) as unknown as Cache<T>,
+    listen: <T extends KubeObject>(_source: Source<T>, listener: (change: Change<T>) => void) => void (tell = listener as unknown as typeof tell),
+    enqueue: ({name}: {readonly name: string}, {afterMs}: {readonly afterMs?: number} = {}) => void heard.push(afterMs === undefined ? name : `${name} in ${afterMs}`),
+  };
+  followPods<ReplicaSet>(context, {
+    parents: kinds.replicaSets,
+    selecting: selecting(({spec}) => spec?.selector),
+    created: key => void heard.push(`created ${key}`),
+    deleted: (key, pod) => void heard.push(`deleted ${key} ${pod.metadata?.name}`),
+    minReadySecondsOf: ({spec}) => spec?.minReadySeconds,
+  });
+  return (change: Change<Pod>) => {
+    heard.length = 0;
+    tell(change);
+    return [...heard];
+  };
+};
+
+interface PodLook {
+  labels?: Record<string, string>;
+  owner?: string;
+  going?: boolean;
+  ready?: boolean;
+  version?: string;
+}
+const looking = ({labels = {app: 'a'}, owner, going, ready, version = '1'}: PodLook): Pod => {
+  const reference = owner === undefined ? undefined : {...controllerRefTo({metadata: {name: owner.replace('former ', ''), uid: owner}}, kinds.replicaSets, plat)};
+  return {
+    metadata: {namespace, name: 'p', labels, resourceVersion: version, ...(going ? {deletionTimestamp: ago(1)} : {}), ...(reference ? {ownerReferences: [reference]} : {})},
+    status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]},
+  };
+};
+const added = (pod: PodLook): Change<Pod> => ({type: 'added', object: looking(pod), initial: false});
+const updated = (old: PodLook, pod: PodLook): Change<Pod> => ({type: 'updated', old: looking(old), object: looking({version: '2', ...pod})});
+const deleted = (pod: PodLook): Change<Pod> => ({type: 'deleted', object: looking(pod), tombstone: false});
+
+for (const [title, change, asks, minReadySeconds] of [
+  ['a new pod counts as made for its parent', added({owner: 'one'}), ['created default/one', 'one']],
+  ['a new pod that is on its way out counts as deleted', added({owner: 'one', going: true}), ['deleted default/one p', 'one']],
+  ['a new pod of a parent that is gone asks for nobody', added({owner: 'former one'}), []],
+  ['a new orphan asks for who selects it', added({labels: {app: 'b'}}), ['two']],
+  ['a new orphan on its way out asks for nobody', added({going: true}), []],
+  ['a change asks for the parent', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one']],
+  ['a reminder asks for nobody', updated({owner: 'one'}, {owner: 'one', version: '1'}), []],
+  ['a pod marked to be deleted counts as deleted', updated({owner: 'one'}, {owner: 'one', going: true}), ['deleted default/one p', 'one']],
+  ['a pod marked and labelled anew is told of twice', updated({owner: 'one'}, {owner: 'one', going: true, labels: {}}), ['deleted default/one p', 'one', 'deleted default/one p', 'one']],
+  ['a pod that changes hands asks for both', updated({owner: 'one'}, {owner: 'two'}), ['one', 'two']],
+  ['a pod that is let go asks for its former parent and who selects it', updated({owner: 'one'}, {labels: {app: 'b'}}), ['one', 'two']],
+  ['an orphan with new labels asks for who selects it now', updated({labels: {}}, {}), ['one']],
+  ['an orphan that changes otherwise asks for nobody', updated({}, {ready: true}), []],
+  ['a pod that becomes ready asks again when it has been so for long enough', updated({owner: 'one'}, {owner: 'one', ready: true}), ['one', 'one in 11000'], 10],
+  ['a pod that stays ready does not', updated({owner: 'one', ready: true}, {owner: 'one', ready: true}), ['one'], 10],
+  ['a deleted pod counts as deleted', deleted({owner: 'one'}), ['deleted default/one p', 'one']],
+  ['a deleted orphan asks for nobody', deleted({}), []],
+] as const) {
+  test(`of pods: ${title}`, t => t.deepEqual(following(minReadySeconds)(change), [...asks]));
+}
 
 const aParent = {metadata: {namespace, name: 'parent', uid: '1', annotations: {note: 'x'}}};
 const template = {metadata: {labels: {app: 'a'}}, spec: {containers: [container]}};
