@@ -19,7 +19,8 @@ const pod = (index: number) => ({
 
 /** Pods of one service, created by 64 clients, from the first creation until the last has a node. */
 export const schedulingRows = async (): Promise<Row[]> => {
-  const plane = await startPlane(undefined, ['--nodes=0']);
+  // Nodes that nobody tends would be tainted.
+  const plane = await startPlane(undefined, ['--nodes=0', '--controller-manager-arg=--controllers=*,-node-lifecycle-controller', '--apiserver-arg=--disable-admission-plugins=TaintNodesByCondition']);
   const call = caller(plane);
   const created = async (path: string, bodies: readonly object[]): Promise<void> => {
     const left = bodies.values();
@@ -33,11 +34,6 @@ export const schedulingRows = async (): Promise<Row[]> => {
     );
   };
   await created('/api/v1/nodes', Array.from({length: nodes}, (_, index) => node(index)));
-  // New nodes begin with a taint that is taken off once an agent says that they are ready.
-  for (const {metadata} of (JSON.parse((await call('GET', '/api/v1/nodes')).text) as {items: {metadata: {name: string}}[]}).items) {
-    const {text} = await call('GET', `/api/v1/nodes/${metadata.name}`);
-    await call('PUT', `/api/v1/nodes/${metadata.name}`, {...(JSON.parse(text) as object), spec: {}});
-  }
   await created('/api/v1/namespaces/default/services', [{apiVersion: 'v1', kind: 'Service', metadata: {name: 'bench'}, spec: {selector: {app: 'bench'}, ports: [{port: 80}]}}]);
   const startedAt = performance.now();
   await created('/api/v1/namespaces/default/pods', Array.from({length: pods}, (_, index) => pod(index)));

@@ -13,7 +13,6 @@ import {nextTurn} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import {Cache} from './cache/cache.js';
-import type {NodeInfo} from './cache/node-info.js';
 import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
 import {choose, totalScores} from './choose.js';
@@ -22,6 +21,7 @@ import {findFitting, type Found} from './fit.js';
 import {fitText, noClaimsText, noNodesText} from './fit-text.js';
 import {hintsByEvent} from './hints.js';
 import {SchedulerMetrics} from './metrics.js';
+import {messageOf, Placer} from './placing.js';
 import type {Cluster, PluginName} from './plugin.js';
 import type {Report} from './pod-status.js';
 import {budgetsOf} from './preemption/budgets.js';
@@ -33,7 +33,6 @@ import {Nominated} from './queue/nominated.js';
 import type {QueuedPod} from './queue/queued-pod.js';
 import {SchedulingQueue, type ClusterEvent} from './queue/queue.js';
 import {Reporter} from './reports.js';
-import type {Reservation} from './reservation.js';
 import type {Settings} from './settings.js';
 import {VolumeBinder} from './volumes/binder.js';
 
@@ -50,14 +49,6 @@ export interface SchedulerParts extends Settings {
   gate(name: string): boolean;
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** What a plugin gave to a pod that has a node. */
-interface Given {
-  readonly plugin: PluginName;
-  readonly reservation: Reservation;
-}
-
 /** Gives waiting pods to nodes: one after the other is decided, and each is bound while the next ones are. */
 export class Scheduler {
   readonly cache: Cache;
@@ -69,7 +60,7 @@ export class Scheduler {
   readonly #reporter: Reporter;
   readonly #preemptor: Preemptor;
   readonly #metrics: SchedulerMetrics;
-  readonly #binding = new Set<Promise<void>>();
+  readonly #placer: Placer;
   /** Where in the order of nodes the next search begins. */
   #from = 0;
   #wake: () => void = () => {};
@@ -113,7 +104,16 @@ export class Scheduler {
       came: (place, event) => this.#metrics.came(place, event),
       rejected: (plugin, {pod}, by) => this.#metrics.rejected(plugin, pod.spec?.schedulerName ?? '', by),
     });
-    this.#metrics.watch(this.queue, cache, () => this.#binding.size);
+    this.#placer = new Placer({
+      ...parts,
+      cache,
+      queue: this.queue,
+      nominated: this.nominated,
+      reporter: this.#reporter,
+      metrics: this.#metrics,
+      failed: (queued, message, since) => this.#fail(queued, {reason: 'SchedulerError', message, nominatedNode: ''}, new Set(), since),
+    });
+    this.#metrics.watch(this.queue, cache, () => this.#placer.binding);
   }
 
   /** Whether the pod asks for this scheduler. */
@@ -143,7 +143,7 @@ export class Scheduler {
     }
     this.queue.close();
     this.#hold?.[Symbol.dispose]();
-    await Promise.all([...this.#binding, this.#preemptor.ended()]);
+    await Promise.all([this.#placer.ended(), this.#preemptor.ended()]);
     this.#metrics.stop();
   }
 
@@ -199,7 +199,7 @@ export class Scheduler {
     const chosen = clock.monotonic();
     this.#metrics.took('Score', 'Success', name, chosen - filtered);
     this.#metrics.decided(chosen - since);
-    this.#place(queued, node, found, since);
+    this.#placer.place(queued, node, found.checks, since);
   }
 
   /** Puts back a pod that fits nowhere, and makes others leave for it if that would help. */
@@ -222,63 +222,6 @@ export class Scheduler {
     if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, text(`${noClaimsText}, preemption: ${outcome.text}`));
     this.#preemptor.act(info, outcome);
     fail(outcome.node, text());
-  }
-
-  /** Takes the pod to be on the node from now on, and binds it. */
-  #place(queued: QueuedPod, node: NodeInfo, {checks}: Found, since: number): void {
-    const {info} = queued;
-    const given: Given[] = checks.checks.flatMap(({plugin, check}) => {
-      const reservation = check.reserve?.(node);
-      return reservation ? [{plugin, reservation}] : [];
-    });
-    this.cache.assume(info, node.name);
-    this.nominated.delete(info.uid);
-    if (given.length > 0 && this.#parts.gate('NominatedNodeNameForExpectation')) this.#reporter.promised(info.pod, node.name);
-    const binding = this.#bind(queued, node.name, given, since).finally(() => this.#binding.delete(binding));
-    this.#binding.add(binding);
-  }
-
-  async #bind(queued: QueuedPod, node: string, given: readonly Given[], since: number): Promise<void> {
-    const {clock, log, signal} = this.#parts;
-    const {info} = queued;
-    const profile = info.pod.spec?.schedulerName ?? '';
-    try {
-      for (const {plugin, reservation} of given) await this.#step('PreBind', plugin, profile, () => reservation.settle(info, signal));
-      using _ = clock.hold();
-      await this.#step('Bind', 'DefaultBinder', profile, () => this.#reporter.bind(info, node));
-      if (this.queue.get(info.uid) === queued) this.queue.delete(info.uid);
-      this.#metrics.attempted('scheduled', profile, clock.monotonic() - since);
-      this.#metrics.scheduled(queued, clock.monotonic() - (queued.firstDue ?? since));
-    } catch (error) {
-      for (const {reservation} of given) reservation.undo(info);
-      if (signal.aborted) return;
-      log.v(1).warn({pod: info.key, node, err: error}, 'a pod could not be bound');
-      this.#forget(info);
-      this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
-    }
-  }
-
-  /** Runs a step that a plugin takes with a pod that has a node; what it fails with names both. */
-  async #step(point: 'PreBind' | 'Bind', plugin: string, profile: string, take: () => Promise<void>): Promise<void> {
-    const {clock} = this.#parts;
-    const begun = clock.monotonic();
-    const took = (status: 'Success' | 'Error') => this.#metrics.took(point, status, profile, clock.monotonic() - begun);
-    try {
-      await take();
-      took('Success');
-    } catch (cause) {
-      took('Error');
-      throw new Error(`running ${point} plugin ${JSON.stringify(plugin)}: ${messageOf(cause)}`, {cause});
-    }
-  }
-
-  /** Gives up a node that a pod was taken to be on, which may help others. */
-  #forget(info: PodInfo): void {
-    const placed = this.cache.pod(info.uid);
-    if (!placed?.assumed) return;
-    this.cache.removePod(info.uid);
-    const old: Frozen<Pod> = {...info.pod, spec: {...info.pod.spec!, nodeName: placed.node}};
-    this.queue.moveOn({kind: 'AssignedPodDelete', old});
   }
 
   /** Puts a pod back and tells why. */

@@ -5,7 +5,8 @@ import {aPlane} from '#test/controllers/plane.js';
 
 /** A plane with these nodes, and what is asked of it again and again. Everything that a call sets off has happened when it resolves. */
 export const aCluster = async (...nodes: Node[]) => {
-  const plane = await aPlane();
+  // The controllers of nodes and of what runs on them have their own tests; here nodes are what the test says.
+  const plane = await aPlane({controllerManagerArgs: ['--controllers=serviceaccount-controller']});
   const {clock} = plane;
   const client = plane.client();
   const pods = client.resource(kinds.pods);

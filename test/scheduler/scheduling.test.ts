@@ -1,5 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {HealthChecks} from '#src/observe/health.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {Manager} from '#src/runtime/manager.js';
+import {schedulerController} from '#src/scheduler/controller.js';
+import {defaultProfile} from '#src/scheduler/profile.js';
+import {defaultSettings} from '#src/scheduler/settings.js';
 import {aCluster} from './cluster.js';
 import {aNode, aPod} from './objects.js';
 
@@ -151,4 +159,45 @@ test('a volume that is to be made is made for the node, and a failure sends the 
 
   await clock.advance(1_000);
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
+});
+
+test('a second scheduler takes the pods that ask for it by name, and counts what it does', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  const {plane, clock} = cluster;
+  const meter = new MetricsRegistry();
+  const client = plane.client();
+  const manager = new Manager({
+    clock,
+    random: seededRandom(1),
+    log: noLog,
+    meter,
+    naming: plane.naming,
+    options: {},
+    gates: {enabled: () => true},
+    name: 'second',
+    controllers: [schedulerController({...defaultSettings, profiles: new Map([['mine', defaultProfile]])})],
+    client,
+    clientFor: () => client,
+    checks: new HealthChecks(noLog),
+    startIntervalMs: 0,
+    shutdownTimeoutMs: 0,
+    minResyncMs: 0,
+    freeze: true,
+  });
+  const stopping = new AbortController();
+  const run = manager.run(stopping.signal);
+  await manager.ready;
+  const pending = (queue: string) => meter.value('scheduler_pending_pods', {queue});
+  const attempts = (result: string) => meter.value('scheduler_schedule_attempts_total', {result, profile: 'mine'});
+
+  await cluster.create(aPod('web', {cpu: '1', schedulerName: 'mine'}), aPod('big', {cpu: '9', schedulerName: 'mine'}), aPod('gated', {schedulerName: 'mine', schedulingGates: [{name: 'example.com/wait'}]}));
+
+  t.is(await cluster.nodeOf('web'), 'n1');
+  t.deepEqual([attempts('scheduled'), attempts('unschedulable')], [1, 1]);
+  t.deepEqual(['active', 'backoff', 'unschedulable', 'gated'].map(pending), [0, 0, 1, 1]);
+  t.deepEqual(['nodes', 'pods', 'assumed_pods'].map(type => meter.value('scheduler_cache_size', {type})), [1, 1, 0]);
+  t.is(meter.value('scheduler_unschedulable_pods', {plugin: 'NodeResourcesFit', profile: 'mine'}), 1);
+  t.is(meter.value('scheduler_queue_incoming_pods_total', {queue: 'unschedulable', event: 'ScheduleAttemptFailure'}), 1);
+  stopping.abort();
+  await run;
 });
