@@ -36,9 +36,8 @@ export const leases = defineResource<Lease>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(lease, old, {gate}) {
       // Fields of a feature that is off are dropped, unless they are in use already.
-      if (!lease.spec || gate('CoordinatedLeaderElection') || old?.spec?.strategy || old?.spec?.preferredHolder) return;
-      const {strategy: _strategy, preferredHolder: _preferredHolder, ...spec} = lease.spec;
-      lease.spec = spec;
+      if (!lease.spec || gate('CoordinatedLeaderElection')) return;
+      for (const field of ['strategy', 'preferredHolder'] as const) if (old?.spec?.[field] === undefined) delete lease.spec[field];
     },
     validate,
   },

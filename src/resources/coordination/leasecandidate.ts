@@ -9,14 +9,40 @@ import {validateStrategy} from './lease.js';
 
 type LeaseCandidate = ObjectOf<typeof kinds.leaseCandidates>;
 
-const semantic = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
+const semantic = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 const notSemantic = 'must be a valid semantic version';
 
-/** Which of two versions is the older, by their numbers (semver.org, 11). */
+/** The parts of a version that count (semver.org, 10); none for what is no version. */
+const partsOf = (text: string): {readonly numbers: readonly number[]; readonly before: readonly string[]} | undefined => {
+  const [, major, minor, patch, before] = semantic.exec(text) ?? [];
+  return major === undefined ? undefined : {numbers: [major, minor, patch].map(Number), before: before?.split('.') ?? []};
+};
+
+const compareWords = (a: string, b: string): number => {
+  const [left, right] = [a, b].map(word => (/^\d+$/.test(word) ? Number(word) : undefined));
+  if (left !== undefined && right !== undefined) return left - right;
+  if (left !== undefined || right !== undefined) return left !== undefined ? -1 : 1;
+  return a < b ? -1 : a > b ? 1 : 0;
+};
+
+/** Whether a version is older than another (semver.org, 11). */
 const isBelow = (a: string, b: string): boolean => {
-  const [left, right] = [a, b].map(text => semantic.exec(text)!.slice(1, 4).map(Number));
-  for (let i = 0; i < 3; i++) if (left![i] !== right![i]) return left![i]! < right![i]!;
-  return a.includes('-') && !b.includes('-');
+  const [left, right] = [partsOf(a)!, partsOf(b)!];
+  for (let i = 0; i < 3; i++) if (left.numbers[i] !== right.numbers[i]) return left.numbers[i]! < right.numbers[i]!;
+  if (left.before.length === 0 || right.before.length === 0) return left.before.length > right.before.length;
+  for (const [i, word] of left.before.entries()) {
+    const other = right.before[i];
+    if (other === undefined) return false;
+    const order = compareWords(word, other);
+    if (order !== 0) return order < 0;
+  }
+  return left.before.length < right.before.length;
+};
+
+/** Whether a text is no version, or the zero of versions. */
+const isNothing = (text: string): boolean => {
+  const parts = partsOf(text);
+  return !parts || (parts.before.length === 0 && parts.numbers.every(number => number === 0));
 };
 
 function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<LeaseCandidate>, old: Readonly<LeaseCandidate> | undefined): Iterable<FieldError> {
@@ -30,7 +56,7 @@ function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<
   }
   if (!strategy) yield required('spec.strategy');
   else {
-    if (strategy === 'OldestEmulationVersion' && !emulationVersion) {
+    if (strategy === 'OldestEmulationVersion' && isNothing(emulationVersion ?? '')) {
       yield required('spec.emulationVersion', "must be specified when `strategy` is 'OldestEmulationVersion'");
     }
     yield* validateStrategy(strategy);

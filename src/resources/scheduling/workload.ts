@@ -23,12 +23,9 @@ function* validateController({apiGroup, kind, name}: NonNullable<Spec['controlle
 }
 
 function* validatePolicy({basic, gang}: Partial<PodGroup['policy']>, path: string): Iterable<FieldError> {
-  if (!basic && !gang) yield invalid(path, '', 'must specify one of: `basic`, `gang`');
+  if (!basic && !gang) yield required(path, 'exactly one of `basic`, `gang` is required');
   else if (basic && gang) yield invalid(path, '{`basic`, `gang`}', 'exactly one of `basic`, `gang` is required, but multiple fields are set');
-  else if (gang) {
-    if (!gang.minCount) yield required(`${path}.gang.minCount`);
-    else if (gang.minCount < 0) yield invalid(`${path}.gang.minCount`, gang.minCount, 'must be greater than zero');
-  }
+  else if (gang && !(gang.minCount > 0)) yield invalid(`${path}.gang.minCount`, gang.minCount ?? 0, 'must be greater than zero');
 }
 
 function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
@@ -38,9 +35,8 @@ function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
   const names = new Set<string>();
   for (const [i, group] of groups.entries()) {
     const at = `${path}[${i}]`;
-    if (group.name) yield* each(`${at}.name`, group.name, dnsLabelProblems(group.name));
-    else yield required(`${at}.name`);
-    if (names.has(group.name)) yield duplicate(at, group);
+    yield* each(`${at}.name`, group.name ?? '', dnsLabelProblems(group.name ?? ''));
+    if (names.has(group.name)) yield duplicate(`${at}.name`, group.name);
     names.add(group.name);
     yield* validatePolicy(group.policy ?? {}, `${at}.policy`);
   }
@@ -50,15 +46,16 @@ function* validateGroups(groups: readonly PodGroup[]): Iterable<FieldError> {
 export const workloads = defineResource<Workload>({
   kind: kinds.workloads,
   nameProblems: subdomainName,
-  generation: true,
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}, old) {
       const {controllerRef, podGroups = []} = (spec ?? {}) as Partial<Spec>;
-      if (old?.spec.controllerRef) yield* immutable('spec.controllerRef', controllerRef, old.spec.controllerRef);
-      else if (controllerRef) yield* validateController(controllerRef);
-      if (old) yield* immutable('spec.podGroups', podGroups, old.spec.podGroups);
-      else yield* validateGroups(podGroups);
+      if (controllerRef) yield* validateController(controllerRef);
+      yield* validateGroups(podGroups);
+      if (!old) return;
+      // The short paths are what callers of the original see.
+      if (old.spec.controllerRef) yield* immutable('controllerRef', controllerRef, old.spec.controllerRef);
+      yield* immutable('podGroups', podGroups, old.spec.podGroups);
     },
   },
   columns: [nameColumn, ageColumn],
