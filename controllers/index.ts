@@ -5,6 +5,7 @@ import certificateSigningRequestSigning from './certificatesigningrequest-signin
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import deployment from './deployment/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
+import job from './job/controller.js';
 import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-cleaner/controller.js';
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
@@ -24,6 +25,7 @@ export const controllers: readonly Controller[] = [
   clusterRoleAggregation,
   deployment,
   garbageCollector,
+  job,
   legacyServiceAccountTokenCleaner,
   namespace,
   nodeIpam,

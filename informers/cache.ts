@@ -1,4 +1,5 @@
 import {keyText, keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {isOlderVersion} from '#src/api/resource-version.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Change} from './change.js';
 import {Groups, type Group, type Grouping} from './groups.js';
@@ -8,9 +9,6 @@ import type {Index, Lister} from './lister.js';
 type Shelf<T extends KubeObject> = Map<string, Frozen<T>>;
 
 const versionOf = (object: Frozen<KubeObject>): string => object.metadata?.resourceVersion ?? '';
-
-/** Whether `a` is surely an older version than `b`: versions are numbers of growing size wherever both look like one. */
-const isOlder = (a: string, b: string): boolean => /^\d+$/.test(a) && /^\d+$/.test(b) && (a.length === b.length ? a < b : a.length < b.length);
 
 /** The last known state of a collection with its indexes. Only the informer that owns it writes; the answers to writes say what they changed. */
 export class Cache<T extends KubeObject> implements Lister<T> {
@@ -62,7 +60,7 @@ export class Cache<T extends KubeObject> implements Lister<T> {
   apply(object: Frozen<T>): readonly Change<T>[] {
     const key = keyText(keyOf(object));
     const old = this.#objects.get(key);
-    if (old && sameObject(old, object) && (versionOf(old) === versionOf(object) || isOlder(versionOf(object), versionOf(old)))) return [];
+    if (old && sameObject(old, object) && (versionOf(old) === versionOf(object) || isOlderVersion(versionOf(object), versionOf(old)))) return [];
     this.#put(key, object, old);
     return changesBetween(old, object);
   }

@@ -4,7 +4,7 @@ import {wireTime} from '#src/api/time.js';
 import {signRequest} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
-import type {KeyedContext, Loops, Reconcile} from '#src/runtime/controller.js';
+import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
 import {objections} from './policy.js';
@@ -19,7 +19,7 @@ export const isToBeSigned = (csr: CachedRequest): boolean => {
 };
 
 /** One loop for each signer that has a pair. */
-export const signers = async (context: Context): Promise<Loops> => {
+export const signers = async (context: Context): Promise<Readonly<Record<string, Reconcile>>> => {
   const plan = signingPlan(context.options);
   const idle = signerTokens.filter(token => !plan.some(({signer}) => signer === token));
   for (const token of idle) context.log.info({signer: context.naming.signers[token]}, 'signer has no pair of its own and does not act');

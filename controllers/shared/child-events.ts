@@ -15,6 +15,8 @@ export interface ChildEventsOptions<P extends KubeObject, C extends KubeObject> 
   created?(key: string, child: Frozen<C>): void;
   /** Notes that a child of the parent is gone, or marked to go; both are told. */
   deleted?(key: string, child: Frozen<C>): void;
+  /** How long a parent is left alone after a change, so that one look sees several. At once unless given. */
+  readonly batchMs?: number;
   /** In how many ms the parent is to be looked at once more after this change. */
   againAfterMs?(parent: Frozen<P>, child: Frozen<C>, old: Frozen<C>): number | undefined;
 }
@@ -29,10 +31,10 @@ export const followChildren = <P extends KubeObject, C extends KubeObject>(
   context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>,
   options: ChildEventsOptions<P, C>,
 ): void => {
-  const {parents: kind, children, selecting, created, deleted, againAfterMs} = options;
+  const {parents: kind, children, selecting, created, deleted, batchMs = 0, againAfterMs} = options;
   const lister = context.lister(kind);
   const parentOf = (child: Frozen<C>) => controllingParent(child, kind, lister, context.naming);
-  const ask = (parent: Frozen<P>, afterMs?: number) => context.enqueue(keyOf(parent), afterMs === undefined ? {} : {afterMs});
+  const ask = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), {afterMs});
   const askSelecting = (child: Frozen<C>) => {
     for (const parent of selecting.parentsOf(lister, child)) ask(parent);
   };

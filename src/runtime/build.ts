@@ -1,34 +1,40 @@
-import {standardLimiter} from '#src/queue/rate-limiter.js';
+import type {Clock} from '#src/base/clock.js';
+import {perItem, standardLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {attempts} from './attempts.js';
 import {clientOf, contextOf, Sources, type Life} from './context.js';
-import type {Controller, DebugPages, KeyedContext, KeyedController, LongRunningController, Loops, Reconcile} from './controller.js';
+import type {Controller, DebugPages, KeyedContext, KeyedController, LongRunningController, Loop, Loops, QueueSettings, Reconcile} from './controller.js';
 import {abortOf} from './shutdown.js';
 import {connect, spelled, type Ask} from './triggers.js';
 import type {Wish} from './watches.js';
 import type {BuiltController, World} from './world.js';
 
-interface Loop {
+interface BuiltLoop {
   readonly name: string;
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
+  /** As many as the controller's unless given. */
+  readonly workers: number | undefined;
 }
 
-const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: World): Loop[] => {
-  const {name, queue: {name: queueName = name, ...delays} = {}} = controller;
-  const reconciles = typeof created === 'function' ? {'': created} : created;
-  const several = Object.keys(reconciles).length > 1;
-  return Object.entries(reconciles).map(([loop, reconcile]) => ({
-    name: loop,
-    reconcile,
-    queue: new WorkQueue<string>({clock, meter, name: several && !controller.queue?.name ? `${queueName}-${loop}` : queueName, limiter: standardLimiter(clock, delays)}),
-  }));
+const limiterOf = (clock: Clock, {baseDelayMs, maxDelayMs, unshared}: QueueSettings): RateLimiter<string> =>
+  unshared ? perItem(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : standardLimiter(clock, {baseDelayMs, maxDelayMs});
+
+const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: World): BuiltLoop[] => {
+  const {name, queue: settings = {}} = controller;
+  const loops = typeof created === 'function' ? {'': created} : created;
+  const several = Object.keys(loops).length > 1;
+  const ownName = (loop: string): string => settings.name ?? (several ? `${name}-${loop}` : name);
+  return Object.entries(loops).map(([loop, given]) => {
+    const {reconcile, workers, queueName = ownName(loop)}: Loop = typeof given === 'function' ? {reconcile: given} : given;
+    return {name: loop, reconcile, workers, queue: new WorkQueue<string>({clock, meter, name: queueName, limiter: limiterOf(clock, settings)})};
+  });
 };
 
 /** Asks the queues of the loops; what is asked for before they exist is kept for them. */
 const asking = () => {
-  let loops: readonly Loop[] | undefined;
+  let loops: readonly BuiltLoop[] | undefined;
   const early: (readonly [Wish, string | undefined])[] = [];
   const ask: Ask = (wish, only) => {
     if (!loops) return void early.push([wish, only]);
@@ -39,7 +45,7 @@ const asking = () => {
       else queue.add(text);
     }
   };
-  const open = (built: readonly Loop[]) => {
+  const open = (built: readonly BuiltLoop[]) => {
     loops = built;
     for (const [wish, only] of early.splice(0)) ask(wish, only);
   };
@@ -78,9 +84,9 @@ const buildKeyed = async (controller: KeyedController, world: World, life: Life)
     ...offers.built(),
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
-      const running = loops.map(({queue, reconcile}) => {
+      const running = loops.map(({queue, reconcile, workers: own = concurrency}) => {
         const attempt = attempts({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
-        return work(queue, concurrency, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
+        return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
       await abortOf(signal);

@@ -101,6 +101,8 @@ export interface QueueSettings {
   readonly maxRetries?: number;
   /** The queue's name in metrics, whichever loop it is of. Unless given it is the controller's, with the loop's where there are several. */
   readonly name?: string;
+  /** Whether only the key's own delay counts, and no bucket is shared. */
+  readonly unshared?: boolean;
 }
 
 /** A value that follows from the options. Written as a method so that lists of controllers may hold declarations that read different options. */
@@ -140,7 +142,16 @@ export interface KeyedController<O = unknown> extends Declaration<O> {
    */
   create(context: KeyedContext<O>): Reconcile | Loops | Promise<Reconcile | Loops>;
 }
-export type Loops = Readonly<Record<string, Reconcile>>;
+export type Loops = Readonly<Record<string, Reconcile | Loop>>;
+
+/** A loop that differs from the others of its controller. */
+export interface Loop {
+  readonly reconcile: Reconcile;
+  /** As the declaration says unless given. */
+  readonly workers?: number;
+  /** Its queue's name in metrics. */
+  readonly queueName?: string;
+}
 
 /** A controller with an engine of its own. */
 export interface LongRunningController<O = unknown> extends Declaration<O> {

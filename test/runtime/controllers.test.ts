@@ -282,6 +282,32 @@ test('several loops each have a queue of their own', async t => {
   t.is(meter.value('workqueue_adds_total', {name: 'noting-controller-secrets'}), 2);
 });
 
+test('a loop may have workers and a queue name of its own, and a queue no bucket', async t => {
+  const most: Record<string, number> = {wide: 0, narrow: 0};
+  const now: Record<string, number> = {wide: 0, narrow: 0};
+  const counting = (loop: string): Reconcile => async (_, {pause, retries}) => {
+    now[loop]!++;
+    most[loop] = Math.max(most[loop]!, now[loop]!);
+    await pause(1);
+    now[loop]!--;
+    if (retries === 0) throw new Error('not yet');
+    return settled;
+  };
+  const controller = noting(async () => settled, {
+    workers: 4,
+    queue: {baseDelayMs: 100, unshared: true},
+    create: () => ({wide: counting('wide'), narrow: {reconcile: counting('narrow'), workers: 1, queueName: 'narrow_one'}}),
+  });
+  const {clock, create, start, meter} = managed(t, [controller]);
+  for (let i = 0; i < 150; i++) await create(kinds.configMaps, aMap(`m${i}`));
+  await start();
+  await clock.advance(400);
+
+  t.deepEqual(most, {wide: 4, narrow: 1});
+  t.is(meter.value('workqueue_adds_total', {name: 'narrow_one'}), 300);
+  t.is(meter.value('workqueue_adds_total', {name: 'noting-controller-wide'}), 300);
+});
+
 test('writes carry namespace, name and preconditions, and leave the cached object alone', async t => {
   const outcomes: string[] = [];
   const controller = noting(async () => settled, {

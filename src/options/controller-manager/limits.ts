@@ -24,7 +24,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-ephemeralvolume-syncs': pendingWorkers('5', 'Ephemeral volumes'),
   'concurrent-gc-syncs': workers('20', 'Objects to collect'),
   'concurrent-horizontal-pod-autoscaler-syncs': pendingWorkers('5', 'Autoscalers'),
-  'concurrent-job-syncs': pendingWorkers('5', 'Jobs'),
+  'concurrent-job-syncs': workers('5', 'Jobs'),
   'concurrent-namespace-syncs': workers('10', 'Namespaces'),
   'concurrent-rc-syncs': workers('5', 'Replication controllers'),
   'concurrent-replicaset-syncs': workers('5', 'Replica sets'),

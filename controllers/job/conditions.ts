@@ -1,0 +1,31 @@
+import type {Frozen} from '#src/api/key.js';
+import {wireTime} from '#src/api/time.js';
+import type {JobCondition} from './kinds.js';
+
+/** Why a job ends: what is said before its pods are let go, and what is said after. */
+export interface Verdict {
+  readonly ends: 'Failed' | 'Complete';
+  readonly reason: string;
+  readonly message: string;
+}
+
+const interim = {Failed: 'FailureTarget', Complete: 'SuccessCriteriaMet'} as const;
+
+export const interimType = ({ends}: Verdict): string => interim[ends];
+
+export const failedFor = (reason: string, message: string): Verdict => ({ends: 'Failed', reason, message});
+export const completeFor = (reason: string, message: string): Verdict => ({ends: 'Complete', reason, message});
+
+export const condition = (type: string, status: 'True' | 'False', {reason, message}: Pick<Verdict, 'reason' | 'message'>, now: number): JobCondition => {
+  const time = wireTime(now);
+  return {type, status, lastProbeTime: time, lastTransitionTime: time, reason, message};
+};
+
+/** The list with the condition in it; undefined when it says so already. What was never true is not said to be false. */
+export const withCondition = (list: readonly Frozen<JobCondition>[], next: JobCondition): Frozen<JobCondition>[] | undefined => {
+  const at = list.findIndex(({type}) => type === next.type);
+  if (at < 0) return next.status === 'False' ? undefined : [...list, next];
+  const old = list[at]!;
+  if (old.status === next.status && (old.reason ?? '') === next.reason && (old.message ?? '') === next.message) return undefined;
+  return list.with(at, next);
+};

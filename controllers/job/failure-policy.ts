@@ -1,0 +1,55 @@
+import type {Frozen} from '#src/api/key.js';
+import type {ContainerStatus} from '#src/api/pod.js';
+import type {CachedJob, CachedPod} from './kinds.js';
+
+type Policy = NonNullable<NonNullable<CachedJob['spec']>['podFailurePolicy']>;
+type Rule = Policy['rules'][number];
+
+export type FailureAction = 'Ignore' | 'Count' | 'FailIndex' | 'FailJob';
+
+/** What the policy says of a failed pod. */
+export interface FailureMatch {
+  readonly action: FailureAction;
+  /** Why the whole job fails, if it does. */
+  readonly failsJob?: string;
+}
+
+const isMet = ({operator, values}: NonNullable<Rule['onExitCodes']>, code: number): boolean =>
+  operator === 'In' ? values.includes(code) : operator === 'NotIn' && !values.includes(code);
+
+/** The first container that ended badly in the way the rule describes. Those that still run have no code. */
+const endedContainer = ({status}: CachedPod, {onExitCodes}: Rule): Frozen<ContainerStatus> | undefined => {
+  if (!onExitCodes) return undefined;
+  return [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].find(({name, state}) => {
+    const code = state?.terminated?.exitCode ?? 0;
+    return code !== 0 && (onExitCodes.containerName === undefined || onExitCodes.containerName === name) && isMet(onExitCodes, code);
+  });
+};
+
+const metCondition = ({status}: CachedPod, {onPodConditions = []}: Rule): string | undefined =>
+  status?.conditions?.find(({type, status: said}) => onPodConditions.some(pattern => pattern.type === type && pattern.status === said))?.type;
+
+/** Why the rule is met by the pod; undefined when it is not. */
+const reasonOf = (rule: Rule, pod: CachedPod): string | undefined => {
+  const name = `${pod.metadata?.namespace}/${pod.metadata?.name}`;
+  if (rule.onExitCodes) {
+    const container = endedContainer(pod, rule);
+    return container && `Container ${container.name} for pod ${name} failed with exit code ${container.state?.terminated?.exitCode}`;
+  }
+  const type = metCondition(pod, rule);
+  return type && `Pod ${name} has condition ${type}`;
+};
+
+/** The first rule that a failed pod meets decides (KEP-3329). */
+export const matchFailure = ({spec}: CachedJob, pod: CachedPod): FailureMatch | undefined => {
+  for (const [index, rule] of (spec?.podFailurePolicy?.rules ?? []).entries()) {
+    const reason = reasonOf(rule, pod);
+    if (reason === undefined) continue;
+    const action = rule.action as FailureAction;
+    return action === 'FailJob' ? {action, failsJob: `${reason} matching ${action} rule at index ${index}`} : {action};
+  }
+  return undefined;
+};
+
+/** Whether the failure counts towards a limit. */
+export const counts = (match: FailureMatch | undefined): boolean => match?.action !== 'Ignore';

@@ -1,0 +1,28 @@
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {controllingParent} from '#controllers/shared/parents.js';
+import {endOf} from '#controllers/shared/jobs.js';
+import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import {controllerOf} from '#src/model/owners.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import type {Untrack} from './finalizers.js';
+import {foreignManager, type CachedPod, type Marks} from './kinds.js';
+
+/** Takes finalizers from pods that no job counts any more, as nobody else would. */
+export const orphanReleaser = ({lister, naming}: Pick<KeyedContext, 'lister' | 'naming'>, {marks, untrack}: {readonly marks: Marks; readonly untrack: Untrack}): Reconcile => {
+  const jobs = lister(kinds.jobs);
+  const pods = lister(kinds.pods);
+
+  const isCounted = (pod: CachedPod): boolean => {
+    const owner = controllerOf(pod);
+    if (!owner) return false;
+    if (owner.kind !== kinds.jobs.kind || owner.apiVersion !== apiVersionOf(naming, kinds.jobs)) return true;
+    const job = controllingParent(pod, kinds.jobs, jobs, naming);
+    return job !== undefined && (foreignManager(job, marks) !== undefined || !endOf(job));
+  };
+
+  return async key => {
+    const pod = pods.get(key);
+    if (pod && !isCounted(pod)) await unlessMissing(untrack(pod));
+    return settled;
+  };
+};

@@ -1,0 +1,22 @@
+import {podsToDelete} from '#controllers/shared/deletion-order.js';
+import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
+
+/** Of pods with one index all but the one that has come furthest; and all that have no index of the job. */
+const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks, now: number): CachedPod[] => {
+  const byIndex = new Map<number | undefined, CachedPod[]>();
+  for (const pod of active) {
+    const index = validIndexOf(pod, job, marks);
+    const same = byIndex.get(index);
+    if (same) same.push(pod);
+    else byIndex.set(index, [pod]);
+  }
+  return [...byIndex].flatMap(([index, pods]) => (index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {now})));
+};
+
+/** Which active pods are to go, `least` at least: first those that have no place in the job, then those whose loss hurts least. */
+export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, {marks, now}: {readonly marks: Marks; readonly now: number}): readonly CachedPod[] => {
+  const first = isIndexed(job) ? misplaced(job, active, marks, now) : [];
+  if (first.length >= least) return first;
+  const going = new Set(first);
+  return [...first, ...podsToDelete(active.filter(pod => !going.has(pod)), least - first.length, {now})];
+};

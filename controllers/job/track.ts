@@ -1,0 +1,170 @@
+import type {OwnWrites} from '#controllers/shared/own-writes.js';
+import {kinds} from '#src/api/kinds.js';
+import {wireTime} from '#src/api/time.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import type {BackoffRecord} from './backoff.js';
+import {condition, interimType, withCondition, type Verdict} from './conditions.js';
+import {counts, matchFailure} from './failure-policy.js';
+import {releasePods, type Releases, type Untrack} from './finalizers.js';
+import {countIndexes, formatIndexes, hasIndex, indexesOf, union} from './indexes.js';
+import {hasFailed, indexOf, isIndexed, isTracked, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
+import type {JobMetrics} from './metrics.js';
+import {countUntracked, statusOf, type Progress} from './progress.js';
+import type {Round} from './round.js';
+
+/** So many pods are counted in one go: more would make the status too large. */
+const mostUncounted = 500;
+
+export interface Tracking {
+  readonly round: Round;
+  /** The status that is to be written. */
+  readonly progress: Progress;
+  readonly verdict: Verdict | undefined;
+  /** Whether the status has changed already. */
+  readonly changed: boolean;
+}
+
+export interface TrackerParts {
+  readonly marks: Marks;
+  readonly metrics: JobMetrics;
+  readonly released: Releases;
+  readonly untrack: Untrack;
+  readonly written: OwnWrites;
+  /** Keeps what is known of the job's failures: they are in the status now. */
+  remember(key: string, record: BackoffRecord): void;
+}
+
+/** What was found among the pods that may be let go. */
+interface Counted {
+  readonly release: CachedPod[];
+  readonly succeededIndexes: number[];
+  readonly actions: string[];
+  changed: boolean;
+  /** Whether there are more than can be counted at once. */
+  full: boolean;
+}
+
+const uidOf = ({metadata}: CachedPod): string => metadata?.uid ?? '';
+
+/**
+ * Counts pods that have ended, each exactly once: their UIDs are written to the status before their finalizers are taken away, and are counted in its figures once
+ * the finalizers are gone (KEP-2307). Ends the job when all are counted and none is on its way out.
+ */
+export const tracker = ({writer, events, clock}: Pick<KeyedContext, 'writer' | 'events' | 'clock'>, {marks, metrics, released, untrack, written, remember}: TrackerParts) => {
+  const jobs = writer(kinds.jobs);
+
+  /** Whether nothing is to be learnt of the pod any more. */
+  const mayGo = (pod: CachedPod, failed: boolean, {round: {job, waiting}, verdict}: Tracking): boolean => {
+    if (job.metadata?.deletionTimestamp || verdict || pod.status?.phase === 'Succeeded') return true;
+    const index = indexOf(pod, marks);
+    return failed && (index === undefined || waiting.get(index) !== pod);
+  };
+
+  const countPod = (pod: CachedPod, failed: boolean, {round, progress, verdict}: Tracking, counted: Counted): void => {
+    const {job, uncounted, succeededBefore} = round;
+    const uid = uidOf(pod);
+    if (pod.status?.phase === 'Succeeded' && !uncounted.failed.has(uid)) {
+      const index = validIndexOf(pod, job, marks);
+      if (isIndexed(job)) {
+        // Its index tells that it is counted.
+        if (index !== undefined && !hasIndex(succeededBefore, index)) counted.changed = counted.succeededIndexes.push(index) > 0;
+      } else if (!uncounted.succeeded.has(uid)) counted.changed = progress.uncounted.succeeded.push(uid) > 0;
+      return;
+    }
+    // Of a job that has failed, all that had not ended have failed too.
+    const isLost = failed || verdict?.ends === 'Failed';
+    if (!isLost || uncounted.failed.has(uid) || (isIndexed(job) && validIndexOf(pod, job, marks) === undefined)) return;
+    const match = matchFailure(job, pod);
+    if (match) counted.actions.push(match.action);
+    if (counts(match)) counted.changed = progress.uncounted.failed.push(uid) > 0;
+  };
+
+  const countPods = (tracking: Tracking): Counted => {
+    const {round, progress} = tracking;
+    const {job, pods, tracked} = round;
+    const counted: Counted = {release: [], succeededIndexes: [], actions: [], changed: false, full: false};
+    const inOrder = isIndexed(job) ? [...pods].sort((a, b) => (indexOf(a, marks) ?? -1) - (indexOf(b, marks) ?? -1)) : pods;
+    for (const pod of inOrder) {
+      if (!isTracked(pod, marks) || !tracked.has(uidOf(pod))) continue;
+      const failed = hasFailed(pod, job);
+      if (!mayGo(pod, failed, tracking)) continue;
+      counted.release.push(pod);
+      countPod(pod, failed, tracking, counted);
+      if (counted.succeededIndexes.length + progress.uncounted.succeeded.length + progress.uncounted.failed.length < mostUncounted) continue;
+      counted.full = true;
+      break;
+    }
+    return counted;
+  };
+
+  /** Writes the indexes into the status; whether they have changed. */
+  const noteIndexes = ({round: {job, succeededBefore, succeededIndexes, failedIndexes}, progress}: Tracking, {succeededIndexes: since, full}: Counted): boolean => {
+    if (!isIndexed(job)) return false;
+    // Those beyond what can be counted at once keep their finalizers, and are found again.
+    const indexes = union(full ? succeededBefore : succeededIndexes, indexesOf(since));
+    const before = [progress.completedIndexes, progress.failedIndexes];
+    progress.succeeded = countIndexes(indexes);
+    progress.completedIndexes = formatIndexes(indexes);
+    progress.failedIndexes = failedIndexes && formatIndexes(failedIndexes);
+    return before[0] !== progress.completedIndexes || before[1] !== progress.failedIndexes;
+  };
+
+  /** Says that the job is over, if it is. */
+  const end = (verdict: Verdict, progress: Progress): boolean => {
+    const {uncounted, terminating} = progress;
+    if (uncounted.succeeded.length + uncounted.failed.length + terminating > 0) return false;
+    const now = clock.now();
+    progress.conditions = withCondition(progress.conditions, condition(verdict.ends, 'True', verdict, now)) ?? progress.conditions;
+    if (verdict.ends === 'Complete') progress.completionTime = wireTime(now);
+    return true;
+  };
+
+  const tellEnd = (job: CachedJob, verdict: Verdict, {succeeded}: Progress): void => {
+    const {ends, reason, message} = verdict;
+    if (ends === 'Failed') events.warning(job, reason, message);
+    else {
+      if (succeeded > (job.spec?.completions ?? Infinity)) events.warning(job, 'TooManySucceededPods', 'Too many succeeded pods running after completion count reached');
+      events.normal(job, 'Completed', 'Job completed');
+    }
+    metrics.finished(job, ends === 'Failed' ? 'failed' : 'succeeded', reason);
+  };
+
+  return async (tracking: Tracking): Promise<void> => {
+    const {round, progress, verdict} = tracking;
+    const {key, record} = round;
+    let {job} = round;
+    let before = {...progress};
+    const write = async () => {
+      job = await jobs.updateStatus({...job, status: statusOf(progress)} as Parameters<typeof jobs.updateStatus>[0]);
+      written.wrote(job);
+      metrics.counted(job, progress, before);
+      before = {...progress};
+    };
+
+    const tracked = new Set(round.tracked);
+    let changed = countUntracked(progress, tracked) || tracking.changed;
+    const counted = countPods(tracking);
+    changed = noteIndexes(tracking, counted) || counted.changed || changed;
+    if (verdict) {
+      const conditions = withCondition(progress.conditions, condition(interimType(verdict), 'True', verdict, clock.now()));
+      if (conditions) progress.conditions = conditions;
+      changed ||= conditions !== undefined;
+    }
+    if (changed) {
+      await write();
+      remember(key, record);
+    }
+    for (const action of counted.actions) metrics.failureHandled(action);
+
+    const {uids, error} = await releasePods(key, counted.release, {untrack, expected: released});
+    for (const uid of uids) tracked.delete(uid);
+    changed = countUntracked(progress, tracked);
+    if (error) {
+      if (changed) await write();
+      throw error;
+    }
+    const isOver = verdict !== undefined && !counted.full && end(verdict, progress);
+    if (changed || isOver) await write();
+    if (isOver) tellEnd(job, verdict, progress);
+  };
+};

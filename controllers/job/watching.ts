@@ -1,0 +1,83 @@
+import {controlledBy} from '#controllers/shared/children.js';
+import {endOf} from '#controllers/shared/jobs.js';
+import {controllingParent} from '#controllers/shared/parents.js';
+import {followPods} from '#controllers/shared/pod-events.js';
+import type {TrackingExpectations} from '#controllers/shared/expectations.js';
+import type {Change} from '#informers/change.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {controllerOf, sameController} from '#src/model/owners.js';
+import {isTerminal} from '#src/model/pod/state.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import type {Releases} from './finalizers.js';
+import {foreignManager, isTracked, jobPods, type CachedJob, type CachedPod, type Job, type Marks} from './kinds.js';
+import type {JobMetrics} from './metrics.js';
+
+export const jobLoop = 'jobs';
+export const orphanLoop = 'orphans';
+
+/** What pods and the controller's own writes set off waits that long, so that one look sees several changes. */
+export const batchMs = 1000;
+
+export interface WatchingParts {
+  readonly marks: Marks;
+  readonly metrics: JobMetrics;
+  readonly expected: TrackingExpectations;
+  readonly released: Releases;
+}
+
+/** Asks for the jobs, and the orphans among pods, that a change concerns. */
+export const followJobs = (context: Pick<KeyedContext, 'listen' | 'lister' | 'enqueue' | 'naming'>, {marks, metrics, expected, released}: WatchingParts): void => {
+  const {listen, lister, enqueue, naming} = context;
+  const jobs = lister(kinds.jobs);
+  const pods = lister(kinds.pods);
+  const askOrphan = (pod: CachedPod) => enqueue(keyOf(pod), {loop: orphanLoop});
+  const askForPodsOf = (job: CachedJob) => {
+    for (const pod of controlledBy(pods, job)) if (isTracked(pod, marks)) askOrphan(pod);
+  };
+
+  const jobChanged = (change: Change<Job>): void => {
+    const job = change.object;
+    const isOwnDoing = change.type === 'updated' && change.old.metadata?.generation === job.metadata?.generation;
+    enqueue(keyOf(job), {loop: jobLoop, afterMs: isOwnDoing ? batchMs : 0});
+    if (change.type === 'added') {
+      const manager = foreignManager(job, marks);
+      if (manager !== undefined) metrics.managedElsewhere(manager);
+    } else if (change.type === 'deleted' || endOf(job)) askForPodsOf(job);
+  };
+
+  const countEnded = (old: CachedPod | undefined, now: CachedPod | undefined): void => {
+    const isHeld = (pod: CachedPod | undefined) => pod !== undefined && isTerminal(pod) && isTracked(pod, marks);
+    const [was, is] = [isHeld(old), isHeld(now)];
+    if (was !== is) metrics.finalizerOfEndedPod(is ? 'add' : 'delete');
+  };
+
+  /** Finalizers that are gone are looked for no more; those that nobody will take away go to the orphans. */
+  const podChanged = (change: Change<Pod>): void => {
+    const pod = change.object;
+    const isGone = change.type === 'deleted';
+    const old = change.type === 'updated' ? change.old : undefined;
+    countEnded(isGone ? pod : old, isGone ? undefined : pod);
+    const job = controllingParent(pod, kinds.jobs, jobs, naming);
+    if (isGone || !isTracked(pod, marks)) {
+      const former = old && !sameController(old, pod) ? controllingParent(old, kinds.jobs, jobs, naming) : undefined;
+      for (const owner of [job, former]) if (owner) released.seen(keyText(keyOf(owner)), pod.metadata?.uid ?? '');
+      return;
+    }
+    if (!controllerOf(pod) || (pod.metadata?.deletionTimestamp && (!job || endOf(job)))) askOrphan(pod);
+  };
+
+  listen(kinds.jobs, jobChanged);
+  listen(kinds.pods, podChanged);
+  followPods(
+    {listen, lister, naming, enqueue: (key, how) => enqueue(key, {...how, loop: jobLoop})},
+    {
+      parents: kinds.jobs,
+      selecting: jobPods,
+      batchMs,
+      created: key => expected.created(key),
+      deleted: (key, pod) => expected.deleted(key, keyText(keyOf(pod))),
+    },
+  );
+};
