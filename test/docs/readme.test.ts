@@ -114,7 +114,7 @@ const serve = async (command: string, cwd: string, servers: Program[]) => {
 };
 
 for (const about of ['kubernetes', 'plat']) {
-  (hasOpenssl && hasKubectl() ? test : test.skip)(`the session in the ${about} naming shows what the README shows`, t => play(t, about));
+  (hasOpenssl && hasKubectl(23) ? test : test.skip)(`the session in the ${about} naming shows what the README shows`, t => play(t, about));
 }
 
 test('every make target the README names exists', t => {
