@@ -25,8 +25,12 @@ const lessOf = (a: Readonly<Resources>, b: Readonly<Resources>): boolean =>
 
 const given = ({status}: Frozen<Pod>) => [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map(({resources, allocatedResources}) => [resources, allocatedResources]);
 
+/** Whether a pod takes and asks for the same as before: its spec and its labels have not changed, nor what its containers were given. */
+export const isAlike = (old: Frozen<Pod>, now: Frozen<Pod>): boolean =>
+  now.metadata?.generation !== undefined && old.metadata?.generation === now.metadata.generation && sameJson(old.metadata.labels, now.metadata.labels) && sameJson(given(old), given(now));
+
 const asksLess = (old: Frozen<Pod>, now: Frozen<Pod>): boolean => {
-  if (old.metadata?.generation === now.metadata?.generation && sameJson(given(old), given(now))) return false;
+  if (isAlike(old, now)) return false;
   const how = {podLevel: true};
   return lessOf(podInfoOf(old, how).requests, podInfoOf(now, how).requests);
 };

@@ -4,7 +4,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
-import {nodeChanges, podChanges} from './changes.js';
+import {isAlike, nodeChanges, podChanges} from './changes.js';
 import type {EventKind} from './events.js';
 import type {Scheduler} from './scheduler.js';
 
@@ -58,7 +58,8 @@ const followPods = (scheduler: Scheduler) => {
   const moved = (old: Frozen<Pod>, pod: Frozen<Pod>): void => {
     const changes = podChanges(old, pod);
     if (nodeOf(old)) {
-      cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
+      if (isAlike(old, pod) && cache.pod(uidOf(pod))?.assumed === false) cache.refreshPod(uidOf(pod), pod);
+      else cache.setPod(scheduler.podInfo(pod), nodeOf(pod));
       for (const kind of changes) queue.moveOn({kind, old, now: pod});
     } else if (!cache.isAssumed(uidOf(pod))) {
       const info = scheduler.podInfo(pod);

@@ -201,3 +201,20 @@ test('a second scheduler takes the pods that ask for it by name, and counts what
   stopping.abort();
   await run;
 });
+
+test('what changes of pods on nodes is reckoned with: labels, what they take, and that they are ending', async t => {
+  await using cluster = await aCluster(aNode('n1', {cpu: '4', labels: {zone: 'a'}}));
+  const refusing = (name: string) => ({affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: name}}, topologyKey: 'zone'}]}}});
+  await cluster.create(aPod('first', {cpu: '3'}, {labels: {app: 'one'}}));
+  await cluster.create(aPod('apart', refusing('one')));
+  t.is(await cluster.nodeOf('apart'), undefined);
+  await cluster.pods.patch('first', 'merge', {metadata: {labels: {app: 'two'}}}, {namespace: 'default'});
+  await cluster.clock.drain();
+  t.is(await cluster.nodeOf('apart'), 'n1');
+
+  await cluster.create(aPod('second', {cpu: '2'}));
+  t.is(await cluster.nodeOf('second'), undefined);
+  await cluster.pods.patch('first', 'strategic', {spec: {containers: [{name: 'main', resources: {requests: {cpu: '1'}}}]}}, {namespace: 'default', subresource: 'resize'});
+  await cluster.clock.drain();
+  t.is(await cluster.nodeOf('second'), 'n1');
+});

@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {NodeInfo} from './node-info.js';
 import {inTurn, zoneOf} from './node-order.js';
@@ -82,6 +83,15 @@ export class Cache {
   /** Takes in what the server says of a pod on a node: wins over what was assumed. */
   setPod(pod: PodInfo, node: string): void {
     this.#place({pod, node, assumed: false});
+  }
+
+  /** Takes in a new state of a pod on a node, in which nothing has changed that is reckoned with. */
+  refreshPod(uid: string, pod: Frozen<Pod>): void {
+    const placed = this.#pods.get(uid);
+    if (!placed) return;
+    const info = {...placed.pod, pod};
+    this.#pods.set(uid, {...placed, pod: info});
+    this.#nodes.get(placed.node)?.refresh(info);
   }
 
   removePod(uid: string): void {

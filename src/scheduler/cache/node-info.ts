@@ -73,6 +73,12 @@ export class NodeInfo {
     this.#reckon(pod, 1);
   }
 
+  /** Takes in a new state of a pod that takes and asks for the same as before. */
+  refresh(pod: PodInfo): void {
+    if (Boolean(pod.pod.metadata?.deletionTimestamp) !== Boolean(this.pods.get(pod.uid)?.pod.metadata?.deletionTimestamp)) this.version++;
+    for (const pods of [this.pods, this.withAffinity, this.withRequiredAntiAffinity]) if (pods.has(pod.uid)) pods.set(pod.uid, pod);
+  }
+
   /** Takes a pod off, as it was added. */
   remove(uid: string): void {
     const pod = this.pods.get(uid);
