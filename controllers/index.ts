@@ -9,6 +9,7 @@ import job from './job/controller.js';
 import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-cleaner/controller.js';
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
+import nodeLifecycle from './node-lifecycle/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
@@ -29,6 +30,7 @@ export const controllers: readonly Controller[] = [
   legacyServiceAccountTokenCleaner,
   namespace,
   nodeIpam,
+  nodeLifecycle,
   replicaSet,
   replicationController,
   rootCaCertificatePublisher,

@@ -62,3 +62,9 @@ export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: 
   };
   next();
 };
+
+/** Holds the clock until `act` is done. */
+export const held = async <T>(clock: Clock, act: () => Promise<T>): Promise<T> => {
+  using _ = clock.hold();
+  return await act();
+};

@@ -38,6 +38,8 @@ export const concurrency = flagSection('Concurrency', {
   'mirroring-concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
 });
 
+const activePeriod = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}}) as const;
+const activeRate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}}) as const;
 const period = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}, subject: 'pending'}) as const;
 const rate = <const D extends string>(text: D, help: string) => ({type: 'float', help, default: text, range: {min: 0}, subject: 'pending'}) as const;
 
@@ -61,27 +63,25 @@ export const rates = flagSection('Rates, periods and thresholds', {
   'resource-quota-sync-period': period('5m0s', 'How often the use of quotas is counted anew.'),
   'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),
   'route-reconciliation-period': period('10s', 'How often the cloud\'s routes for nodes are looked at anew.'),
-  'node-monitor-period': period('5s', 'How often the status of nodes is looked at.'),
-  'node-monitor-grace-period': period(
+  'node-monitor-period': activePeriod('5s', 'How often the status of nodes is looked at.'),
+  'node-monitor-grace-period': activePeriod(
     '50s',
     'How long a running node may stay silent before it is marked unhealthy. A multiple of the node agent\'s status update frequency, and more than the HTTP/2 ping timeout and read idle timeout together.',
   ),
-  'node-startup-grace-period': period('1m0s', 'The same for a node that is starting.'),
-  'node-eviction-rate': rate('0.1', 'Nodes a second whose pods are deleted on failure while the zone is healthy.'),
-  'secondary-node-eviction-rate': rate('0.01', 'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.'),
+  'node-startup-grace-period': activePeriod('1m0s', 'The same for a node that is starting.'),
+  'node-eviction-rate': activeRate('0.1', 'Nodes a second whose pods are deleted on failure while the zone is healthy.'),
+  'secondary-node-eviction-rate': activeRate('0.01', 'The same while the zone is unhealthy. 0 for clusters not larger than the large-cluster threshold.'),
   'large-cluster-size-threshold': {
     type: 'int32',
     help: 'The number of nodes from which the cluster, or each zone, counts as large.',
     default: '50',
     range: {min: 0},
-    subject: 'pending',
   },
   'unhealthy-zone-threshold': {
     type: 'float',
     help: 'The part of nodes that must not be ready, three at least, for a zone to be unhealthy.',
     default: '0.55',
     range: {min: 0, max: 1},
-    subject: 'pending',
   },
 });
 

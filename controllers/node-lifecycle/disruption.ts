@@ -1,0 +1,105 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
+import {EvictionQueue, type Deal} from './eviction-queue.js';
+import type {NodeCondition} from './taints.js';
+import {rateOf, zoneHealth, type ZoneHealth, type ZoneRules, type ZoneState} from './zones.js';
+
+/** What the states of all zones together call for, beside the rates that are set already. */
+export type Verdict = 'allDown' | 'backAgain' | 'nothing';
+
+/** The zones: how each is, and which of its nodes are to be given up. */
+export interface Zones {
+  /** Takes note of a zone. */
+  meet(zone: string): void;
+  queue(zone: string): EvictionQueue | undefined;
+  /** Judges zones anew by the conditions of their nodes and sets how fast nodes are given up. */
+  judge(conditions: ReadonlyMap<string, readonly (NodeCondition | undefined)[]>): Verdict;
+  /** Deals with what is due in each zone. */
+  work(deal: Deal): Promise<void>;
+  /** Whether there is anything to deal with, now or soon. */
+  readonly isBusy: boolean;
+  /** Counts a node that was given up. */
+  counted(zone: string): void;
+}
+
+interface Zone {
+  state: ZoneState;
+  readonly queue: EvictionQueue;
+}
+
+const gauges = (meter: Meter) => {
+  const labels = ['zone'];
+  return {
+    health: meter.gauge({name: 'node_collector_zone_health', help: 'Gauge measuring percentage of healthy nodes per zone.', labels}),
+    size: meter.gauge({name: 'node_collector_zone_size', help: 'Gauge measuring number of registered Nodes per zones.', labels}),
+    unhealthy: meter.gauge({name: 'node_collector_unhealthy_nodes_in_zone', help: 'Gauge measuring number of not Ready Nodes per zones.', labels}),
+    evictions: meter.counter({
+      name: 'node_collector_evictions_total',
+      help: 'Number of Node evictions that happened since current instance of NodeController started.',
+      labels,
+    }),
+  };
+};
+
+export const zones = ({clock, meter, rules}: {readonly clock: Clock; readonly meter: Meter; readonly rules: ZoneRules}): Zones => {
+  const all = new Map<string, Zone>();
+  const figures = gauges(meter);
+
+  const show = (zone: string, {size, unhealthy}: Pick<ZoneHealth, 'size' | 'unhealthy'>): void => {
+    figures.size.set(size, {zone});
+    figures.unhealthy.set(unhealthy, {zone});
+    figures.health.set(size === 0 ? 100 : (100 * (size - unhealthy)) / size, {zone});
+  };
+
+  const meet = (zone: string): Zone => {
+    let known = all.get(zone);
+    if (!known) {
+      all.set(zone, (known = {state: 'Initial', queue: new EvictionQueue(clock, rules.rate)}));
+      figures.evictions.add({zone}, 0);
+    }
+    return known;
+  };
+
+  const enter = (zone: Zone, {state, size}: ZoneHealth): void => {
+    zone.queue.setRate(rateOf(state, size, rules));
+    zone.state = state;
+  };
+
+  return {
+    meet: zone => void meet(zone),
+    queue: zone => all.get(zone)?.queue,
+    counted: zone => figures.evictions.add({zone}),
+    get isBusy() {
+      return [...all.values()].some(({queue}) => queue.isBusy);
+    },
+    async work(deal) {
+      for (const {queue} of [...all.values()]) await queue.work(deal);
+    },
+    judge(conditions) {
+      const found = new Map([...conditions].map(([zone, ready]) => [zone, zoneHealth(ready, rules)]));
+      for (const [zone, health] of found) {
+        show(zone, health);
+        meet(zone);
+      }
+      for (const zone of [...all.keys()].filter(zone => !found.has(zone))) {
+        show(zone, {size: 0, unhealthy: 0});
+        all.delete(zone);
+      }
+      const down = [...found.values()].every(({state}) => state === 'FullDisruption');
+      const wasDown = [...all.values()].every(({state}) => state === 'FullDisruption');
+      if (down && wasDown) return 'nothing';
+      if (down) {
+        for (const zone of all.values()) {
+          zone.queue.setRate(0);
+          zone.state = 'FullDisruption';
+        }
+        return 'allDown';
+      }
+      for (const [name, zone] of all) {
+        const health = found.get(name)!;
+        if (wasDown || zone.state !== health.state) enter(zone, health);
+      }
+      return wasDown ? 'backAgain' : 'nothing';
+    },
+  };
+};

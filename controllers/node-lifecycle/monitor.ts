@@ -1,0 +1,224 @@
+import type {Lister} from '#informers/lister.js';
+import {copyOf, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
+import type {Lease, Node} from '#src/api/types.js';
+import {held, sleep} from '#src/base/clock.js';
+import {exponentialBuckets} from '#src/base/meter.js';
+import type {ControllerContext} from '#src/runtime/controller.js';
+import type {Zones} from './disruption.js';
+import {look, written, type Health, type Sight} from './health.js';
+import {graceOf, type LifecycleOptions} from './options.js';
+import type {NodePods} from './pods.js';
+import {changeTaints, conditionOf, evicting, hasTaint, type NodeCondition, type TaintChange} from './taints.js';
+import {isExcluded, zoneOf} from './zones.js';
+
+export interface MonitorParts {
+  readonly context: ControllerContext<LifecycleOptions>;
+  readonly nodes: Lister<Node>;
+  readonly leases: Lister<Lease>;
+  readonly pods: NodePods;
+  readonly zones: Zones;
+}
+
+/** Looks after the health of all nodes. */
+export interface Monitor {
+  /** Looks at every node once. */
+  round(): Promise<void>;
+  /** Gives up those nodes whose turn it is. */
+  giveUp(): Promise<void>;
+  /** How a node was at the last look; undefined before the first, and where it never said. */
+  lastReady(node: string): NodeCondition | undefined;
+  forget(node: string): void;
+  /** Whether any node is looked after, be it to tell that it is gone. */
+  readonly hasNodes: boolean;
+}
+
+/** How many nodes are looked at at once. */
+const hands = 8;
+const healthTries = 5;
+const healthRetryMs = 20;
+/** How soon a node that cannot be given up yet is tried again. */
+const giveUpRetryMs = 50;
+
+const together = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+  const rest = items.values();
+  const hand = async () => {
+    for (const item of rest) await act(item);
+  };
+  await Promise.all(Array.from({length: Math.min(hands, items.length)}, hand));
+};
+
+const durations = ({meter, clock}: ControllerContext<LifecycleOptions>) => {
+  const one = meter.histogram({
+    name: 'node_collector_update_node_health_duration_seconds',
+    help: 'Duration in seconds for NodeController to update the health of a single node.',
+    buckets: exponentialBuckets(0.001, 4, 8),
+  });
+  const all = meter.histogram({
+    name: 'node_collector_update_all_nodes_health_duration_seconds',
+    help: 'Duration in seconds for NodeController to update the health of all nodes.',
+    buckets: exponentialBuckets(0.01, 4, 8),
+  });
+  const timed = async <T>(figure: typeof one, act: () => Promise<T>): Promise<T> => {
+    const began = clock.monotonic();
+    try {
+      return await act();
+    } finally {
+      figure.observe((clock.monotonic() - began) / 1000);
+    }
+  };
+  return {one: <T>(act: () => Promise<T>) => timed(one, act), all: <T>(act: () => Promise<T>) => timed(all, act)};
+};
+
+export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Monitor => {
+  const {client, clock, events, log, naming, options, signal} = context;
+  const grace = graceOf(options);
+  const evict = evicting(naming);
+  const known = new Map<string, Frozen<Node>>();
+  const healths = new Map<string, Health>();
+  const toRetry = new Set<string>();
+  const timed = durations(context);
+
+  const change = async (node: Frozen<Node>, wanted: TaintChange): Promise<boolean> => {
+    try {
+      await changeTaints(context, node, wanted);
+      return true;
+    } catch (error) {
+      if (!isNotFound(error) && !signal.aborted) log.error({node: node.metadata?.name, err: error}, 'the taints of a node could not be changed');
+      return false;
+    }
+  };
+
+  const reachable = async (node: Frozen<Node>): Promise<void> => {
+    if (Object.values(evict).some(taint => hasTaint(node, taint))) await change(node, {remove: Object.values(evict)});
+    zones.queue(zoneOf(naming, node))?.remove(node.metadata?.name ?? '');
+  };
+
+  const tell = (node: Frozen<Node>, reason: string, what: string): void => events.normal(node, reason, `Node ${node.metadata?.name} event: ${what}`);
+
+  const classify = async (all: readonly Frozen<Node>[]): Promise<void> => {
+    const seen = new Set<string>();
+    for (const node of all) {
+      const name = node.metadata?.name ?? '';
+      seen.add(name);
+      zones.meet(zoneOf(naming, node));
+      if (known.has(name)) continue;
+      known.set(name, node);
+      tell(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
+      await reachable(node);
+    }
+    for (const [name, node] of known) {
+      if (seen.has(name)) continue;
+      known.delete(name);
+      tell(node, 'RemovingNode', `Removing Node ${name} from Controller`);
+    }
+  };
+
+  const lookAt = async (node: Frozen<Node>): Promise<Sight> => {
+    const name = node.metadata?.name ?? '';
+    const sight = look({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
+    healths.set(name, sight.health);
+    if (!sight.conditions) return sight;
+    const next = copyOf<Node>(node);
+    await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...sight.conditions!] as never}}, {subresource: 'status', signal}));
+    healths.set(name, written(sight, clock.now()));
+    return sight;
+  };
+
+  /** The node as it was looked at, and what that showed; undefined where it could not be told what it is to be told. */
+  const healthOf = async (cached: Frozen<Node>): Promise<(Sight & {readonly node: Frozen<Node>}) | undefined> => {
+    for (let node = cached, attempt = 1; ; attempt++) {
+      try {
+        return {...(await lookAt(node)), node};
+      } catch (error) {
+        if (isNotFound(error) || signal.aborted) return undefined;
+        if (attempt >= healthTries || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
+        if (attempt >= healthTries) return undefined;
+      }
+      try {
+        await sleep(clock, healthRetryMs, signal);
+        node = await held(clock, () => client.resource(kinds.nodes).get(cached.metadata?.name ?? '', {signal}));
+      } catch (error) {
+        if (!isNotFound(error) && !signal.aborted) log.error({node: cached.metadata?.name, err: error}, 'a node could not be read');
+        return undefined;
+      }
+    }
+  };
+
+  const judge = async (node: Frozen<Node>, status: string): Promise<void> => {
+    if (status === 'True') return reachable(node);
+    if (status !== 'False' && status !== 'Unknown') return;
+    const [own, other] = status === 'False' ? [evict.False, evict.Unknown] : [evict.Unknown, evict.False];
+    if (hasTaint(node, other)) return void (await change(node, {add: [own], remove: [other]}));
+    const queue = zones.queue(zoneOf(naming, node));
+    const name = node.metadata?.name ?? '';
+    if (!hasTaint(node, own) && !queue?.isWaiting(name)) queue?.remove(name); // Somebody took the taint away.
+    queue?.add(name);
+  };
+
+  const tellPods = async (node: Frozen<Node>): Promise<void> => {
+    const name = node.metadata?.name ?? '';
+    try {
+      await pods.markNotReady(pods.of(name));
+      toRetry.delete(name);
+    } catch (error) {
+      toRetry.add(name);
+      if (!signal.aborted) log.error({node: name, err: error}, 'the pods of a node could not be marked as not ready');
+    }
+  };
+
+  const lookAfter = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
+    const sight = await timed.one(() => healthOf(cached));
+    if (!sight) return;
+    const {node, observed, current} = sight;
+    const name = node.metadata?.name ?? '';
+    const zone = zoneOf(naming, node);
+    if (!isExcluded(naming, node)) {
+      const ofZone = conditions.get(zone);
+      if (ofZone) ofZone.push(current);
+      else conditions.set(zone, [current]);
+    }
+    if (!current) return void toRetry.delete(name);
+    await judge(node, observed.status);
+    const turned = current.status !== 'True' && observed.status === 'True';
+    if (turned) events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+    if (turned || (toRetry.has(name) && observed.status !== 'True')) await tellPods(node);
+    else toRetry.delete(name);
+  };
+
+  return {
+    lastReady: node => healths.get(node)?.ready,
+    get hasNodes() {
+      return known.size > 0 || nodes.size > 0;
+    },
+    forget(node) {
+      healths.delete(node);
+      toRetry.delete(node);
+    },
+    round: () =>
+      timed.all(async () => {
+        const all = nodes.list();
+        await classify(all);
+        const conditions = new Map<string, (NodeCondition | undefined)[]>();
+        await together(all, node => lookAfter(node, conditions));
+        const verdict = zones.judge(conditions);
+        if (verdict === 'allDown') await together(nodes.list(), reachable);
+        // Nobody heard of anybody for a while: every node gets its whole time anew.
+        const now = clock.now();
+        if (verdict === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, turnedAt: now});
+      }),
+    giveUp: () =>
+      zones.work(async name => {
+        const node = nodes.get(name);
+        if (!node) return undefined;
+        const ready = conditionOf(node, 'Ready');
+        if (!ready) return giveUpRetryMs;
+        if (ready.status !== 'False' && ready.status !== 'Unknown') return undefined;
+        const other = ready.status === 'False' ? evict.Unknown : evict.False;
+        if (!(await change(node, {add: [evict[ready.status]], remove: [other]}))) return 0;
+        zones.counted(zoneOf(naming, node));
+        return undefined;
+      }),
+  };
+};

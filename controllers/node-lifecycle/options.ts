@@ -1,0 +1,34 @@
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {Grace} from './health.js';
+import type {ZoneRules} from './zones.js';
+
+/** What is read of the options. */
+export type LifecycleOptions = Pick<
+  ControllerManagerOptions,
+  | 'nodeMonitorPeriod'
+  | 'nodeMonitorGracePeriod'
+  | 'nodeStartupGracePeriod'
+  | 'nodeEvictionRate'
+  | 'secondaryNodeEvictionRate'
+  | 'largeClusterSizeThreshold'
+  | 'unhealthyZoneThreshold'
+>;
+
+export const lifecycleFlags = [
+  'node-monitor-period',
+  'node-monitor-grace-period',
+  'node-startup-grace-period',
+  'node-eviction-rate',
+  'secondary-node-eviction-rate',
+  'large-cluster-size-threshold',
+  'unhealthy-zone-threshold',
+];
+
+export const graceOf = ({nodeMonitorGracePeriod, nodeStartupGracePeriod}: LifecycleOptions): Grace => ({monitorMs: nodeMonitorGracePeriod, startupMs: nodeStartupGracePeriod});
+
+export const zoneRulesOf = ({nodeEvictionRate, secondaryNodeEvictionRate, largeClusterSizeThreshold, unhealthyZoneThreshold}: LifecycleOptions): ZoneRules => ({
+  rate: nodeEvictionRate,
+  secondaryRate: secondaryNodeEvictionRate,
+  largeThreshold: largeClusterSizeThreshold,
+  unhealthyThreshold: unhealthyZoneThreshold,
+});

@@ -1,0 +1,146 @@
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Lease, Node} from '#src/api/types.js';
+import {WorkQueue} from '#src/queue/work-queue.js';
+import {work} from '#src/queue/workers.js';
+import type {Selection} from '#informers/selection.js';
+import {attempts} from '#src/runtime/attempts.js';
+import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
+import {abortOf} from '#src/runtime/shutdown.js';
+import {zones as zonesOf} from './disruption.js';
+import {monitor} from './monitor.js';
+import {zoneRulesOf, type LifecycleOptions} from './options.js';
+import {nodePods} from './pods.js';
+import {changeTaints, schedulingChange} from './taints.js';
+
+/** The signs of life of nodes. */
+export const heartbeats: Selection<Lease> = {kind: kinds.leases, namespace: naming => naming.nodeLeaseNamespace};
+
+/** How often nodes are given up whose turn it may be. */
+const giveUpMs = 100;
+
+const nodeHands = 8;
+const podHands = 4;
+
+type Context = ControllerContext<LifecycleOptions>;
+
+/** Labels of an older spelling that say the same as those of today. */
+const olderLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string, string> => {
+  const labels = metadata?.labels ?? {};
+  const stale = (['os', 'arch'] as const).flatMap((name): [string, string][] => {
+    const [value, older] = [labels[naming.labels[name]], naming.subKey('beta', name)];
+    return value !== undefined && labels[older] !== value ? [[older, value]] : [];
+  });
+  return Object.fromEntries(stale);
+};
+
+/** Keeps the taints that follow from a node's conditions, and its labels. */
+const nodeKeeper = (context: Context): Reconcile => {
+  const {lister, naming, writer} = context;
+  const nodes = lister(kinds.nodes);
+  return async ({name}) => {
+    const node = nodes.get(name);
+    if (!node) return settled;
+    try {
+      await changeTaints(context, node, schedulingChange(naming, node));
+      const labels = olderLabels(context, node);
+      if (Object.keys(labels).length > 0) await writer(kinds.nodes).patch(node, 'strategic', {metadata: {uid: node.metadata?.uid, labels}});
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return settled;
+  };
+};
+
+/** Calls `act` at whole periods since the start, as long as `isBusy`; `wake` must be called when it may have become so. */
+const periods = ({clock}: Context, ms: number, {isBusy, act}: {isBusy(): boolean; act(): Promise<void>}, signal: AbortSignal) => {
+  const start = clock.monotonic();
+  let timer: Disposable | undefined;
+  let running: Promise<void> | undefined;
+  const next = (): void => {
+    if (timer || running || signal.aborted || !isBusy()) return;
+    const passed = clock.monotonic() - start;
+    timer = clock.schedule((Math.floor(passed / ms) + 1) * ms - passed, () => {
+      timer = undefined;
+      running = act().finally(() => {
+        running = undefined;
+        next();
+      });
+    });
+  };
+  return {
+    wake: next,
+    async stop() {
+      timer?.[Symbol.dispose]();
+      await running;
+    },
+  };
+};
+
+export const nodeLifecycle = (context: Context): Run => {
+  const {name: controller, clock, lister, listen, log, meter, options} = context;
+  const nodes = lister(kinds.nodes);
+  const podsHere = lister(kinds.pods);
+  const pods = nodePods(podsHere, context);
+  const zones = zonesOf({clock, meter, rules: zoneRulesOf(options)});
+  const health = monitor({context, nodes, leases: lister(heartbeats), pods, zones});
+  const nodeQueue = new WorkQueue<string>({clock, meter, name: 'node_lifecycle_controller'});
+  const podQueue = new WorkQueue<string>({clock, meter, name: 'node_lifecycle_controller_pods'});
+  let wake = (): void => {};
+
+  listen(kinds.nodes, change => {
+    const {type, object} = change;
+    const name = object.metadata?.name ?? '';
+    if (type === 'deleted') health.forget(name);
+    else nodeQueue.add(name);
+    wake();
+  });
+  listen(kinds.pods, change => {
+    const {type, object} = change;
+    if (type === 'deleted' || !object.spec?.nodeName || (type === 'updated' && change.old.spec?.nodeName === object.spec.nodeName)) return;
+    podQueue.add(keyText(keyOf(object)));
+  });
+
+  /** A pod that came to a node which was not well is not ready. */
+  const podKeeper: Reconcile = async key => {
+    const pod: Frozen<Pod> | undefined = podsHere.get(key);
+    const node = pod?.spec?.nodeName ?? '';
+    const ready = health.lastReady(node);
+    if (pod && ready && ready.status !== 'True' && nodes.get(node)) await pods.markNotReady([pod]);
+    return settled;
+  };
+
+  const patiently = (what: string, act: () => Promise<void>) => async () => {
+    try {
+      await act();
+    } catch (error) {
+      log.error({err: error}, what);
+    }
+  };
+
+  return async signal => {
+    const serve = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
+      work(queue, hands, attempts({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+    const workers = [serve(nodeQueue, nodeHands, nodeKeeper(context)), serve(podQueue, podHands, podKeeper)];
+    const givingUp = periods(context, giveUpMs, {isBusy: () => zones.isBusy, act: patiently('nodes could not be given up', health.giveUp)}, signal);
+    const looking = periods(
+      context,
+      options.nodeMonitorPeriod,
+      {
+        isBusy: () => health.hasNodes,
+        act: patiently('the health of nodes could not be looked at', async () => {
+          await health.round();
+          givingUp.wake();
+        }),
+      },
+      signal,
+    );
+    wake = looking.wake;
+    looking.wake();
+    await abortOf(signal);
+    for (const queue of [nodeQueue, podQueue]) queue.shutDown();
+    await Promise.all([...workers.map(worker => worker.stop()), looking.stop(), givingUp.stop()]);
+  };
+};

@@ -1,0 +1,91 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {isConflict} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {Node} from '#src/api/types.js';
+import {held, sleep, type Clock} from '#src/base/clock.js';
+import {jittered, type Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import type {Taint} from '#src/model/taints.js';
+
+export type NodeCondition = Frozen<NonNullable<NonNullable<Node['status']>['conditions']>[number]>;
+
+export const conditionOf = ({status}: Frozen<Node>, type: string): NodeCondition | undefined => status?.conditions?.find(condition => condition.type === type);
+
+/** What a taint says of a node, for each status of a condition. */
+const byCondition: readonly (readonly [type: string, status: string, name: string])[] = [
+  ['Ready', 'False', 'not-ready'],
+  ['Ready', 'Unknown', 'unreachable'],
+  ['MemoryPressure', 'True', 'memory-pressure'],
+  ['DiskPressure', 'True', 'disk-pressure'],
+  ['PIDPressure', 'True', 'pid-pressure'],
+  ['NetworkUnavailable', 'True', 'network-unavailable'],
+];
+const cordoned = 'unschedulable';
+
+const same = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
+
+export const hasTaint = ({spec}: Frozen<Node>, taint: Taint): boolean => (spec?.taints ?? []).some(each => same(each, taint));
+
+/** The taints that send pods away, by the status of `Ready` that brings them. */
+export const evicting = (naming: Naming): Readonly<Record<'False' | 'Unknown', Taint>> => ({
+  False: {key: naming.subKey('node', 'not-ready'), effect: 'NoExecute'},
+  Unknown: {key: naming.subKey('node', 'unreachable'), effect: 'NoExecute'},
+});
+
+/** What a node's taints are to lose and to gain. */
+export interface TaintChange {
+  readonly add?: readonly Taint[];
+  readonly remove?: readonly Taint[];
+}
+
+/** What keeps new pods off a node follows from its conditions and whether it is cordoned. Taints of other keys or effects are nobody's business here. */
+export const schedulingChange = (naming: Naming, node: Frozen<Node>): TaintChange => {
+  const told = byCondition.filter(([type, status]) => conditionOf(node, type)?.status === status).map(([, , name]) => name);
+  const wanted = new Set([...told, ...(node.spec?.unschedulable ? [cordoned] : [])].map(name => naming.subKey('node', name)));
+  const ours = new Set([...byCondition.map(([, , name]) => name), cordoned].map(name => naming.subKey('node', name)));
+  const has = (node.spec?.taints ?? []).filter(({key, effect}) => effect === 'NoSchedule' && ours.has(key));
+  return {
+    add: [...wanted].filter(key => !has.some(taint => taint.key === key)).map(key => ({key, effect: 'NoSchedule'})),
+    remove: has.filter(({key}) => !wanted.has(key)),
+  };
+};
+
+const tries = 5;
+const conflictMs = 100;
+
+export interface TaintParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now: number): Frozen<Taint>[] | undefined => {
+  const before: readonly Frozen<Taint>[] = spec?.taints ?? [];
+  const missing = add.filter(taint => !before.some(each => same(each, taint)));
+  const kept = before.filter(taint => !remove.some(each => same(each, taint)));
+  if (missing.length === 0 && kept.length === before.length) return undefined;
+  return [...kept, ...missing.map(taint => ({...taint, timeAdded: wireTime(now)}))];
+};
+
+/** Changes a node's taints in one write, first as the cache has the node, then as it is. Does nothing where nothing is to change; rejects when others keep changing the node. */
+export const changeTaints = async ({client, clock, random, signal}: TaintParts, node: Frozen<Node>, change: TaintChange): Promise<void> => {
+  const nodes = client.resource(kinds.nodes);
+  const {name = '', uid} = node.metadata ?? {};
+  for (let known = node, attempt = 1; ; attempt++) {
+    const taints = changed(known, change, clock.now());
+    if (!taints) return;
+    const body = {metadata: {uid, resourceVersion: known.metadata?.resourceVersion}, spec: {taints: taints.length > 0 ? taints : null}};
+    try {
+      await held(clock, () => nodes.patch(name, 'strategic', body, {signal}));
+      return;
+    } catch (error) {
+      if (!isConflict(error) || attempt >= tries) throw error;
+    }
+    await sleep(clock, jittered(random, conflictMs, 1), signal);
+    known = await held(clock, () => nodes.get(name, {signal}));
+    if (known.metadata?.uid !== uid) return;
+  }
+};

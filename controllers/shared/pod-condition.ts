@@ -1,0 +1,14 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, PodCondition} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+
+/** The conditions of a pod with one that says so; undefined where they say so already. Its time moves only with its status. */
+export const withPodCondition = ({status}: Frozen<Pod>, next: Frozen<PodCondition>, now: number): Frozen<PodCondition>[] | undefined => {
+  const conditions = status?.conditions ?? [];
+  const before = conditions.find(({type}) => type === next.type);
+  const {lastTransitionTime = wireTime(now)} = before?.status === next.status ? before : {};
+  const told: Frozen<PodCondition> = {...next, lastTransitionTime};
+  if (!before) return [...conditions, told];
+  return sameJson(before, told) ? undefined : conditions.map(condition => (condition === before ? told : condition));
+};
