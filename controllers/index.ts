@@ -17,6 +17,7 @@ import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
 import ttl from './ttl/controller.js';
+import taintEviction from './taint-eviction/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -38,4 +39,5 @@ export const controllers: readonly Controller[] = [
   serviceAccount,
   serviceAccountToken,
   ttl,
+  taintEviction,
 ];

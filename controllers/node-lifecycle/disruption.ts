@@ -73,7 +73,7 @@ export const zones = ({clock, meter, rules}: {readonly clock: Clock; readonly me
       return [...all.values()].some(({queue}) => queue.isBusy);
     },
     async work(deal) {
-      for (const {queue} of [...all.values()]) await queue.work(deal);
+      for (const {queue} of all.values()) await queue.work(deal);
     },
     judge(conditions) {
       const found = new Map([...conditions].map(([zone, ready]) => [zone, zoneHealth(ready, rules)]));

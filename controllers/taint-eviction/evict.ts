@@ -1,0 +1,75 @@
+import {withPodCondition} from '#controllers/shared/pod-condition.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {keyText, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import {held, sleep} from '#src/base/clock.js';
+import type {ControllerContext} from '#src/runtime/controller.js';
+
+const tries = 5;
+const retryMs = 10;
+
+const figures = ({meter}: ControllerContext) => ({
+  total: meter.counter({
+    name: 'taint_eviction_controller_pod_deletions_total',
+    help: 'Total number of Pods deleted by TaintEvictionController since its start.',
+  }),
+  duration: meter.histogram({
+    name: 'taint_eviction_controller_pod_deletion_duration_seconds',
+    help: 'Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion via TaintEvictionController.',
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240],
+  }),
+});
+
+/** What is told of a pod that must go, or need not go any more. */
+export const teller = ({events, naming}: ControllerContext) => {
+  const tell = (what: string) => (key: ObjectKey): void => {
+    const about = {apiVersion: naming.apiVersion('', 'v1'), kind: kinds.pods.kind, metadata: {namespace: key.namespace, name: key.name}};
+    events.normal(about, 'TaintManagerEviction', `${what} deletion ${what === 'Marking for' ? '' : 'of '}Pod ${keyText(key)}`);
+  };
+  return {marked: tell('Marking for'), cancelled: tell('Cancelling')};
+};
+
+/** Deletes pods, each with a condition that says why. Never deletes another pod that has come under the name. Rejects when the server keeps refusing. */
+export const evictor = (context: ControllerContext) => {
+  const {client, clock, log, signal} = context;
+  const {total, duration} = figures(context);
+  const pods = client.resource(kinds.pods);
+
+  const evict = async ({namespace, name}: ObjectKey, uid: string | undefined): Promise<void> => {
+    const pod = await unlessMissing(pods.get(name, {namespace, signal}));
+    if (!pod || pod.metadata?.uid !== uid) return;
+    const generation = pod.metadata?.generation;
+    const conditions = withPodCondition(
+      pod,
+      {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'DeletionByTaintManager',
+        message: 'Taint manager: deleting due to NoExecute taint',
+        ...(generation === undefined ? {} : {observedGeneration: generation}),
+      },
+      clock.now(),
+    );
+    const told = conditions?.find(({type}) => type === 'DisruptionTarget');
+    if (told) await pods.patch(name, 'strategic', {metadata: {uid}, status: {conditions: [told]}}, {namespace, subresource: 'status', signal});
+    await pods.delete(name, {namespace, signal, ...(uid ? {preconditions: {uid}} : {})});
+    total.add();
+  };
+
+  return async (key: ObjectKey, uid: string | undefined, fireAt: number): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await held(clock, () => evict(key, uid));
+        return duration.observe((clock.now() - fireAt) / 1000);
+      } catch (error) {
+        if (isNotFound(error)) return;
+        if (attempt >= tries || signal.aborted) {
+          if (!signal.aborted) log.error({key: keyText(key), err: error}, 'a pod could not be evicted');
+          throw error;
+        }
+      }
+      await sleep(clock, retryMs, signal);
+    }
+  };
+};

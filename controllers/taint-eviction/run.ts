@@ -1,0 +1,104 @@
+import {podsByNode} from '#controllers/shared/pods-by-node.js';
+import {sameJson} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import type {Taint} from '#src/model/taints.js';
+import {WorkQueue} from '#src/queue/work-queue.js';
+import {work} from '#src/queue/workers.js';
+import {attempts} from '#src/runtime/attempts.js';
+import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
+import {abortOf} from '#src/runtime/shutdown.js';
+import {evictor, teller} from './evict.js';
+import {timers} from './timers.js';
+import {toleratedSeconds} from './toleration.js';
+
+const hands = 8;
+
+const evictingTaints = (node: Frozen<Node> | undefined): readonly Taint[] => (node?.spec?.taints ?? []).filter(({effect}) => effect === 'NoExecute');
+
+/**
+ * Deletes pods by their nodes' taints. A look at a node or a pod reads what the caches hold by then, and waits for nothing: so it makes no difference in
+ * which order a node and its pods are looked at.
+ */
+export const taintEviction = (context: ControllerContext): Run => {
+  const {name: controller, clock, lister, listen, log, meter} = context;
+  const nodes = lister(kinds.nodes);
+  const pods = lister(kinds.pods);
+  const nodeQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_node'});
+  const podQueue = new WorkQueue<string>({clock, meter, name: 'noexec_taint_pod'});
+  const appointments = timers(clock);
+  const evict = evictor(context);
+  const tell = teller(context);
+
+  const cancel = (key: ObjectKey): void => {
+    if (appointments.cancel(keyText(key))) tell.cancelled(key);
+  };
+
+  const appoint = (pod: Frozen<Pod>, createdAt: number, fireAt: number): void => {
+    const key = keyOf(pod);
+    appointments.add(keyText(key), {createdAt, fireAt}, async () => {
+      tell.marked(key);
+      await evict(key, pod.metadata?.uid, fireAt);
+    });
+  };
+
+  const judge = (pod: Frozen<Pod>, taints: readonly Taint[]): void => {
+    const key = keyOf(pod);
+    const seconds = toleratedSeconds(taints, pod.spec?.tolerations);
+    if (seconds === Infinity) return cancel(key);
+    const now = clock.now();
+    if (seconds <= 0) {
+      cancel(key);
+      return appoint(pod, now, now);
+    }
+    const since = appointments.createdAt(keyText(key));
+    // What was promised at first stays so, though a taint went and another came.
+    if (since !== undefined && since < now) return;
+    if (since !== undefined) cancel(key);
+    appoint(pod, now, now + seconds * 1000);
+  };
+
+  const nodeKeeper: Reconcile = async ({name}) => {
+    const node = nodes.get(name);
+    if (!node) return settled;
+    const taints = evictingTaints(node);
+    for (const pod of pods.by(podsByNode, name)) {
+      if (taints.length === 0) cancel(keyOf(pod));
+      else judge(pod, taints);
+    }
+    return settled;
+  };
+
+  const podKeeper: Reconcile = async key => {
+    const pod = pods.get(key);
+    if (!pod) cancel(key);
+    const taints = evictingTaints(nodes.get(pod?.spec?.nodeName ?? ''));
+    if (pod && taints.length > 0) judge(pod, taints);
+    return settled;
+  };
+
+  listen(kinds.nodes, change => {
+    const {type, object} = change;
+    if (type !== 'updated' || !sameJson(evictingTaints(change.old), evictingTaints(object))) nodeQueue.add(object.metadata?.name ?? '');
+  });
+  listen(kinds.pods, change => {
+    const {type, object} = change;
+    const isSame = type === 'updated' && change.old.spec?.nodeName === object.spec?.nodeName && change.old.metadata?.uid === object.metadata?.uid && sameJson(change.old.spec?.tolerations, object.spec?.tolerations);
+    if (isSame || !object.spec?.nodeName) return;
+    // Another pod under the name begins anew.
+    if (type === 'updated' && change.old.metadata?.uid !== object.metadata?.uid) cancel(keyOf(object));
+    podQueue.add(keyText(keyOf(object)));
+  });
+
+  return async signal => {
+    const serve = (queue: WorkQueue, reconcile: Reconcile) =>
+      work(queue, hands, attempts({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+    const workers = [serve(nodeQueue, nodeKeeper), serve(podQueue, podKeeper)];
+    await abortOf(signal);
+    appointments.stop();
+    for (const queue of [nodeQueue, podQueue]) queue.shutDown();
+    await Promise.all(workers.map(worker => worker.stop()));
+  };
+};

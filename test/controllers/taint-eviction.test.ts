@@ -1,0 +1,122 @@
+import test from 'ava';
+import {toleratedSeconds} from '#controllers/taint-eviction/toleration.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Toleration} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Taint} from '#src/model/taints.js';
+import {eventsAbout, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/world.js';
+import {aPlane} from './plane.js';
+
+const taint = (key: string, value?: string): Taint => ({key, effect: 'NoExecute', ...(value === undefined ? {} : {value})});
+const forSeconds = (key: string, tolerationSeconds?: number): Toleration => ({key, operator: 'Exists', effect: 'NoExecute', ...(tolerationSeconds === undefined ? {} : {tolerationSeconds})});
+
+for (const [title, taints, tolerations, seconds] of [
+  ['no tolerations', [taint('a')], [], 0],
+  ['one of two taints tolerated', [taint('a'), taint('b')], [forSeconds('a')], 0],
+  ['a toleration for ever', [taint('a')], [forSeconds('a')], Infinity],
+  ['a toleration for ever and one for a time', [taint('a'), taint('b')], [forSeconds('a'), forSeconds('b', 60)], 60],
+  ['two for a time', [taint('a'), taint('b')], [forSeconds('a', 30), forSeconds('b', 60)], 30],
+  ['a negative time', [taint('a')], [forSeconds('a', -5)], 0],
+  ['another value', [taint('a', 'x')], [{key: 'a', operator: 'Equal', value: 'y'}], 0],
+  ['another effect', [taint('a')], [{key: 'a', operator: 'Exists', effect: 'NoSchedule'}], 0],
+  ['any key', [taint('a')], [{operator: 'Exists', tolerationSeconds: 7}], 7],
+  ['the first that matches', [taint('a')], [forSeconds('a', 9), forSeconds('a', 3)], 9],
+] as const) {
+  test(`a pod with ${title} stays for ${seconds} seconds`, t => t.is(toleratedSeconds(taints, tolerations), seconds));
+}
+
+const aWorld = () => aPlane({nodes: 2, controllers: ['taint-eviction-controller', 'serviceaccount-controller']});
+const put = (plane: NodesPlane, taints: readonly object[], name = 'plat-node-0') => plane.client().resource(kinds.nodes).patch(name, 'merge', {spec: {taints}});
+const isThere = (plane: NodesPlane, name: string) => podNamed(plane, name).then(() => true, error => !isNotFound(error));
+const still = async (plane: NodesPlane, ...names: string[]) => (await Promise.all(names.map(async name => ((await isThere(plane, name)) ? [name] : [])))).flat();
+const tolerant = (name: string, seconds?: number, more: Partial<BoundPod> = {}): BoundPod => ({name, terminationGracePeriodSeconds: 0, tolerations: [forSeconds('example.com/bad', seconds)], ...more});
+const bad = {key: 'example.com/bad', effect: 'NoExecute'};
+
+test('a taint sends pods away at once, after their time, or never; and it says so', async t => {
+  await using plane = await aWorld();
+  const {clock} = plane;
+  await run(plane, {name: 'none', terminationGracePeriodSeconds: 30});
+  await run(plane, tolerant('some', 60));
+  await run(plane, tolerant('ever'));
+  await run(plane, tolerant('elsewhere', 1, {node: 'plat-node-1'}));
+  await clock.advance(5_000);
+  await put(plane, [bad]);
+  await clock.drain();
+  const {metadata, status} = await podNamed(plane, 'none');
+  t.truthy(metadata?.deletionTimestamp);
+  t.like(status?.conditions?.find(({type}) => type === 'DisruptionTarget'), {status: 'True', reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint'});
+  t.true((await eventsAbout(plane, 'none')).includes('TaintManagerEviction: Marking for deletion Pod default/none'));
+  await clock.advance(59_000);
+  t.deepEqual(await still(plane, 'some', 'ever', 'elsewhere'), ['some', 'ever', 'elsewhere']);
+  await clock.advance(2_000);
+
+  t.deepEqual(await still(plane, 'some', 'ever', 'elsewhere'), ['ever', 'elsewhere']);
+});
+
+test('a taint that goes in time changes nothing, and one that stays makes no second chance', async t => {
+  await using plane = await aWorld();
+  const {clock} = plane;
+  await run(plane, tolerant('pod', 60, {tolerations: [forSeconds('example.com/bad', 60), forSeconds('example.com/worse', 60)]}));
+  await clock.advance(5_000);
+  await put(plane, [bad]);
+  await clock.advance(50_000);
+  await put(plane, []);
+  await clock.advance(50_000);
+  t.true(await isThere(plane, 'pod'));
+  t.true((await eventsAbout(plane, 'pod')).includes('TaintManagerEviction: Cancelling deletion of Pod default/pod'));
+
+  await put(plane, [bad]);
+  await clock.advance(40_000);
+  await put(plane, [{...bad, key: 'example.com/worse'}]);
+  await clock.advance(19_000);
+  t.true(await isThere(plane, 'pod'));
+  await clock.advance(2_000);
+  t.false(await isThere(plane, 'pod'));
+});
+
+test('a pod that comes to a node that is tainted already goes as well, and one that comes under an old name begins anew', async t => {
+  await using plane = await aWorld();
+  const {clock} = plane;
+  await put(plane, [bad]);
+  await run(plane, tolerant('pod', 60));
+  await clock.advance(50_000);
+  await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
+  await run(plane, tolerant('pod', 60));
+  await run(plane, {name: 'none', terminationGracePeriodSeconds: 0});
+  await clock.drain();
+  t.deepEqual(await still(plane, 'pod', 'none'), ['pod']);
+  await clock.advance(50_000);
+  t.true(await isThere(plane, 'pod'));
+  await clock.advance(12_000);
+
+  t.false(await isThere(plane, 'pod'));
+});
+
+test('a pod that comes to tolerate the taint for ever stays', async t => {
+  await using plane = await aWorld();
+  const {clock} = plane;
+  await put(plane, [bad]);
+  const {spec} = await run(plane, tolerant('pod', 60));
+  await clock.advance(10_000);
+  await podsOf(plane).patch('pod', 'merge', {spec: {tolerations: [{key: 'example.com/bad', operator: 'Exists', effect: 'NoExecute'}, ...spec!.tolerations!]}}, {namespace: 'default'});
+  await clock.advance(100_000);
+
+  t.true(await isThere(plane, 'pod'));
+});
+
+test('a pod that cannot be deleted is tried again a few times, and anew when its node changes', async t => {
+  await using plane = await aWorld();
+  const {clock} = plane;
+  const roles = plane.client().resource(kinds.clusterRoles);
+  const role = await roles.get('system:controller:node-controller');
+  await roles.update({...role, rules: role.rules!.filter(({resources}) => !resources?.includes('pods'))});
+  await run(plane, {name: 'pod', terminationGracePeriodSeconds: 0});
+  await put(plane, [bad]);
+  await clock.advance(1_000);
+  t.true(await isThere(plane, 'pod'));
+  await roles.update({...(await roles.get('system:controller:node-controller')), rules: role.rules!});
+  await put(plane, [bad, {...bad, key: 'example.com/more'}]);
+  await clock.advance(1_000);
+
+  t.false(await isThere(plane, 'pod'));
+});
