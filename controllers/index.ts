@@ -16,8 +16,8 @@ import rootCaCertificatePublisher from './root-ca-certificate-publisher/controll
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
-import ttl from './ttl/controller.js';
 import taintEviction from './taint-eviction/controller.js';
+import ttl from './ttl/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -38,6 +38,6 @@ export const controllers: readonly Controller[] = [
   serviceCidr,
   serviceAccount,
   serviceAccountToken,
-  ttl,
   taintEviction,
+  ttl,
 ];
