@@ -20,6 +20,8 @@ export interface HookContext {
   readonly user: UserInfo;
   /** Whether a feature gate is on. */
   gate(name: string): boolean;
+  /** The version in which the caller speaks of the object. */
+  readonly served: Kind;
   /** Tells the caller something, whatever becomes of the request. */
   warn(text: string): void;
   /** Whether containers may be as powerful as their node. */

@@ -109,8 +109,8 @@ test('a workload has groups with one policy each', async t => {
   const {of} = await startWorld({gate: name => name === 'GenericWorkload'});
 
   t.deepEqual(await problems(of(kinds.workloads).create({metadata: {name: 'w', namespace}, spec: {podGroups: [{name: 'a', policy: {}}, {name: 'b', policy: {gang: {minCount: 0}}}]}})), [
-    'spec.podGroups[0].policy: Invalid value: "": must specify one of: `basic`, `gang`',
-    'spec.podGroups[1].policy.gang.minCount: Required value',
+    'spec.podGroups[0].policy: Required value: exactly one of `basic`, `gang` is required',
+    'spec.podGroups[1].policy.gang.minCount: Invalid value: 0: must be greater than zero',
   ]);
 });
 

@@ -139,16 +139,16 @@ for (const [title, status, expected] of outcomeCases) {
   });
 }
 
-test('an outcome is final, its edits are passed over, and its time is filled in', async t => {
+test('an outcome is final, and says since when', async t => {
   const {of} = await start();
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create(aRequest());
   const {lastTransitionTime: _, ...timeless} = is('Denied');
-  const denied = await requests.update({...made, status: {conditions: [timeless as Condition]}}, {subresource: 'status'});
+  t.deepEqual(await problems(requests.update({...made, status: {conditions: [timeless as Condition]}}, {subresource: 'status'})), ['status.conditions[0].lastTransitionTime: Required value: must be set']);
+  const denied = await requests.update({...made, status: {conditions: [is('Denied')]}}, {subresource: 'status'});
 
   t.deepEqual(denied.status?.conditions, [is('Denied')]);
-  const edited = await requests.update({...denied, status: {conditions: [is('Denied', {reason: 'Other'})]}}, {subresource: 'status'});
-  t.deepEqual(edited.status, denied.status);
+  t.deepEqual(await problems(requests.update({...denied, status: {conditions: [is('Denied', {reason: 'Other'})]}}, {subresource: 'status'})), ['status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed']);
   t.deepEqual(await problems(requests.update({...denied, status: {}}, {subresource: 'status'})), ['status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed']);
 });
 
@@ -161,7 +161,7 @@ test('a clock that is far off is told', async t => {
   t.deepEqual(await problems(requests.update({...made, status: issued()}, {subresource: 'status'})), [`status.notBefore: Invalid value: "${at(0)}": must be set to within 5 minutes of plat-apiserver's current time`]);
 });
 
-test('who may not sign for the signer puts in no certificate, but may deny', async t => {
+test('who may not sign for the signer says nothing of a request', async t => {
   const {of} = await start({authorizer: {authorize: ({resource}: {resource?: {resource: string}}) => ({decision: resource?.resource === 'signers' ? 'noOpinion' : 'allow'})}});
   const requests = of(kinds.podCertificateRequests);
   const made = await requests.create(aRequest());
@@ -169,7 +169,8 @@ test('who may not sign for the signer puts in no certificate, but may deny', asy
 
   t.is(refused.code, 422);
   t.is(refused.details?.causes?.[0]?.message, 'Forbidden: User "jane" is not permitted to "sign" for signer "example.com/signer"');
-  await t.notThrowsAsync(requests.update({...made, status: {conditions: [is('Denied')]}}, {subresource: 'status'}));
+  t.is((await refusal(requests.update({...made, status: {conditions: [is('Denied')]}}, {subresource: 'status'}))).details?.causes?.[0]?.field, 'spec.signerName');
+  await t.notThrowsAsync(requests.update(made, {subresource: 'status'}));
 });
 
 test('requests of pods are selected by signer, pod and node', async t => {

@@ -94,9 +94,9 @@ export class Resource {
   }
 
   /** `warn` is heard by who sent the request, if anybody. */
-  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined): HookContext {
+  hooks(user: UserInfo, warn: HookContext['warn'] = () => undefined, served: Kind = this.kind): HookContext {
     const {naming, clock, random, gate, allowPrivileged} = this.settings;
-    return {naming, clock, random, user, gate, warn, allowPrivileged};
+    return {naming, clock, random, user, gate, served, warn, allowPrivileged};
   }
 }
 

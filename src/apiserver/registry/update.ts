@@ -116,7 +116,7 @@ interface Pending {
 const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record, old, object, attributes}: Pending, context: WriteContext): Promise<Updated> => {
   const {definition, settings} = resource;
   const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
-  const hooks = resource.hooks(context.user, context.warn);
+  const hooks = resource.hooks(context.user, context.warn, context.served);
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);
   const errors = [

@@ -1,4 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
 import {dnsSubdomainProblems, labelKeyProblems} from '#src/api/names.js';
 import type {CoreEvent} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';
@@ -12,10 +13,10 @@ function* validateLength(event: Readonly<CoreEvent>, field: keyof typeof longest
 }
 
 /** Rules for those who say who reports, since when, and what was done. */
-function* validateReported(event: Readonly<CoreEvent>): Iterable<FieldError> {
+function* validateReported(event: Readonly<CoreEvent>, reporterPath: string): Iterable<FieldError> {
   const reporter = event.reportingComponent ?? '';
-  if (!reporter) yield required('reportingController');
-  for (const problem of labelKeyProblems(reporter)) yield invalid('reportingController', reporter, problem);
+  if (!reporter) yield required(reporterPath);
+  for (const problem of labelKeyProblems(reporter)) yield invalid(reporterPath, reporter, problem);
   for (const field of ['reportingInstance', 'action', 'reason', 'message'] as const) yield* validateLength(event, field);
 }
 
@@ -23,12 +24,12 @@ function* validateReported(event: Readonly<CoreEvent>): Iterable<FieldError> {
  * The rules every event must meet, whichever group it came through. Events with a time of their own are held to more than those written in the
  * older manner; an event lies in the namespace of what it is about, or in `default`.
  */
-export function* validateEvent(event: Readonly<CoreEvent>, _old: Readonly<CoreEvent> | undefined, {naming}: HookContext): Iterable<FieldError> {
+export function* validateEvent(event: Readonly<CoreEvent>, _old: Readonly<CoreEvent> | undefined, {naming, served}: HookContext): Iterable<FieldError> {
   const namespace = event.metadata?.namespace ?? '';
   const about = event.involvedObject?.namespace ?? '';
   const forClusterScoped = ['default', event.eventTime ? naming.systemNamespace : ''];
   const fits = about ? Boolean(event.eventTime) || about === namespace : forClusterScoped.includes(namespace);
   if (!fits) yield invalid('involvedObject.namespace', about, 'does not match event.namespace');
-  if (event.eventTime) yield* validateReported(event);
+  if (event.eventTime) yield* validateReported(event, served.group === kinds.events.group ? 'reportingController' : 'reportingComponent');
   for (const problem of dnsSubdomainProblems(namespace)) yield invalid('namespace', namespace, problem);
 }

@@ -56,6 +56,8 @@ const fixed = [
   'firstTimestamp',
   'lastTimestamp',
   'count',
+  // Told of twice, as callers of the original see it.
+  'reason',
   'type',
   'eventTime',
   'action',

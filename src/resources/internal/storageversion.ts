@@ -82,8 +82,8 @@ function* validateConditions(conditions: NonNullable<Status['conditions']>): Ite
     seen.set(type, i);
     yield* qualifiedName(`${at}.type`, type);
     yield* qualifiedName(`${at}.status`, status);
-    if (!reason) yield required(`${at}.reason`, 'reason cannot be empty');
-    if (!message) yield required(`${at}.message`, 'message cannot be empty');
+    if (!reason) yield required(`${at}.reason`);
+    if (!message) yield required(`${at}.message`);
   }
 }
 
@@ -108,7 +108,7 @@ const versionsText = ({status}: Readonly<StorageVersion>): string => {
     .slice(0, mostShown)
     .map(({apiServerID, encodingVersion}) => `${apiServerID ?? ''}=${encodingVersion ?? ''}`)
     .join(',');
-  return servers.length > mostShown ? `${text} + ${servers.length - mostShown} more...` : text;
+  return servers.length > mostShown ? `${text} + ${servers.length - mostShown} more...` : text || '<unset>';
 };
 
 /** In which versions each server encodes and decodes the objects of one resource; its name tells which. */

@@ -27,7 +27,6 @@ function* validateSubject(subject: Readonly<RbacSubject>, group: string, namespa
     if (apiGroup) yield notSupported(`${path}.apiGroup`, apiGroup, ['']);
     if (!namespaced && !namespace) yield required(`${path}.namespace`);
   } else if (kind === 'User' || kind === 'Group') {
-    if (!name) yield invalid(`${path}.name`, name, `${kind.toLowerCase()} name cannot be empty`);
     if (apiGroup !== group) yield notSupported(`${path}.apiGroup`, apiGroup, [group]);
   } else yield notSupported(`${path}.kind`, kind ?? '', [serviceAccount, 'User', 'Group']);
 }

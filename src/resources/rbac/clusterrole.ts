@@ -1,19 +1,24 @@
-import {required, type FieldError} from '#src/api/field-error.js';
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ClusterRole} from '#src/api/types.js';
 import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 import {validateRules} from './rules.js';
 
-function* validate({rules, aggregationRule}: Readonly<ClusterRole>): Iterable<FieldError> {
+function* validate({rules, aggregationRule}: Readonly<ClusterRole>, old: Readonly<ClusterRole> | undefined): Iterable<FieldError> {
   yield* validateRules(rules, false);
   if (!aggregationRule) return;
   const path = 'aggregationRule.clusterRoleSelectors';
   const selectors = aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0) yield required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil');
-  for (const [i, selector] of selectors.entries()) yield* validateLabelSelector(selector, `${path}[${i}]`);
+  const anyValue = (old?.aggregationRule?.clusterRoleSelectors ?? []).some(hasOddValues);
+  for (const [i, selector] of selectors.entries()) {
+    const at = `${path}[${i}]`;
+    yield* validateLabelSelector(selector, at, anyValue);
+    for (const _ of [...validateLabelSelector(selector, at)].slice(0, 1)) yield invalid(at, null, 'invalid label selector.');
+  }
 }
 
 /** Permissions for the whole cluster, or to be granted namespace by namespace. May gather the rules of others by their labels. */

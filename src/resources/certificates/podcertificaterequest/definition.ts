@@ -7,7 +7,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {labelsCell} from '#src/resources/workload/columns.js';
-import {settleConditions, validateOutcome} from './outcome.js';
+import {sameStatus, validateOutcome} from './outcome.js';
 import {validateRequest} from './request.js';
 
 const daySeconds = 86_400;
@@ -33,10 +33,9 @@ export const podCertificateRequests = defineResource<PodCertificateRequest>({
   subresources: {
     status: {
       writes: {update: ['status']},
-      prepare: settleConditions,
       validate: (request, old, context) => (old ? validateOutcome(request, old, context) : []),
       async authorize(request, old, {naming, user}, {authorizer}) {
-        if (!old || (request.status?.certificateChain ?? '') === (old.status?.certificateChain ?? '')) return [];
+        if (!old || sameStatus(request.status, old.status)) return [];
         const {signerName} = old.spec;
         if (await mayForSigner({naming, authorizer}, user, 'sign', signerName)) return [];
         return [forbiddenField('spec.signerName', `User ${JSON.stringify(user.name)} is not permitted to "sign" for signer ${JSON.stringify(signerName)}`)];

@@ -1,5 +1,4 @@
 import {invalid, invalidUnshown, notSupported, type FieldError} from '#src/api/field-error.js';
-import {wireTime} from '#src/api/time.js';
 import type {Condition, PodCertificateRequest} from '#src/api/types.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isConditionTrue, validateConditions} from '#src/resources/validation/conditions.js';
@@ -12,21 +11,6 @@ const outcomes = ['Issued', 'Denied', 'Failed'];
 
 const conditionsOf = (request: Request | undefined): readonly Condition[] => request?.status?.conditions ?? [];
 const has = (request: Request, ...types: readonly string[]): boolean => types.some(type => isConditionTrue(conditionsOf(request), type));
-
-/** Undoes edits of outcomes that were there before, and fills in the times the caller left out. */
-export const settleConditions = (request: PodCertificateRequest, old: Request | undefined, {clock}: HookContext): void => {
-  if (!request.status?.conditions) return;
-  const before = conditionsOf(old);
-  const count = (conditions: readonly Condition[], wanted: string): number => conditions.filter(({type}) => type === wanted).length;
-  const kept = outcomes.filter(type => count(before, type) === count(conditionsOf(request), type));
-  const stored = new Map(kept.map(wanted => [wanted, before.filter(({type}) => type === wanted)[Symbol.iterator]()]));
-  const now = wireTime(clock.now());
-  const sinceOf = ({type, status}: Condition): string => before.find(one => one.type === type && one.status === status && one.lastTransitionTime)?.lastTransitionTime ?? now;
-  request.status.conditions = request.status.conditions.map(condition => {
-    const settled = stored.get(condition.type)?.next().value ?? condition;
-    return {...settled, lastTransitionTime: settled.lastTransitionTime || sinceOf(settled)};
-  });
-};
 
 /** At most one outcome, which is a fact. The brackets stand apart in the paths, as they do upstream. */
 function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldError> {
@@ -42,7 +26,7 @@ function* validateOutcomes(conditions: readonly Condition[]): Iterable<FieldErro
   }
 }
 
-const sameStatus = (a: PodCertificateRequest['status'], b: PodCertificateRequest['status']): boolean => {
+export const sameStatus = (a: PodCertificateRequest['status'], b: PodCertificateRequest['status']): boolean => {
   const [left, right] = [a, b].map(status => ({...status, certificateChain: status?.certificateChain || undefined}));
   return sameContent(left, right);
 };
