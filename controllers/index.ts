@@ -4,6 +4,7 @@ import certificateSigningRequestCleaner from './certificatesigningrequest-cleane
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import deployment from './deployment/controller.js';
+import disruption from './disruption/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import job from './job/controller.js';
 import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-cleaner/controller.js';
@@ -26,6 +27,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestSigning,
   clusterRoleAggregation,
   deployment,
+  disruption,
   garbageCollector,
   job,
   legacyServiceAccountTokenCleaner,

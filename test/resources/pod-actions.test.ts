@@ -110,6 +110,20 @@ test('a budget without disruptions keeps its pods', async t => {
   t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
 });
 
+test('a budget that could not be reckoned says why', async t => {
+  const conditions = [{type: 'DisruptionAllowed', status: 'False', reason: 'SyncFailed', message: 'found no controllers', lastTransitionTime: '2026-01-01T00:00:00Z'}];
+  const {post} = await running(true, {conditions} as object);
+  const status = await refusal(post('eviction', eviction));
+
+  t.deepEqual(status.details?.causes, [{reason: 'DisruptionBudget', message: 'The disruption budget b does not allow evicting pods currently because it failed sync: found no controllers'}]);
+});
+
+test('a budget with an empty selector is about every pod of its namespace', async t => {
+  const {post} = await running(true, {}, {selector: {}});
+
+  t.is((await refusal(post('eviction', eviction))).code, 429);
+});
+
 test('an eviction takes one disruption off the budget and lets the pod end', async t => {
   const {post, pods, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
   await post('eviction', eviction);

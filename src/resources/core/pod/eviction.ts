@@ -21,8 +21,7 @@ const isNoLoss = (pod: Readonly<Pod>): boolean => isTerminal(pod) || pod.status?
 
 const covers = ({spec}: Readonly<PodDisruptionBudget>, pod: Readonly<Pod>): boolean => {
   try {
-    const selector = labelSelectorOf(spec?.selector);
-    return !selector.empty && selector.matches(pod.metadata?.labels);
+    return labelSelectorOf(spec?.selector).matches(pod.metadata?.labels);
   } catch {
     return false;
   }
@@ -35,13 +34,14 @@ const mayGoUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readon
   return (status?.currentHealthy ?? 0) >= (status?.desiredHealthy ?? 0) && (status?.desiredHealthy ?? 0) > 0;
 };
 
-const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error =>
-  tooManyRequests(tooSoon, 0, [
-    {
-      reason: 'DisruptionBudget',
-      message: `The disruption budget ${metadata?.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`,
-    },
-  ]);
+const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error => {
+  const verdict = status?.conditions?.find(({type}) => type === 'DisruptionAllowed');
+  const isUnknown = verdict?.status === 'False' && verdict.reason === 'SyncFailed';
+  const message = isUnknown
+    ? `The disruption budget ${metadata?.name} does not allow evicting pods currently because it failed sync: ${verdict.message}`
+    : `The disruption budget ${metadata?.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`;
+  return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message}]);
+};
 
 /** Takes one disruption off a budget, or throws why there is none. */
 const spend = (budget: PodDisruptionBudget, pod: string, {naming, clock}: ActionContext): void => {

@@ -1,0 +1,85 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
+import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
+import {parseTime, wireTime} from '#src/api/time.js';
+import {percentOf, resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+import {isReady} from '#src/model/pod/state.js';
+
+export type BudgetStatus = NonNullable<PodDisruptionBudget['status']>;
+type BudgetCondition = NonNullable<BudgetStatus['conditions']>[number];
+
+/** How long an eviction that was granted counts as a pod lost, while the pod is still there. */
+const evictionMs = 120_000;
+
+/** Whether the budget is about a pod: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
+export const covers = ({spec, metadata}: Frozen<PodDisruptionBudget>, pod: Frozen<Pod>): boolean => {
+  if (metadata?.namespace !== pod.metadata?.namespace) return false;
+  try {
+    return labelSelectorOf(spec?.selector as Parameters<typeof labelSelectorOf>[0]).matches(pod.metadata?.labels);
+  } catch {
+    return false;
+  }
+};
+
+/** Whether the budget speaks of a share of all pods there should be, so that those who own the pods must be asked. */
+export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';
+
+/** How many pods there should be, and how many must be well. `scale` is what the owners of the pods ask for together. */
+export const demandOf = ({spec}: Frozen<PodDisruptionBudget>, pods: number, scale: number): {readonly expected: number; readonly desired: number} => {
+  if (spec?.maxUnavailable !== undefined) return {expected: scale, desired: Math.max(0, scale - resolvedIntOrPercent(spec.maxUnavailable, scale, 'up'))};
+  if (spec?.minAvailable === undefined) return {expected: 0, desired: 0};
+  if (percentOf(spec.minAvailable) === undefined) return {expected: pods, desired: Number(spec.minAvailable)};
+  return {expected: scale, desired: resolvedIntOrPercent(spec.minAvailable, scale, 'up')};
+};
+
+export interface Evictions {
+  /** Those still waited for, by pod. */
+  readonly waiting: Readonly<Record<string, string>>;
+  /** Pods that should be gone and are not. */
+  readonly overdue: readonly Frozen<Pod>[];
+  /** When the first of those waited for is given up, in ms since the epoch. */
+  readonly nextAt: number | undefined;
+}
+
+/** What has become of the evictions that were granted. */
+export const evictionsOf = (pods: readonly Frozen<Pod>[], granted: Readonly<Record<string, string>>, now: number): Evictions => {
+  const waiting: Record<string, string> = {};
+  const overdue: Frozen<Pod>[] = [];
+  let nextAt: number | undefined;
+  for (const pod of pods) {
+    const name = pod.metadata?.name ?? '';
+    const since = Object.hasOwn(granted, name) ? granted[name] : undefined;
+    if (since === undefined || pod.metadata?.deletionTimestamp) continue;
+    const until = (parseTime(since) ?? 0) + evictionMs;
+    if (until < now) {
+      overdue.push(pod);
+      continue;
+    }
+    waiting[name] = since;
+    nextAt = Math.min(nextAt ?? until, until);
+  }
+  return {waiting, overdue, nextAt};
+};
+
+/** How many pods are well: ready, not being deleted, and not about to be evicted. */
+export const healthyAmong = (pods: readonly Frozen<Pod>[], {waiting}: Pick<Evictions, 'waiting'>, now: number): number =>
+  pods.filter(pod => {
+    if (pod.metadata?.deletionTimestamp || !isReady(pod)) return false;
+    const since = parseTime(waiting[pod.metadata?.name ?? '']);
+    return since === undefined || since + evictionMs <= now;
+  }).length;
+
+/** The conditions with one about what is allowed; its time moves when its verdict does. */
+export const withVerdict = (conditions: readonly Frozen<BudgetCondition>[], verdict: {readonly isAllowed: boolean; readonly reason: string; readonly message?: string}, generation: number | undefined, now: number): BudgetCondition[] => {
+  const status = verdict.isAllowed ? 'True' : 'False';
+  const former = conditions.find(({type}) => type === 'DisruptionAllowed');
+  const next: BudgetCondition = {
+    type: 'DisruptionAllowed',
+    status,
+    reason: verdict.reason,
+    message: verdict.message ?? '',
+    lastTransitionTime: former?.status === status ? former.lastTransitionTime : wireTime(now),
+    ...(generation === undefined ? {} : {observedGeneration: generation}),
+  };
+  return former ? conditions.map(condition => (condition === former ? next : (condition as BudgetCondition))) : [...(conditions as BudgetCondition[]), next];
+};

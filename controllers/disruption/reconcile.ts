@@ -1,0 +1,119 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {isResync, type Change} from '#informers/change.js';
+import {sameContent} from '#src/api/equal.js';
+import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
+import {isConflict} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import {againAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
+import {covers, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
+import {owners} from './owners.js';
+import {expiryOf} from './targets.js';
+
+/** Two loops: of budgets, and of pods whose mark may have grown stale. */
+export const budgetKeeper = (context: KeyedContext): Loops => {
+  const {lister, listen, enqueue, writer, events, clock} = context;
+  const budgets = lister(kinds.podDisruptionBudgets);
+  const cachedPods = lister(kinds.pods);
+  const writes = writer(kinds.podDisruptionBudgets);
+  const podWrites = writer(kinds.pods);
+  const expectationOf = owners(context);
+
+  const askFor = (pod: Frozen<Pod>) => {
+    const found = budgets.list(pod.metadata?.namespace ?? '').filter(budget => covers(budget, pod));
+    const [first] = found.sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
+    if (!first) return;
+    if (found.length > 1) {
+      const {namespace, name} = keyOf(pod);
+      events.warning(pod, 'MultiplePodDisruptionBudgets', `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  Chose "${first.metadata?.name}" arbitrarily.`);
+    }
+    enqueue(keyOf(first), {loop: 'disruption'});
+  };
+  listen(kinds.pods, (change: Change<Pod>) => {
+    if (isResync(change)) return;
+    askFor(change.object);
+    const labelsMoved = change.type === 'updated' && !sameContent(change.old.metadata?.labels, change.object.metadata?.labels);
+    if (labelsMoved) askFor(change.old);
+  });
+
+  const write = async (budget: Frozen<PodDisruptionBudget>, status: BudgetStatus): Promise<void> => {
+    if (sameContent(budget.status, status)) return;
+    await unlessMissing(writes.updateStatus({...copyOf(budget), status}));
+  };
+
+  /** What cannot be reckoned allows nothing. */
+  const failSafe = (budget: Frozen<PodDisruptionBudget>, error: unknown): Promise<void> => {
+    const {status, metadata} = copyOf<PodDisruptionBudget>(budget);
+    const verdict = {isAllowed: false, reason: 'SyncFailed', message: messageOf(error)};
+    const base: BudgetStatus = {currentHealthy: 0, desiredHealthy: 0, expectedPods: 0, ...status, disruptionsAllowed: 0};
+    return write(budget, {...base, conditions: withVerdict(status?.conditions ?? [], verdict, metadata?.generation, clock.now())});
+  };
+
+  const expected = async (budget: Frozen<PodDisruptionBudget>, pods: readonly Frozen<Pod>[]) => {
+    if (!needsScale(budget)) return demandOf(budget, pods.length, 0);
+    const {scale, unmanaged} = await expectationOf(pods);
+    if (unmanaged.length > 0) {
+      events.warning(
+        budget,
+        'UnmanagedPods',
+        `Pods selected by this budget have no controller: ${unmanaged.slice(0, 10).join(', ')}. The status of the budget cannot be right, and what it allows is undefined. Set ".spec.minAvailable" to an integer to account for such pods.`,
+      );
+    }
+    return demandOf(budget, pods.length, scale);
+  };
+
+  const reckon = async (budget: Frozen<PodDisruptionBudget>): Promise<Result> => {
+    const {metadata, status} = budget;
+    const pods = cachedPods.list(metadata?.namespace ?? '').filter(pod => covers(budget, pod));
+    if (pods.length === 0) events.normal(budget, 'NoPods', 'No matching pods found');
+    const demand = await expected(budget, pods).catch((error: unknown) => {
+      events.warning(budget, 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${messageOf(error)}`);
+      throw error;
+    });
+    const now = clock.now();
+    const evictions = evictionsOf(pods, (status?.disruptedPods ?? {}) as Record<string, string>, now);
+    for (const pod of evictions.overdue) events.warning(pod, 'NotDeleted', `Pod was expected by PDB ${metadata?.namespace}/${metadata?.name} to be deleted but it wasn't`);
+    const currentHealthy = healthyAmong(pods, evictions, now);
+    const disruptionsAllowed = demand.expected <= 0 ? 0 : Math.max(0, currentHealthy - demand.desired);
+    const isAllowed = disruptionsAllowed > 0;
+    await write(budget, {
+      currentHealthy,
+      desiredHealthy: demand.desired,
+      expectedPods: demand.expected,
+      disruptionsAllowed,
+      disruptedPods: {...evictions.waiting},
+      ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
+      conditions: withVerdict(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
+    });
+    return evictions.nextAt === undefined ? settled : againAfter(evictions.nextAt - now + 1);
+  };
+
+  return {
+    async disruption(key) {
+      const budget = budgets.get(key);
+      if (!budget) return settled;
+      try {
+        return await reckon(budget);
+      } catch (error) {
+        // Somebody was faster: the next look sees what they wrote.
+        if (!isConflict(error)) await failSafe(budget, error);
+        throw error;
+      }
+    },
+    async 'stale-pod-disruption'(key) {
+      const pod = cachedPods.get(key);
+      const expiry = pod && expiryOf(pod);
+      if (!pod || expiry === undefined) return settled;
+      const now = clock.now();
+      if (expiry > now) return againAfter(expiry - now);
+      const copy = copyOf<Pod>(pod);
+      const generation = pod.metadata?.generation;
+      const cleared = {type: 'DisruptionTarget', status: 'False', lastTransitionTime: wireTime(now), ...(generation === undefined ? {} : {observedGeneration: generation})};
+      const conditions = (copy.status?.conditions ?? []).map(condition => (condition.type === 'DisruptionTarget' ? cleared : condition));
+      await unlessMissing(podWrites.updateStatus({...copy, status: {...copy.status, conditions}}));
+      return settled;
+    },
+  };
+};

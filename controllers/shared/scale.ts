@@ -1,0 +1,85 @@
+import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
+import type {Kind} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+
+/** What the `scale` subresource of any kind tells. */
+export interface Scale extends KubeObject {
+  readonly spec?: {readonly replicas?: number};
+  readonly status?: {readonly replicas?: number; readonly selector?: string};
+}
+
+/** An object by its kind, as references name it. */
+export interface Scaled {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
+const believedMs = 30_000;
+const patienceMs = 1_000;
+
+const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+
+/** Scales of objects whose kind is known at run time alone. */
+export class Scales {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  #known: readonly FoundResource[] = [];
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects when there is none. */
+  async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
+    const find = () => this.#known.filter(found => found.group === groupOf(apiVersion) && found.kind === kind);
+    const age = this.#clock.monotonic() - this.#askedAt;
+    if (age > believedMs || (find().length === 0 && age > patienceMs)) await this.#ask();
+    const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+    const found = find().sort((a, b) => Number(b.version === version) - Number(a.version === version));
+    if (found.length === 0) throw new Error(`no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`);
+    return found;
+  }
+
+  /** The scale of an object, or undefined when there is no such object. Rejects for a kind that cannot be scaled. */
+  async get(namespace: string, of: Scaled): Promise<Scale | undefined> {
+    const [found] = await this.resourcesOf(of);
+    try {
+      return await this.read(namespace, found!, of.name);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (await this.#canScale(found!)) return undefined;
+      throw new Error(`${resourceText(found!)} does not implement the scale subresource`, {cause: error});
+    }
+  }
+
+  read(namespace: string, resource: FoundResource, name: string): Promise<Scale> {
+    return this.#client.resource(this.#handleOf(resource)).get(name, {namespace, subresource: 'scale'}) as Promise<Scale>;
+  }
+
+  write(resource: FoundResource, scale: Scale): Promise<Scale> {
+    return this.#client.resource(this.#handleOf(resource)).update(scale, {subresource: 'scale'}) as Promise<Scale>;
+  }
+
+  #handleOf(found: FoundResource): Kind {
+    return handleOf(this.#client.naming, found);
+  }
+
+  async #ask(): Promise<void> {
+    using _ = this.#clock.hold();
+    this.#known = (await discover(this.#client)).served;
+    this.#askedAt = this.#clock.monotonic();
+  }
+
+  async #canScale({group, version, resource}: FoundResource): Promise<boolean> {
+    const path = group ? `/apis/${group}/${version}` : `/api/${version}`;
+    const {resources = []} = (await this.#client.request('GET', path)) as {readonly resources?: readonly {readonly name: string}[]};
+    return resources.some(({name}) => name === `${resource}/scale`);
+  }
+}

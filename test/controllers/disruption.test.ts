@@ -1,0 +1,209 @@
+import test from 'ava';
+import {covers, demandOf, evictionsOf, healthyAmong, withVerdict} from '#controllers/disruption/budget.js';
+import {expiryOf} from '#controllers/disruption/targets.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import {aPlaneWith, aTemplate, namespace} from './workloads.js';
+
+const at = Date.parse('2026-01-01T00:00:00Z');
+
+const budgetOf = (spec: PodDisruptionBudget['spec']): PodDisruptionBudget => ({metadata: {namespace, name: 'b'}, spec: spec!});
+const podOf = (name: string, {ready = true, deleting = false, labels = {app: 'web'} as Record<string, string>} = {}): Pod => ({
+  metadata: {namespace, name, labels, ...(deleting ? {deletionTimestamp: wireTime(at)} : {})},
+  status: {phase: 'Running', conditions: [{type: 'Ready', status: ready ? 'True' : 'False'}]},
+});
+
+const demands: readonly [title: string, spec: NonNullable<PodDisruptionBudget['spec']>, expected: number, desired: number][] = [
+  ['minAvailable as a count looks at the pods there are', {minAvailable: 3}, 4, 3],
+  ['minAvailable as a share is of what the owners ask for, and rounds up', {minAvailable: '50%'}, 5, 3],
+  ['maxUnavailable as a count', {maxUnavailable: 2}, 5, 3],
+  ['maxUnavailable as a share rounds up, in favour of who evicts', {maxUnavailable: '30%'}, 5, 3],
+  ['maxUnavailable above the number of pods asks for none', {maxUnavailable: 9}, 5, 0],
+];
+for (const [title, spec, expected, desired] of demands) test(title, t => t.deepEqual(demandOf(budgetOf(spec), 4, 5), {expected, desired}));
+
+test('an empty selector covers the namespace, an absent one nothing, and no budget covers another namespace', t => {
+  const pod = podOf('p');
+  t.deepEqual(
+    [{selector: {}}, {}, {selector: {matchLabels: {app: 'web'}}}, {selector: {matchLabels: {app: 'db'}}}, {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}}].map(spec => covers(budgetOf(spec), pod)),
+    [true, false, true, false, false],
+  );
+  t.false(covers({...budgetOf({selector: {}}), metadata: {namespace: 'other', name: 'b'}}, pod));
+});
+
+test('evictions are waited for over two minutes, then told of as overdue, and forgotten when the pod is on its way', t => {
+  const since = (secondsAgo: number) => wireTime(at - secondsAgo * 1000);
+  const pods = [podOf('fresh'), podOf('older'), podOf('overdue'), podOf('going', {deleting: true}), podOf('untouched')];
+  const found = evictionsOf(pods, {fresh: since(10), older: since(100), overdue: since(121), going: since(5), gone: since(5)}, at);
+
+  t.deepEqual(Object.keys(found.waiting), ['fresh', 'older']);
+  t.deepEqual(found.overdue.map(({metadata}) => metadata?.name), ['overdue']);
+  t.is(found.nextAt, at + 20_000);
+  t.is(healthyAmong([...pods, podOf('unready', {ready: false})], found, at), 2);
+});
+
+test('the verdict keeps its time until it changes', t => {
+  const first = withVerdict([], {isAllowed: true, reason: 'SufficientPods'}, 1, at);
+  const same = withVerdict(first, {isAllowed: true, reason: 'SufficientPods'}, 2, at + 5_000);
+  const other = withVerdict(same, {isAllowed: false, reason: 'InsufficientPods'}, 2, at + 9_000);
+
+  t.deepEqual([first, same, other].map(([verdict]) => [verdict?.status, verdict?.reason, verdict?.observedGeneration, verdict?.lastTransitionTime]), [
+    ['True', 'SufficientPods', 1, wireTime(at)],
+    ['True', 'SufficientPods', 2, wireTime(at)],
+    ['False', 'InsufficientPods', 2, wireTime(at + 9_000)],
+  ]);
+});
+
+test('a mark grows stale two minutes after it was set, but not on pods that go anyway or that their node ends', t => {
+  const marked = (reason: string, more: Partial<Pod> = {}): Pod => ({metadata: {name: 'p'}, status: {phase: 'Running', conditions: [{type: 'DisruptionTarget', status: 'True', reason, lastTransitionTime: wireTime(at)}]}, ...more});
+  t.deepEqual(
+    [marked('EvictionByEvictionAPI'), marked('TerminationByPlatlet'), marked('TerminationByKubelet'), marked('x', {metadata: {name: 'p', deletionTimestamp: wireTime(at)}}), podOf('p')].map(pod => expiryOf(pod)),
+    [at + 120_000, undefined, undefined, undefined, undefined],
+  );
+});
+
+const start = async () => {
+  const plane = await aPlaneWith(['disruption-controller', 'replicaset-controller']);
+  const client = plane.client();
+  const {clock} = plane;
+  const budgets = client.resource(kinds.podDisruptionBudgets);
+  const pods = client.resource(kinds.pods);
+  return {
+    plane,
+    clock,
+    client,
+    pods,
+    budgets,
+    async budget(name: string, spec: PodDisruptionBudget['spec']) {
+      await budgets.create({metadata: {namespace, name}, spec: spec!});
+      await clock.drain();
+    },
+    async replicas(name: string, replicas: number) {
+      const labels = {app: name};
+      await client.resource(kinds.replicaSets).create({metadata: {namespace, name}, spec: {replicas, selector: {matchLabels: labels}, template: aTemplate(labels)}});
+      await clock.drain();
+      return (await pods.list({namespace, labelSelector: `app=${name}`})).items;
+    },
+    async ready(list: readonly Pod[], status = 'True') {
+      for (const {metadata} of list) await pods.patch(metadata!.name!, 'strategic', {status: {phase: 'Running', conditions: [{type: 'Ready', status}]}}, {namespace, subresource: 'status'});
+      await clock.drain();
+    },
+    async single(name: string, labels: Record<string, string>, more: Partial<Pod['metadata']> = {}) {
+      const pod = await pods.create({metadata: {namespace, name, labels, ...more}, spec: aTemplate().spec!});
+      await clock.drain();
+      return pod;
+    },
+    async statusOf(name: string) {
+      const {status} = await budgets.get(name, {namespace});
+      const verdict = status?.conditions?.find(({type}) => type === 'DisruptionAllowed');
+      return [status?.expectedPods, status?.desiredHealthy, status?.currentHealthy, status?.disruptionsAllowed, verdict?.reason];
+    },
+    async evict(name: string) {
+      const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+      const body = {apiVersion: `${plane.naming.group('policy')}/v1`, kind: 'Eviction', metadata: {namespace, name}};
+      try {
+        await client.request('POST', path, {body});
+        return 'evicted';
+      } catch (error) {
+        return (error as Error).message;
+      } finally {
+        await clock.drain();
+      }
+    },
+    async eventsAbout(name: string) {
+      await clock.advance(1_000);
+      const {items} = await client.resource(kinds.coreEvents).list({namespace, fieldSelector: `involvedObject.name=${name}`});
+      return items.map(({type, reason, source}) => `${type} ${reason} ${source?.component}`);
+    },
+  };
+};
+
+test('a budget follows the readiness of its pods, and evictions spend it until pods are back', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  const pods = await world.replicas('web', 3);
+  await world.budget('web', {minAvailable: 2, selector: {matchLabels: {app: 'web'}}});
+  t.deepEqual(await world.statusOf('web'), [3, 2, 0, 0, 'InsufficientPods']);
+  await world.ready(pods);
+  t.deepEqual(await world.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
+
+  t.is(await world.evict(pods[0]!.metadata!.name!), 'evicted');
+  t.deepEqual((await world.statusOf('web')).slice(2), [2, 0, 'InsufficientPods']);
+  t.regex(await world.evict(pods[1]!.metadata!.name!), /would violate the pod's disruption budget/);
+  const {status} = await world.budgets.get('web', {namespace});
+  t.deepEqual(Object.keys(status?.disruptedPods ?? {}), [], 'the pod is gone, so nothing is waited for');
+  await world.ready((await world.pods.list({namespace})).items);
+  t.deepEqual(await world.statusOf('web'), [3, 2, 3, 1, 'SufficientPods']);
+});
+
+test('shares are reckoned from what the owners ask for', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  await world.ready(await world.replicas('web', 4));
+  await world.budget('share', {maxUnavailable: '25%', selector: {matchLabels: {app: 'web'}}});
+  t.deepEqual(await world.statusOf('share'), [4, 3, 4, 1, 'SufficientPods']);
+
+  await world.client.resource(kinds.replicaSets).patch('web', 'merge', {spec: {replicas: 8}}, {namespace});
+  await world.clock.drain();
+  t.deepEqual(await world.statusOf('share'), [8, 6, 4, 0, 'InsufficientPods']);
+});
+
+test('pods without an owner are told of and count in no share', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  await world.ready([await world.single('alone', {app: 'alone'})]);
+  await world.budget('lone', {minAvailable: '50%', selector: {matchLabels: {app: 'alone'}}});
+
+  t.deepEqual(await world.statusOf('lone'), [0, 0, 1, 0, 'InsufficientPods']);
+  t.true((await world.eventsAbout('lone')).includes('Warning UnmanagedPods controllermanager'));
+});
+
+test('an owner that cannot be asked allows nothing', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  const owner = (apiVersion: string, kind: string) => ({ownerReferences: [{apiVersion, kind, name: 'o', uid: 'u', controller: true}]});
+  await world.ready([await world.single('odd', {app: 'odd'}, owner('v1', 'ConfigMap')), await world.single('lost', {app: 'lost'}, owner('apps/v1', 'ReplicaSet'))]);
+  await world.budget('odd', {maxUnavailable: 1, selector: {matchLabels: {app: 'odd'}}});
+  await world.budget('lost', {maxUnavailable: 1, selector: {matchLabels: {app: 'lost'}}});
+  await world.clock.drain();
+
+  const messages = async (name: string) => (await world.budgets.get(name, {namespace})).status?.conditions?.map(({reason, message}) => `${reason}: ${message}`);
+  t.deepEqual(await messages('odd'), ['SyncFailed: configmaps does not implement the scale subresource']);
+  t.deepEqual(await messages('lost'), ['SyncFailed: found no controllers for pod "lost"']);
+  t.true((await world.eventsAbout('lost')).includes('Warning CalculateExpectedPodCountFailed controllermanager'));
+});
+
+test('a budget without pods says so, and a pod of two budgets is told of', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  await world.budget('empty', {minAvailable: 1, selector: {matchLabels: {app: 'none'}}});
+  t.deepEqual(await world.statusOf('empty'), [0, 1, 0, 0, 'InsufficientPods']);
+  t.deepEqual(await world.eventsAbout('empty'), ['Normal NoPods controllermanager']);
+  await world.budget('one', {minAvailable: 1, selector: {}});
+  await world.single('both', {app: 'none'});
+
+  t.true((await world.eventsAbout('both')).includes('Warning MultiplePodDisruptionBudgets controllermanager'));
+});
+
+test('an eviction that deletes nothing is given up after two minutes, and so is the mark it left', async t => {
+  const world = await start();
+  await using _ = world.plane;
+  await world.ready([await world.single('held', {app: 'held'})]);
+  await world.budget('held', {minAvailable: 0, selector: {matchLabels: {app: 'held'}}});
+  const {clock} = world;
+  const budget = await world.budgets.get('held', {namespace});
+  await world.budgets.update({...budget, status: {...budget.status!, disruptedPods: {held: wireTime(clock.now())}}}, {subresource: 'status'});
+  const condition = {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: wireTime(clock.now())};
+  await world.pods.patch('held', 'strategic', {status: {conditions: [condition]}}, {namespace, subresource: 'status'});
+  await clock.drain();
+  t.deepEqual(await world.statusOf('held'), [1, 0, 0, 0, 'InsufficientPods']);
+
+  await clock.advance(119_000);
+  t.is((await world.statusOf('held'))[2], 0);
+  await clock.advance(3_000);
+  t.deepEqual(await world.statusOf('held'), [1, 0, 1, 1, 'SufficientPods']);
+  t.true((await world.eventsAbout('held')).includes('Warning NotDeleted controllermanager'));
+  const mark = (await world.pods.get('held', {namespace})).status?.conditions?.find(({type}) => type === 'DisruptionTarget');
+  t.deepEqual([mark?.status, mark?.reason], ['False', undefined]);
+});
