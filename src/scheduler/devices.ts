@@ -16,6 +16,7 @@ export interface DeviceReserverParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
+  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
   readonly signal: AbortSignal;
 }
 
@@ -31,10 +32,10 @@ export class DeviceReserver {
   reserve(claims: readonly Frozen<DeviceClaim>[]): Reservation {
     const noted: Frozen<DeviceClaim>[] = [];
     return {
-      settle: async (pod, signal) => {
+      settle: async pod => {
         for (const claim of claims) {
           if (isReservedFor(claim, pod.uid)) continue;
-          await this.#note(claim, {resource: 'pods', name: pod.pod.metadata?.name, uid: pod.uid}, signal);
+          await this.#note(claim, {resource: 'pods', name: pod.pod.metadata?.name, uid: pod.uid});
           noted.push(claim);
         }
       },
@@ -46,19 +47,19 @@ export class DeviceReserver {
     const {log, signal} = this.#parts;
     for (const claim of claims) {
       try {
-        await this.#note(claim, {$patch: 'delete', uid}, signal);
+        await this.#note(claim, {$patch: 'delete', uid});
       } catch (error) {
         if (!signal.aborted && !isNotFound(error)) log.error({pod: key, claim: claim.metadata?.name, err: error}, 'the use of a claim could not be taken back');
       }
     }
   }
 
-  async #note({metadata}: Frozen<DeviceClaim>, consumer: object, signal: AbortSignal): Promise<void> {
+  async #note({metadata}: Frozen<DeviceClaim>, consumer: object): Promise<void> {
     const {client, clock} = this.#parts;
     const {name = '', namespace = '', uid} = metadata ?? {};
     const hold = clock.hold();
     try {
-      await client.resource(kinds.resourceClaims).patch(name, 'strategic', {metadata: {uid}, status: {reservedFor: [consumer]}}, {namespace, subresource: 'status', signal});
+      await client.resource(kinds.resourceClaims).patch(name, 'strategic', {metadata: {uid}, status: {reservedFor: [consumer]}}, {namespace, subresource: 'status'});
     } finally {
       hold[Symbol.dispose]();
     }

@@ -17,6 +17,7 @@ export interface ReporterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
+  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
   readonly signal: AbortSignal;
   pods(): Lister<Pod>;
 }
@@ -43,11 +44,11 @@ export class Reporter {
 
   /** Gives a pod to a node. */
   async bind({pod, key, uid}: PodInfo, node: string): Promise<void> {
-    const {client, events, signal} = this.#parts;
+    const {client, events} = this.#parts;
     const {name = '', namespace = ''} = pod.metadata ?? {};
     const binding = {metadata: {name, namespace, uid}, target: {kind: 'Node', name: node}};
     // A pod answers to a binding with what is no pod.
-    await this.#writes.conclude(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding', signal}));
+    await this.#writes.conclude(uid, () => client.resource(kinds.pods).create(binding as Pod, {name, subresource: 'binding'}));
     events.normal(pod, 'Scheduled', `Successfully assigned ${key} to ${node}`);
   }
 
@@ -60,7 +61,7 @@ export class Reporter {
       if (!patch) return;
       const hold = clock.hold();
       try {
-        await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status', signal});
+        await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status'});
       } catch (error) {
         if (!signal.aborted && !isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
       } finally {

@@ -8,6 +8,7 @@ import {Manager} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {defaultProfile} from '#src/scheduler/profile.js';
 import {defaultSettings} from '#src/scheduler/settings.js';
+import {FaultyClient} from '#test/runtime/faulty-client.js';
 import {aCluster} from './cluster.js';
 import {aNode, aPod} from './objects.js';
 
@@ -161,11 +162,10 @@ test('a volume that is to be made is made for the node, and a failure sends the 
   t.is((await claims.get('data', {namespace: 'default'})).metadata?.annotations?.[selected], 'n1');
 });
 
-test('a second scheduler takes the pods that ask for it by name, and counts what it does', async t => {
-  await using cluster = await aCluster(aNode('n1'));
-  const {plane, clock} = cluster;
+/** A scheduler of its own for pods that ask for `mine`, with its figures and calls that can be made to fail. */
+const aSecond = async ({plane, clock}: Awaited<ReturnType<typeof aCluster>>) => {
   const meter = new MetricsRegistry();
-  const client = plane.client();
+  const client = new FaultyClient(plane.client());
   const manager = new Manager({
     clock,
     random: seededRandom(1),
@@ -176,7 +176,7 @@ test('a second scheduler takes the pods that ask for it by name, and counts what
     gates: {enabled: () => true},
     name: 'second',
     controllers: [schedulerController({...defaultSettings, profiles: new Map([['mine', defaultProfile]])})],
-    client,
+    client: plane.client(),
     clientFor: () => client,
     checks: new HealthChecks(noLog),
     startIntervalMs: 0,
@@ -187,6 +187,50 @@ test('a second scheduler takes the pods that ask for it by name, and counts what
   const stopping = new AbortController();
   const run = manager.run(stopping.signal);
   await manager.ready;
+  return {
+    meter,
+    client,
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await run;
+    },
+  };
+};
+
+test('a pod that could not be bound gives its place back, and is tried again after a second', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  await using second = await aSecond(cluster);
+  second.client.fail('create pods', new Error('the server is away'));
+
+  await cluster.create(aPod('web', {cpu: '3', schedulerName: 'mine'}));
+
+  t.deepEqual(await cluster.condition('web'), {status: 'False', reason: 'SchedulerError', message: 'running Bind plugin "DefaultBinder": the server is away'});
+  t.is(second.meter.value('scheduler_cache_size', {type: 'assumed_pods'}), 0);
+  await cluster.clock.advance(999);
+  t.is(await cluster.nodeOf('web'), undefined);
+  await cluster.clock.advance(1);
+  t.is(await cluster.nodeOf('web'), 'n1');
+});
+
+test('pods that could not be made to leave are asked again', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  await using second = await aSecond(cluster);
+  await cluster.client.resource(kinds.priorityClasses).create({metadata: {name: 'high'}, value: 100});
+  await cluster.create(aPod('small', {cpu: '3', schedulerName: 'mine'}));
+  second.client.fail('delete pods', new Error('the server is away'));
+
+  await cluster.create(aPod('great', {cpu: '3', schedulerName: 'mine', priorityClassName: 'high'}));
+  await cluster.clock.advance(10_000);
+
+  t.truthy((await cluster.get('small')).metadata?.deletionTimestamp);
+  await cluster.end('small');
+  t.is(await cluster.nodeOf('great'), 'n1');
+});
+
+test('a second scheduler takes the pods that ask for it by name, and counts what it does', async t => {
+  await using cluster = await aCluster(aNode('n1'));
+  await using second = await aSecond(cluster);
+  const {meter} = second;
   const pending = (queue: string) => meter.value('scheduler_pending_pods', {queue});
   const attempts = (result: string) => meter.value('scheduler_schedule_attempts_total', {result, profile: 'mine'});
 
@@ -198,8 +242,6 @@ test('a second scheduler takes the pods that ask for it by name, and counts what
   t.deepEqual(['nodes', 'pods', 'assumed_pods'].map(type => meter.value('scheduler_cache_size', {type})), [1, 1, 0]);
   t.is(meter.value('scheduler_unschedulable_pods', {plugin: 'NodeResourcesFit', profile: 'mine'}), 1);
   t.is(meter.value('scheduler_queue_incoming_pods_total', {queue: 'unschedulable', event: 'ScheduleAttemptFailure'}), 1);
-  stopping.abort();
-  await run;
 });
 
 test('what changes of pods on nodes is reckoned with: labels, what they take, and that they are ending', async t => {
@@ -217,4 +259,21 @@ test('what changes of pods on nodes is reckoned with: labels, what they take, an
   await cluster.pods.patch('first', 'strategic', {spec: {containers: [{name: 'main', resources: {requests: {cpu: '1'}}}]}}, {namespace: 'default', subresource: 'resize'});
   await cluster.clock.drain();
   t.is(await cluster.nodeOf('second'), 'n1');
+});
+
+test('devices that others allocated are noted as in use by the pod before it is bound', async t => {
+  await using cluster = await aCluster(aNode('n1', {labels: {zone: 'a'}}), aNode('n2', {labels: {zone: 'b'}}));
+  const claims = cluster.client.resource(kinds.resourceClaims);
+  const made = await claims.create({metadata: {name: 'gpu', namespace: 'default'}, spec: {devices: {requests: [{name: 'one', exactly: {deviceClassName: 'gpus'}}]}}} as never);
+  await cluster.create(aPod('train', {resourceClaims: [{name: 'gpu', resourceClaimName: 'gpu'}]}));
+  t.regex((await cluster.condition('train')).message ?? '', /^0\/2 nodes are available: 2 cannot allocate all claims\./);
+
+  const nodeSelector = {nodeSelectorTerms: [{matchExpressions: [{key: 'zone', operator: 'In', values: ['b']}]}]};
+  const results = [{request: 'one', driver: 'gpu.example.com', pool: 'p', device: 'd'}];
+  await claims.update({...made, status: {allocation: {devices: {results}, nodeSelector}}} as never, {subresource: 'status'});
+  await cluster.clock.drain();
+
+  t.is(await cluster.nodeOf('train'), 'n2');
+  const pod = await cluster.get('train');
+  t.deepEqual((await claims.get('gpu', {namespace: 'default'})).status?.reservedFor, [{resource: 'pods', name: 'train', uid: pod.metadata?.uid ?? ''}]);
 });

@@ -6,7 +6,6 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, Node} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
-import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Cache} from '#src/scheduler/cache/cache.js';
 import {PodCounts} from '#src/scheduler/cache/pod-counts.js';
@@ -73,5 +72,3 @@ export const scored = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<str
   gauge.normalize?.(scores, cluster.nodes);
   return Object.fromEntries(cluster.nodes.map(({name}, at) => [name, scores[at]!]));
 };
-
-export const random = seededRandom(1);

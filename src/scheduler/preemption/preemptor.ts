@@ -15,6 +15,7 @@ export interface PreemptorParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
+  /** Aborts when the scheduler is to end; what is being written is finished all the same. */
   readonly signal: AbortSignal;
   /** Pods that are promised a node. */
   promised(node: string): Iterable<PodInfo> | undefined;
@@ -90,22 +91,22 @@ export class Preemptor {
 
   /** Who matters less than the pod that comes may no longer fit on the node, and looks for another. */
   async #breakPromise({pod}: PodInfo): Promise<void> {
-    const {client, log, signal} = this.#parts;
+    const {client, log} = this.#parts;
     const {name = '', namespace = '', uid} = pod.metadata ?? {};
     try {
-      await client.resource(kinds.pods).patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status', signal});
+      await client.resource(kinds.pods).patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status'});
     } catch (error) {
       if (!isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
     }
   }
 
   async #evict({pod: victim}: PodInfo, {pod, uid}: PodInfo, node: string): Promise<void> {
-    const {client, clock, events, signal} = this.#parts;
+    const {client, clock, events} = this.#parts;
     const {name = '', namespace = '', uid: victimUid} = victim.metadata ?? {};
     const pods = client.resource(kinds.pods);
     try {
-      await pods.patch(name, 'strategic', leavePatch(victim, pod, clock.now()), {namespace, subresource: 'status', signal});
-      await pods.delete(name, {namespace, signal, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
+      await pods.patch(name, 'strategic', leavePatch(victim, pod, clock.now()), {namespace, subresource: 'status'});
+      await pods.delete(name, {namespace, ...(victimUid ? {preconditions: {uid: victimUid}} : {})});
     } catch (error) {
       if (isNotFound(error)) return; // It has left already.
       throw error;

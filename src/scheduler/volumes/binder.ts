@@ -74,8 +74,8 @@ export class VolumeBinder {
     const written: Written = {volumes: [], claims: []};
     const hold = clock.hold();
     try {
-      for (const volume of volumes) written.volumes.push(await client.resource(kinds.persistentVolumes).update(volume as Volume, {signal}));
-      for (const claim of claims) written.claims.push(await client.resource(kinds.persistentVolumeClaims).update(claim as Claim, {signal}));
+      for (const volume of volumes) written.volumes.push(await client.resource(kinds.persistentVolumes).update(volume as Volume));
+      for (const claim of claims) written.claims.push(await client.resource(kinds.persistentVolumeClaims).update(claim as Claim));
     } finally {
       hold[Symbol.dispose]();
     }
