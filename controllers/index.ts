@@ -13,6 +13,7 @@ import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
+import resourceQuota from './resourcequota/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
@@ -36,6 +37,7 @@ export const controllers: readonly Controller[] = [
   nodeLifecycle,
   replicaSet,
   replicationController,
+  resourceQuota,
   rootCaCertificatePublisher,
   serviceCidr,
   serviceAccount,

@@ -1,6 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
+import type {Writer} from '#src/api/writer.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
@@ -28,6 +29,7 @@ import {podSecurity} from './pod-security.js';
 import {podTolerationRestriction} from './pod-toleration-restriction.js';
 import {podTopologyLabels} from './pod-topology-labels.js';
 import {priority} from './priority.js';
+import {resourceQuota} from './resource-quota/plugin.js';
 import {runtimeClass} from './runtime-class.js';
 import {serviceAccount} from './service-account.js';
 import {storageObjectInUseProtection} from './storage-protection.js';
@@ -40,6 +42,8 @@ export interface PluginContext extends PluginSettings {
   readonly authorizer: Authorizer | undefined;
   readonly findNamespace: FindNamespace;
   readonly reader: Reader;
+  /** Changes objects on behalf of the server itself. */
+  readonly change: Writer['change'];
   readonly clock: Clock;
   readonly random: Random;
   createNamespace(name: string): Promise<unknown>;
@@ -100,7 +104,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['MutatingAdmissionWebhook'],
   ['ValidatingAdmissionPolicy'],
   ['ValidatingAdmissionWebhook'],
-  ['ResourceQuota'],
+  ['ResourceQuota', resourceQuota],
   ['AlwaysDeny', () => alwaysDeny],
 ];
 

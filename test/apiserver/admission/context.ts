@@ -5,6 +5,7 @@ import type {ObjectMeta} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
+import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
 import {startWorld} from '#test/resources/world.js';
@@ -17,6 +18,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   reader: {get: () => undefined, list: () => Promise.resolve([])},
   clock: new VirtualClock(),
   random: seededRandom(1),
+  change: () => Promise.reject(new Error('nothing is there to be changed')),
   createNamespace: () => Promise.resolve(),
   kindsOf: () => [],
   minor: 35,
@@ -33,6 +35,7 @@ export const startWith = async (plugin: AdmissionPluginName, own: Partial<Plugin
       const reader = registryReader(registry);
       const context = aPluginContext({
         reader,
+        change: registryChange(registry),
         findNamespace: name => reader.get(kinds.namespaces, '', name),
         kindsOf: (_, wanted) => [...registry.served].map(({kind}) => kind).filter(({kind}) => kind === wanted),
         gate: () => true,

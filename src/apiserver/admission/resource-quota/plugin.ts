@@ -1,0 +1,26 @@
+import {kinds} from '#src/api/kinds.js';
+import {quotaEvaluators} from '#src/model/quota/evaluators.js';
+import type {AdmissionPlugin} from '../admission.js';
+import type {PluginContext} from '../plugins.js';
+import {QuotaLedger} from './ledger.js';
+
+type Context = Pick<PluginContext, 'naming' | 'reader' | 'change' | 'clock' | 'gate' | 'limitedResources'>;
+
+/** Charges what is made in a namespace to its quotas, and refuses what they have no room for. */
+export const resourceQuota = ({naming, reader, change, clock, gate, limitedResources = []}: Context): AdmissionPlugin => {
+  const evaluators = quotaEvaluators(naming, gate);
+  const ledger = new QuotaLedger(reader, change);
+  return {
+    name: 'ResourceQuota',
+    async validate(attributes) {
+      const {operation, group, resource, subresource, namespace, object} = attributes;
+      if (!namespace || !object || resource === 'namespaces' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
+      const evaluator = evaluators.of(group, resource);
+      if (!evaluator?.charges(operation, subresource)) return;
+      const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
+      // Most namespaces have no quota: they wait for nobody.
+      if (limited.length === 0 && (await reader.list(kinds.resourceQuotas, namespace, 1)).length === 0) return;
+      await ledger.charge({attributes: {...attributes, object}, evaluator, limited, now: clock.now()});
+    },
+  };
+};
