@@ -4,9 +4,9 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Amounts} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator, ScopeSelector} from '#src/model/quota/evaluator.js';
 import {sameScope, scopesOf, withinAll} from '#src/model/quota/scopes.js';
-import type {AdmissionAttributes} from '../admission.js';
-import type {LimitedResource} from '../configuration/resource-quota.js';
-import {refuse} from '../refuse.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
+import {refuse} from '#src/apiserver/admission/refuse.js';
 
 export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
 type List = Readonly<Record<string, string>>;

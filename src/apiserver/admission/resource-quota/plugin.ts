@@ -1,10 +1,21 @@
 import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import type {Writer} from '#src/api/writer.js';
+import type {Clock} from '#src/base/clock.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
-import type {AdmissionPlugin} from '../admission.js';
-import type {PluginContext} from '../plugins.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
 import {QuotaLedger} from './ledger.js';
 
-type Context = Pick<PluginContext, 'naming' | 'reader' | 'change' | 'clock' | 'gate' | 'limitedResources'>;
+interface Context {
+  readonly naming: Naming;
+  readonly reader: Reader;
+  readonly change: Writer['change'];
+  readonly clock: Clock;
+  readonly limitedResources?: readonly LimitedResource[] | undefined;
+  gate(name: string): boolean;
+}
 
 /** Charges what is made in a namespace to its quotas, and refuses what they have no room for. */
 export const resourceQuota = ({naming, reader, change, clock, gate, limitedResources = []}: Context): AdmissionPlugin => {
