@@ -9,7 +9,9 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Stored} from '#src/apiserver/registry/create.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
+import {recordJson} from '#src/apiserver/registry/record.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
@@ -80,6 +82,17 @@ export const representationFor = (context: RequestContext, served: ServedResourc
 export const objectResponse = (context: RequestContext, shown: Representation, object: Readonly<KubeObject>, status = 200): ApiResponse => {
   const pretty = isPretty(context);
   return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};
+};
+
+/** The answer that carries what was written, by its bytes in the store where the caller wants the object as it lies there. */
+export const storedResponse = (context: RequestContext, shown: Representation, stored: Stored, status = 200): ApiResponse => {
+  const {value, revision} = stored;
+  if (!shown.raw || revision === 0 || isPretty(context)) return objectResponse(context, shown, stored.object, status);
+  return {
+    status,
+    headers: {},
+    body: {kind: 'object', contentType: shown.accepted.contentType, bytes: () => recordJson(value, revision, '', '\n'), object: () => stored.object},
+  };
 };
 
 /** How a refusal is put down. */
