@@ -23,6 +23,7 @@ import {extendedResourceToleration} from './extended-resource-toleration.js';
 import {limitPodHardAntiAffinityTopology} from './hard-anti-affinity.js';
 import {limitRanger} from './limit-ranger.js';
 import {namespaceAutoProvision, namespaceExists} from './namespace-presence.js';
+import {nodeRestriction} from './node-restriction/plugin.js';
 import {ownerReferencesPermission} from './owner-references-permission.js';
 import {podNodeSelector} from './pod-node-selector.js';
 import {podSecurity} from './pod-security.js';
@@ -76,7 +77,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['LimitPodHardAntiAffinityTopology', ({naming}) => limitPodHardAntiAffinityTopology(naming)],
   ['LimitRanger', limitRanger],
   ['ServiceAccount', serviceAccount],
-  ['NodeRestriction'],
+  ['NodeRestriction', nodeRestriction],
   ['TaintNodesByCondition', ({naming}) => taintNodesByCondition(naming)],
   ['AlwaysPullImages', ({naming}) => alwaysPullImages(naming)],
   ['ImagePolicyWebhook'],

@@ -8,6 +8,7 @@ import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugin
 import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
+import type {ServerOptions} from '#test/fixtures/server.js';
 import {startWorld} from '#test/resources/world.js';
 
 /** What plugins are made of where nothing is there and everything is allowed. */
@@ -28,8 +29,9 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
 });
 
 /** A server with the namespace `default` in which one plugin, made as the server makes it, judges everything. */
-export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}) => {
+export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}, server: ServerOptions = {}) => {
   const world = await startWorld({
+    ...server,
     clock: new VirtualClock(),
     admission: registry => {
       const reader = registryReader(registry);
