@@ -3,6 +3,7 @@ import certificateSigningRequestApproving from './certificatesigningrequest-appr
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
+import cronJob from './cronjob/controller.js';
 import deployment from './deployment/controller.js';
 import disruption from './disruption/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
@@ -11,6 +12,7 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import podGarbageCollector from './pod-garbage-collector/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
 import resourceQuota from './resourcequota/controller.js';
@@ -20,6 +22,7 @@ import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
 import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
+import ttlAfterFinished from './ttl-after-finished/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -27,6 +30,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
   clusterRoleAggregation,
+  cronJob,
   deployment,
   disruption,
   garbageCollector,
@@ -35,6 +39,7 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  podGarbageCollector,
   replicaSet,
   replicationController,
   resourceQuota,
@@ -44,4 +49,5 @@ export const controllers: readonly Controller[] = [
   serviceAccountToken,
   taintEviction,
   ttl,
+  ttlAfterFinished,
 ];

@@ -1,9 +1,11 @@
-import test from 'ava';
+import test, {type ExecutionContext} from 'ava';
+import jobController from '#controllers/job/controller.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import type {ServerWorld} from '#test/fixtures/server.js';
+import {alone, aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
 
 type Spec = NonNullable<Job['spec']>;
 
@@ -15,9 +17,7 @@ const aJob = (name: string, {restartPolicy = 'Never', ...spec}: Partial<Spec> & 
   return {metadata: {name}, spec: {template: {...template, spec: {...pod!, restartPolicy}}, ...spec}};
 };
 
-const world = async (controllers: readonly string[] = [], args: readonly string[] = []) => {
-  const plane = await aPlaneWith(['job-controller', ...controllers], args);
-  const at = hands(plane);
+const played = <A extends Hands>(at: A) => {
   /** Lets the controller see several changes at once, as it likes to. */
   const batch = (seconds = 1) => at.clock.advance(seconds * 1000);
   /** Plays the node: the pod has ended, its containers with a code. */
@@ -39,12 +39,19 @@ const world = async (controllers: readonly string[] = [], args: readonly string[
   const conditions = async (name = 'work') => ((await status(name)).conditions ?? []).map(({type, status: said, reason = ''}) => `${type}=${said} ${reason}`.trim());
   const active = async (name = 'work') => (await at.podsOf(name)).filter(({metadata, status: {phase} = {}}) => !metadata?.deletionTimestamp && phase !== 'Succeeded' && phase !== 'Failed');
   const byIndex = async (index: number, name = 'work') => (await active(name)).find(({metadata}) => metadata?.annotations?.[indexKey] === String(index))!;
-  return {plane, ...at, batch, ends, job, status, conditions, active, byIndex};
+  return {...at, batch, ends, job, status, conditions, active, byIndex};
+};
+
+const world = async (t: ExecutionContext, server?: ServerWorld) => played(await alone(t, [jobController], {concurrentJobSyncs: 5}, server));
+
+/** With all that belongs to a plane. */
+const planeWorld = async (controllers: readonly string[] = []) => {
+  const plane = await aPlaneWith(['job-controller', ...controllers]);
+  return {plane, ...played(hands(plane))};
 };
 
 test('a job runs a pod, counts it when it has succeeded, lets it go, and is complete', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work'));
 
   const [pod] = await at.podsOf('work');
@@ -71,8 +78,7 @@ test('a job runs a pod, counts it when it has succeeded, lets it go, and is comp
 });
 
 test('no more pods run at once than may, and none more than are still wanted', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 3, parallelism: 2}));
   const [first, second] = await at.active();
   t.is((await at.active()).length, 2);
@@ -93,8 +99,7 @@ test('no more pods run at once than may, and none more than are still wanted', a
 });
 
 test('what changes soon after one another is looked at together, but a new spec at once', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 1}));
   const [pod] = await at.active();
 
@@ -108,8 +113,7 @@ test('what changes soon after one another is looked at together, but a new spec 
 });
 
 test('without a number of completions one success is enough, once the other pods have ended', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 3}));
   const [first, second, third] = await at.active();
 
@@ -125,8 +129,7 @@ test('without a number of completions one success is enough, once the other pods
 });
 
 test('more pods go when fewer may run, those first that have come least far', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 9, parallelism: 3}));
   const [first, ...others] = await at.active();
   await at.runs(first!);
@@ -142,8 +145,7 @@ test('more pods go when fewer may run, those first that have come least far', as
 });
 
 test('a pod that failed is replaced ten seconds later, then twenty, until the limit is exceeded', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 2}));
   for (const seconds of [10, 20]) {
     await at.ends((await at.active())[0]!, 1);
@@ -164,8 +166,7 @@ test('a pod that failed is replaced ten seconds later, then twenty, until the li
 });
 
 test('a success makes failures before it count no more for the wait', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 5, parallelism: 2}));
   const [first, second] = await at.active();
   await at.ends(first!, 1);
@@ -179,8 +180,7 @@ test('a success makes failures before it count no more for the wait', async t =>
 });
 
 test('the pods of a job that has failed are deleted and count as failed; it ends when the last is gone', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, completions: 2, parallelism: 2}));
   const [first, second] = await at.active();
   await at.patch(kinds.pods, second!.metadata!.name!, {metadata: {finalizers: [...second!.metadata!.finalizers!, 'example.com/hold']}});
@@ -203,8 +203,7 @@ for (const [backoffLimit, restarts, fails] of [
   [3, 3, true],
 ] as const) {
   test(`containers that were started ${restarts} times again ${fails ? 'exceed' : 'keep to'} a limit of ${backoffLimit}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit, restartPolicy: 'OnFailure'}));
     const [pod] = await at.active();
     const container = {image: 'i', imageID: '', ready: true, state: {running: {}}};
@@ -216,8 +215,7 @@ for (const [backoffLimit, restarts, fails] of [
 }
 
 test('a job that is active for too long fails at its deadline, which may be moved', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {activeDeadlineSeconds: 100}));
   await at.patch(kinds.jobs, 'work', {spec: {activeDeadlineSeconds: 60}});
   await at.clock.advance(59_000);
@@ -231,8 +229,7 @@ test('a job that is active for too long fails at its deadline, which may be move
 });
 
 test('a suspended job loses its pods, which count as nothing, and begins its time anew when it is resumed', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 2, completions: 2, activeDeadlineSeconds: 50}));
   await at.batch();
   await at.patch(kinds.jobs, 'work', {spec: {suspend: true}});
@@ -254,8 +251,7 @@ test('a suspended job loses its pods, which count as nothing, and begins its tim
 });
 
 test('a job that is made suspended starts when it is resumed', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {suspend: true}));
   t.is((await at.status()).startTime, undefined);
   t.deepEqual(await at.conditions(), ['Suspended=True JobSuspended']);
@@ -268,8 +264,7 @@ test('a job that is made suspended starts when it is resumed', async t => {
 });
 
 test('the pods of an indexed job know their index, and each index succeeds once', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 5}));
   const pod = await at.byIndex(3);
   t.regex(pod.metadata!.name!, /^work-3-[a-z0-9]{5}$/);
@@ -294,8 +289,7 @@ test('the pods of an indexed job know their index, and each index succeeds once'
 });
 
 test('a name that is too long is cut so that the index stays', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   const name = 'a'.repeat(60);
   await at.create(kinds.jobs, aJob(name, {completionMode: 'Indexed', completions: 1, }));
 
@@ -304,8 +298,7 @@ test('a name that is too long is cut so that the index stays', async t => {
 });
 
 test('an indexed job grows and shrinks with both its numbers, and forgets indexes that are no more', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4}));
   for (const index of [0, 3]) await at.ends(await at.byIndex(index));
   await at.batch(2);
@@ -321,8 +314,7 @@ test('an indexed job grows and shrinks with both its numbers, and forgets indexe
 });
 
 test('of two pods with one index one goes, and so does one without', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2}));
   const pod = await at.byIndex(0);
   const {ownerReferences, labels} = pod.metadata!;
@@ -338,8 +330,7 @@ test('of two pods with one index one goes, and so does one without', async t => 
 });
 
 test('with a limit for each index, pods carry on the count of failures, and an index fails alone', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1}));
   const counts = 'batch.plat.io/job-index-failure-count';
   const first = await at.byIndex(0);
@@ -366,8 +357,7 @@ test('with a limit for each index, pods carry on the count of failures, and an i
 });
 
 test('each index waits on its own, and too many that failed end the job', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 3, backoffLimitPerIndex: 0, maxFailedIndexes: 1}));
   await at.ends(await at.byIndex(0), 1);
   await at.batch(2);
@@ -392,8 +382,7 @@ for (const [what, rules, code, more, conditions, failed] of [
   ['counts what no rule speaks of', [exits('Ignore', [7])], 1, {}, ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'], 1],
 ] as const) {
   test(`a policy of failures ${what}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, podFailurePolicy: {rules: rules as unknown as NonNullable<Spec['podFailurePolicy']>['rules']}}));
     const [pod] = await at.active();
     await at.ends(pod!, code, more as unknown as NonNullable<Pod['status']>);
@@ -410,8 +399,7 @@ for (const [what, rules, code, more, conditions, failed] of [
 }
 
 test('a policy fails an index at once, and counts ignored failures of an index apart', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   const rules = [exits('FailIndex', [42]), exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 3, podFailurePolicy: {rules}}));
   await at.ends(await at.byIndex(0), 42);
@@ -428,8 +416,7 @@ for (const [what, rule, succeed, message] of [
   ['a number of indexes', {succeededCount: 2}, [3, 1], 'Matched rules at index 1'],
 ] as const) {
   test(`a policy of success is met by ${what}, and the other pods are let go`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4, successPolicy: {rules: [{succeededIndexes: '0-3'}, rule]}}));
     await at.ends(await at.byIndex(succeed[0]));
     await at.batch(2);
@@ -446,8 +433,7 @@ for (const [what, rule, succeed, message] of [
 
 for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as const) {
   test(`a pod on its way out is ${atOnce ? 'replaced at once' : 'replaced once it has failed'} under ${policy}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {podReplacementPolicy: policy}));
     const [pod] = await at.active();
     await at.patch(kinds.pods, pod!.metadata!.name!, {metadata: {finalizers: [finalizer, 'example.com/hold']}});
@@ -466,8 +452,7 @@ for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as co
 }
 
 test('a pod that somebody deletes counts as failed and is replaced', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work'));
   const [pod] = await at.active();
 
@@ -480,8 +465,7 @@ test('a pod that somebody deletes counts as failed and is replaced', async t => 
 });
 
 test('a job that another controller takes care of is left alone, and so are its pods', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {managedBy: 'example.com/other'}));
   await at.create(kinds.jobs, aJob('own', {managedBy: 'plat.io/job-controller'}));
   await at.batch(2);
@@ -492,8 +476,7 @@ test('a job that another controller takes care of is left alone, and so are its 
 });
 
 test('pods that nobody controls are adopted with the finalizer, and let go when they match no more', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.pods, {metadata: {name: 'mine', labels: {app: 'a'}}, spec: {...aTemplate().spec!, restartPolicy: 'Never'}});
   await at.create(kinds.pods, {metadata: {name: 'foreign', labels: {app: 'b'}, finalizers: [finalizer]}, spec: aTemplate().spec!});
   await at.create(kinds.jobs, aJob('work', {manualSelector: true, selector: {matchLabels: {app: 'a'}}}));
@@ -511,7 +494,7 @@ test('pods that nobody controls are adopted with the finalizer, and let go when 
 
 for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`no finalizer is left behind when a job is deleted with the policy ${propagationPolicy}`, async t => {
-    const at = await world(['garbage-collector-controller']);
+    const at = await planeWorld(['garbage-collector-controller']);
     await using _ = at.plane;
     await at.create(kinds.jobs, aJob('work', {parallelism: 2}));
     await at.remove(kinds.jobs, 'work', {propagationPolicy});
@@ -523,7 +506,7 @@ for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const)
 }
 
 test('a job in a namespace that ends says nothing of pods that cannot be made', async t => {
-  const at = await world();
+  const at = await planeWorld();
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending'}});
   await at.create(kinds.jobs, {...aJob('work', {parallelism: 0}), metadata: {name: 'work', namespace: 'ending'}});

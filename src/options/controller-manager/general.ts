@@ -67,7 +67,6 @@ export const general = flagSection('Controller selection and misc', {
     type: 'int32',
     help: 'How many pods may rest after they ended before the collector deletes some. 0 or less deletes none.',
     default: '12500',
-    subject: 'pending',
   },
   ...featureGates,
   ...clientNaming,
