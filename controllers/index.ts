@@ -4,6 +4,7 @@ import certificateSigningRequestCleaner from './certificatesigningrequest-cleane
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
 import cronJob from './cronjob/controller.js';
+import daemonSet from './daemonset/controller.js';
 import deployment from './deployment/controller.js';
 import disruption from './disruption/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
@@ -20,6 +21,7 @@ import rootCaCertificatePublisher from './root-ca-certificate-publisher/controll
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
+import statefulSet from './statefulset/controller.js';
 import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
 import ttlAfterFinished from './ttl-after-finished/controller.js';
@@ -31,6 +33,7 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestSigning,
   clusterRoleAggregation,
   cronJob,
+  daemonSet,
   deployment,
   disruption,
   garbageCollector,
@@ -47,6 +50,7 @@ export const controllers: readonly Controller[] = [
   serviceCidr,
   serviceAccount,
   serviceAccountToken,
+  statefulSet,
   taintEviction,
   ttl,
   ttlAfterFinished,

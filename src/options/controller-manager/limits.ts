@@ -17,7 +17,7 @@ const pendingWorkers = <const D extends string>(count: D, of: string, limits: {r
 /** How many keys each controller works on at once. */
 export const concurrency = flagSection('Concurrency', {
   'concurrent-cron-job-syncs': workers('5', 'Cron jobs'),
-  'concurrent-daemonset-syncs': pendingWorkers('2', 'Daemon sets'),
+  'concurrent-daemonset-syncs': workers('2', 'Daemon sets'),
   'concurrent-deployment-syncs': workers('5', 'Deployments'),
   'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': pendingWorkers('5', 'Endpoints'),
@@ -32,7 +32,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose slices are kept, from 1 to 50,', {max: 50}),
   'concurrent-service-syncs': pendingWorkers('1', 'Services'),
   'concurrent-serviceaccount-token-syncs': workers('5', 'Service account tokens'),
-  'concurrent-statefulset-syncs': pendingWorkers('5', 'Stateful sets'),
+  'concurrent-statefulset-syncs': workers('5', 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': workers('5', 'Finished jobs'),
   'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),
   'mirroring-concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
