@@ -14,6 +14,7 @@ import {discoveryKinds} from './kinds/discovery.js';
 import {eventsKinds} from './kinds/events.js';
 import {flowcontrolApiserverKinds} from './kinds/flowcontrol-apiserver.js';
 import {internalApiserverKinds} from './kinds/internal-apiserver.js';
+import {metricsKinds} from './kinds/metrics.js';
 import {networkingKinds} from './kinds/networking.js';
 import {nodeKinds} from './kinds/node.js';
 import {policyKinds} from './kinds/policy.js';
@@ -43,6 +44,7 @@ export const kinds = {
   ...eventsKinds,
   ...flowcontrolApiserverKinds,
   ...internalApiserverKinds,
+  ...metricsKinds,
   ...networkingKinds,
   ...nodeKinds,
   ...policyKinds,

@@ -109,8 +109,14 @@ const viewVerbs: ReadonlyMap<string, (view: View<KubeObject>, ...rest: Parameter
 type Run = (services: ResourceServices, served: ServedResource, context: ResourceContext) => ApiResponse | Promise<ApiResponse>;
 
 const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
-  get: (services, served, context) => (served.resource.definition.virtual ? getVirtual(services, served, context) : get(served, context)),
-  list: (services, served, context) => (served.resource.definition.virtual ? listVirtual(services, served, context) : list(served, context)),
+  get: (services, served, context) => {
+    const {virtual} = served.resource.definition;
+    return virtual ? getVirtual(virtual, services, served, context) : get(served, context);
+  },
+  list: (services, served, context) => {
+    const {virtual} = served.resource.definition;
+    return virtual ? listVirtual(virtual, services, served, context) : list(served, context);
+  },
   watch,
   create,
   update,

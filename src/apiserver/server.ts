@@ -58,6 +58,8 @@ export interface ApiServerSettings {
   readonly maxMutatingInFlight: number;
   /** How the other components of the control plane are. */
   components: VirtualContext['components'];
+  /** Where figures of use come from; without it their API is not there. */
+  readonly usage?: VirtualContext['usage'];
   readonly network: Network;
   /** Types of addresses by which agents of nodes are reached, best first. */
   readonly agentAddresses: readonly string[];
@@ -95,7 +97,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store} = settings;
   const streams = new Set<{end(): void}>();
   const plugins: AdmissionPlugin[] = [];
-  const registry = new Registry(settings.tokens ? resources : resources.map(withoutTokens), {
+  const there = resources.filter(({needs}) => needs !== 'usage' || settings.usage);
+  const registry = new Registry(settings.tokens ? there : there.map(withoutTokens), {
     store,
     naming,
     schemas: new Schemas(),
@@ -154,6 +157,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
     components: settings.components,
+    usage: settings.usage,
     reader: registryReader(registry),
     tokens: settings.tokens,
     network: settings.network,

@@ -4,6 +4,7 @@ import type {Exchange} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
+import type {UsageReader} from '#src/api/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files.js';
@@ -63,6 +64,8 @@ export interface ApiServerParts {
   readonly version: VersionInfo;
   gate(name: string): boolean;
   serverAddress(): string;
+  /** Where figures of what nodes and pods use come from, if there are any. */
+  readonly usage?: UsageReader | undefined;
   /** Components of the control plane that run in this process too, as far as they have started. */
   readonly beside?: NonNullable<ComponentParts['beside']>;
 }
@@ -95,7 +98,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const judges = judgesOf(options.authorizationMode, naming, parts.gate);
+  const judges = judgesOf(options.authorizationMode, naming);
   const following = new AbortController();
   setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
@@ -138,6 +141,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     maxReadingInFlight: options.maxRequestsInflight,
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
+    usage: parts.usage,
     network: systemNetwork(clock),
     agentAddresses: options.platletPreferredAddressTypes,
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
@@ -207,7 +211,6 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     async begin() {
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
-      await judges.nodes?.follow(server.registry, following.signal);
       await health.run(hooks());
     },
     async close() {

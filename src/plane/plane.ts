@@ -22,6 +22,7 @@ import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeNodes} from './nodes.js';
+import {usageLater} from './usage.js';
 import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
@@ -98,6 +99,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
   let address = '';
+  let simulation: Simulation | undefined;
   let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
   const api = await assembleApiServer({
     options: apiserver.options,
@@ -111,6 +113,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     version: versionOf(apiserver),
     gate: gateOf(apiserver),
     serverAddress: () => address,
+    usage: options.nodes ? usageLater(() => simulation?.usage) : undefined,
     beside: () => beside,
   });
   undo.defer(() => api.close());
@@ -162,7 +165,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   });
   failed.catch(() => {});
   await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch(() => failed), failed]);
-  const simulation = await planeNodes({
+  simulation = await planeNodes({
     count: options.nodes ?? 0,
     rulesFile: options.simulationFile,
     podRanges: controllers.options.clusterCidr,
@@ -176,7 +179,8 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     meter: metrics,
     freeze: options.freeze ?? false,
   });
-  if (simulation) undo.defer(() => simulation.stop());
+  const nodes = simulation;
+  if (nodes) undo.defer(() => nodes.stop());
 
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);
@@ -242,15 +246,13 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
   ...args,
 ];
 
-const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] => [
-  // Beside those that the caller names, unless he says something about it.
-  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
-  ...unlessGiven(args, {
+const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+  unlessGiven(args, {
     naming,
     'data-dir': join(dataDir, 'store'),
     'bind-address': bindAddress,
     'secure-port': String(securePort),
-    'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC',
+    'authorization-mode': 'RBAC',
     'client-ca-file': files.ca,
     'anonymous-auth': 'true',
     'allow-privileged': 'true',
@@ -258,8 +260,7 @@ const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
-  }),
-];
+  });
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 

@@ -2,6 +2,7 @@ import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {UsageReader} from '#src/api/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -197,7 +198,20 @@ export interface ComponentHealth {
 /** What kinds that are made up when they are read may ask. */
 export interface VirtualContext {
   readonly naming: Naming;
+  /** Ms since the epoch. */
+  readonly now: number;
+  /** The namespace in the URL; empty for all of them, and for kinds without. */
+  readonly namespace: string;
+  /** Where figures of use come from, on servers that have them. */
+  readonly usage: UsageReader | undefined;
   components(): Promise<readonly ComponentHealth[]>;
+}
+
+/** A kind that is made up when it is read. */
+export interface Virtual<T extends KubeObject> {
+  list(context: VirtualContext): Promise<readonly T[]>;
+  /** Rejects when there is none of that name. */
+  get(name: string, context: VirtualContext): Promise<T>;
 }
 
 /** One column of the server's table; `now` is ms since the epoch. */
@@ -260,7 +274,9 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   /** Set for kinds that are never stored: POST on the collection runs it. */
   readonly review?: Action<T>;
   /** Set for kinds that are made up when they are read: get and list are all there is. */
-  virtual?(context: VirtualContext): Promise<readonly T[]>;
+  readonly virtual?: Virtual<T>;
+  /** What the server must have for the kind to be there at all; then it is served in every version, whatever else is asked for. */
+  readonly needs?: 'usage';
   /** Verbs of stored kinds that this one does not have. */
   readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */

@@ -44,6 +44,7 @@ import type {ResourceDefinition} from './definition.js';
 import {flowSchemas} from './flowcontrol/flowschema.js';
 import {priorityLevelConfigurations} from './flowcontrol/prioritylevelconfiguration.js';
 import {endpointSlices} from './discovery/endpointslice.js';
+import {nodeUsage, podUsage} from './metrics/usage.js';
 import {ingresses} from './networking/ingress.js';
 import {ingressClasses} from './networking/ingressclass.js';
 import {ipAddresses} from './networking/ipaddress.js';
@@ -118,6 +119,8 @@ export const resources: readonly ResourceDefinition[] = [
   endpointSlices,
   flowSchemas,
   priorityLevelConfigurations,
+  nodeUsage,
+  podUsage,
   ingresses,
   ingressClasses,
   ipAddresses,

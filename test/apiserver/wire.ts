@@ -21,7 +21,6 @@ export interface Received {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  readonly bytes: Buffer;
   header(name: string): string | readonly string[] | undefined;
   /** The body as JSON. */
   json<T = KubeObject>(): T;
@@ -36,8 +35,6 @@ export interface WireEvent {
 export interface Stream extends Disposable {
   readonly type: string;
   readonly lines: readonly string[];
-  /** Each event as it goes over the wire. */
-  readonly frames: readonly Buffer[];
   readonly events: readonly WireEvent[];
   readonly ended: boolean;
   /** `TYPE name` of each event. */
@@ -59,27 +56,25 @@ const requestOf = (method: string, url: string, {body, headers = {}, user = admi
   };
 };
 
-const bytesOf = ({body}: ApiResponse): Buffer => {
+const textOf = ({body}: ApiResponse): string => {
   switch (body.kind) {
     case 'empty':
-      return Buffer.alloc(0);
+      return '';
     case 'bytes':
-      return Buffer.from(body.bytes);
+      return body.bytes.toString();
     case 'object':
-      return body.bytes();
+      return body.bytes().toString();
     case 'watch':
       throw new Error('the answer is a stream');
   }
 };
 
 const received = (response: ApiResponse): Received => {
-  const bytes = bytesOf(response);
-  const text = bytes.toString();
+  const text = textOf(response);
   return {
     status: response.status,
     type: response.body.kind === 'empty' ? '' : response.body.contentType,
     text,
-    bytes,
     header: name => Object.entries(response.headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1],
     json: <T>() => JSON.parse(text) as T,
   };
@@ -87,7 +82,7 @@ const received = (response: ApiResponse): Received => {
 
 class Recorder implements Stream, WatchSink {
   readonly type: string;
-  frames: Buffer[] = [];
+  lines: string[] = [];
   ended = false;
   #handle: Disposable | undefined;
 
@@ -100,7 +95,7 @@ class Recorder implements Stream, WatchSink {
   }
 
   event(event: EncodedEvent): boolean {
-    this.frames.push(event.bytes());
+    this.lines.push(event.bytes().toString());
     return true;
   }
 
@@ -112,10 +107,6 @@ class Recorder implements Stream, WatchSink {
     this.ended = true;
   }
 
-  get lines(): string[] {
-    return this.frames.map(String);
-  }
-
   get events(): WireEvent[] {
     return this.lines.map(line => JSON.parse(line) as WireEvent);
   }
@@ -125,7 +116,7 @@ class Recorder implements Stream, WatchSink {
   }
 
   clear(): void {
-    this.frames = [];
+    this.lines = [];
   }
 
   [Symbol.dispose](): void {
@@ -146,7 +137,7 @@ export const wire = (exchange: Exchange) => {
     /** Opens a stream. Throws when the server refuses it. */
     async watch(url: string, sent: Sent = {}): Promise<Stream> {
       const response = await exchange(requestOf('GET', url, sent));
-      if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${bytesOf(response).toString()}`);
+      if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${textOf(response)}`);
       const recorder = new Recorder(response.body.contentType);
       recorder.attach(response.body.start(recorder));
       return recorder;

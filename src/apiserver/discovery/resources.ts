@@ -104,6 +104,7 @@ const groupOrder: readonly GroupToken[] = [
   'flowcontrol.apiserver',
   'internal.apiserver',
   'storagemigration',
+  'metrics',
 ];
 
 /** Everything the registry serves, by group and version. */

@@ -54,7 +54,6 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: `${kind.kind}List`, apiVersion};
   const base = {accepted, listKind, raw: false};
-  const form = accepted.media === 'binary' ? 'binary ' : '';
   switch (accepted.shape) {
     case 'Table': {
       const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, clock.now(), naming);
@@ -83,7 +82,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
       const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object);
       return {
         ...base,
-        key: `${form}partial/${metaVersion}`,
+        key: `partial/${metaVersion}`,
         one: partial,
         event: partial,
         bookmark: partial,
@@ -94,7 +93,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     case 'APIGroupDiscoveryList':
       return {
         ...base,
-        key: `${form}object/${apiVersion}`,
+        key: `object/${apiVersion}`,
         raw: !served.version && accepted.media === 'json',
         one: shown,
         event: shown,

@@ -152,7 +152,7 @@ export class Registry {
   #add(served: ServedResource): void {
     const address = this.#address(served.kind);
     this.#known.set(address, served.resource);
-    if (this.settings.serves(served.kind)) this.#served.set(address, served);
+    if (served.resource.definition.needs || this.settings.serves(served.kind)) this.#served.set(address, served);
   }
 
   #address({group, version, plural}: Kind): string {

@@ -1,3 +1,4 @@
+import type {Kind} from '#src/api/kinds.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Writer} from '#src/api/writer.js';
@@ -18,22 +19,17 @@ const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: s
   return resource.objects.of(record.key, value, revision) as Readonly<T>;
 };
 
-/** How the server changes its own objects. */
-export const registryChange =
-  (registry: Registry, dryRun = false): Writer['change'] =>
-  async (kind, namespace, name, change) => {
+/** Writes to the registry's objects in the version they are stored in. */
+export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
+  async change<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string, change: (object: T) => void) {
     for (;;) {
       try {
-        return await changeOnce(registry.of(kind), namespace, name, change, dryRun);
+        return await changeOnce(registry.of(kind), namespace, name, change, context.dryRun);
       } catch (error) {
         if (!(error instanceof RevisionMismatch)) throw error;
       }
     }
-  };
-
-/** Writes to the registry's objects in the version they are stored in. */
-export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
-  change: registryChange(registry, context.dryRun),
+  },
   async delete(kind, namespace, name, options) {
     const dryRun = context.dryRun || Boolean(options.dryRun?.length);
     await deleteObject(registry.of(kind), namespace, name, options, {...context, served: kind, dryRun});

@@ -1,4 +1,5 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {plainFailure} from '#src/api/status.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource, type ComponentHealth} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
@@ -19,7 +20,14 @@ export const componentStatuses = defineResource<ComponentStatus>({
   nameProblems: pathSegmentName,
   deprecation: () => 'v1 ComponentStatus is deprecated in v1.19+',
   main: {writes: {update: []}},
-  virtual: async ({components}) => (await components()).map(statusOf),
+  virtual: {
+    list: async ({components}) => (await components()).map(statusOf),
+    async get(name, {components}) {
+      const found = (await components()).find(component => component.name === name);
+      if (!found) throw plainFailure(`Component not found: ${name}`);
+      return statusOf(found);
+    },
+  },
   columns: [
     nameColumn,
     {name: 'Status', description: 'Whether the component is well.', of: status => ({True: 'Healthy', False: 'Unhealthy'})[healthOf(status)?.status ?? ''] ?? 'Unknown'},

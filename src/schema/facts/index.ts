@@ -15,6 +15,7 @@ import {flowcontrolApiserver} from './flowcontrol-apiserver.js';
 import type {GroupFacts} from './form.js';
 import {internalApiserver} from './internal-apiserver.js';
 import {meta} from './meta.js';
+import {metrics} from './metrics.js';
 import {networking} from './networking.js';
 import {node} from './node.js';
 import {policy} from './policy.js';
@@ -42,6 +43,7 @@ export const facts: Readonly<Record<string, GroupFacts>> = {
   'flowcontrol.apiserver': flowcontrolApiserver,
   'internal.apiserver': internalApiserver,
   meta,
+  metrics,
   networking,
   node,
   policy,

@@ -1,0 +1,29 @@
+import {wireTime} from '#src/api/time.js';
+import type {Autoscaler, Verdict} from './limits.js';
+
+export type Status = NonNullable<Autoscaler['status']>;
+type Condition = NonNullable<Status['conditions']>[number];
+
+/** What is told of an autoscaler, put together in the course of one look. The time of a condition moves with its status alone. */
+export class Report {
+  readonly #conditions: Condition[];
+  readonly #now: number;
+
+  constructor(former: readonly Condition[], now: number) {
+    this.#conditions = [...former];
+    this.#now = now;
+  }
+
+  tell(type: 'AbleToScale' | 'ScalingActive' | 'ScalingLimited', status: 'True' | 'False', {reason, message}: Verdict): void {
+    const index = this.#conditions.findIndex(condition => condition.type === type);
+    const former = this.#conditions[index];
+    const {lastTransitionTime = wireTime(this.#now)} = former?.status === status ? former : {};
+    const next: Condition = {type, status, lastTransitionTime, reason, message};
+    if (former) this.#conditions[index] = next;
+    else this.#conditions.push(next);
+  }
+
+  get conditions(): Condition[] {
+    return this.#conditions;
+  }
+}

@@ -1,0 +1,27 @@
+import {kinds} from '#src/api/kinds.js';
+import {defineController} from '#src/runtime/controller.js';
+import type {Options} from './options.js';
+import {autoscaler} from './reconcile.js';
+
+/**
+ * Gives workloads as many pods as what is measured of them asks for. Every autoscaler is looked at once a period, however often it changes and
+ * whether or not the last look failed; what was recommended and done before is remembered in memory alone.
+ */
+export default defineController<Options>({
+  doc: 'Scales workloads to what is measured of their pods, or of anything else that an autoscaler names.',
+  name: 'horizontal-pod-autoscaler-controller',
+  serviceAccount: 'horizontal-pod-autoscaler',
+  eventSource: 'horizontal-pod-autoscaler',
+  flags: [
+    'concurrent-horizontal-pod-autoscaler-syncs',
+    'horizontal-pod-autoscaler-cpu-initialization-period',
+    'horizontal-pod-autoscaler-downscale-stabilization',
+    'horizontal-pod-autoscaler-initial-readiness-delay',
+    'horizontal-pod-autoscaler-sync-period',
+    'horizontal-pod-autoscaler-tolerance',
+  ],
+  queue: {name: 'horizontalpodautoscaler'},
+  workers: options => options.concurrentHorizontalPodAutoscalerSyncs,
+  reads: [kinds.horizontalPodAutoscalers, kinds.pods],
+  create: autoscaler,
+});

@@ -1,0 +1,202 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import type {Frozen} from '#src/api/key.js';
+import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import {milliText, sumOf, textOfMilli} from './amounts.js';
+import {byAmount, byShare, replicasForPart, replicasForPods, replicasForValue, usable, type Situation} from './calculator.js';
+import type {Autoscaler} from './limits.js';
+import {requestsOf} from './requests.js';
+import {selectorText} from './selector-text.js';
+import type {MetricSources} from './sources.js';
+
+type Spec = NonNullable<Autoscaler['spec']>;
+export type MetricSpec = Frozen<NonNullable<Spec['metrics']>[number]>;
+export type MetricStatus = NonNullable<NonNullable<Autoscaler['status']>['currentMetrics']>[number];
+type Target = NonNullable<MetricSpec['resource']>['target'];
+type Identifier = NonNullable<MetricSpec['pods']>['metric'];
+
+/** What one metric asks for, how it is called, and what of it is shown. */
+export interface Proposal {
+  readonly replicas: number;
+  readonly name: string;
+  readonly status: MetricStatus;
+}
+
+/** A metric that says nothing: `reason` is the condition's and the event's, `told` the text there, `message` that of the whole. */
+export class NoProposal extends Error {
+  override readonly name = 'NoProposal';
+  readonly reason: string;
+  readonly told: string;
+  /** Whether the autoscaler itself is at fault. */
+  readonly isOfSpec: boolean;
+
+  constructor(reason: string, told: string, message: string, isOfSpec: boolean) {
+    super(message);
+    this.reason = reason;
+    this.told = told;
+    this.isOfSpec = isOfSpec;
+  }
+}
+
+/** Thrown for what no other look will heal. */
+class WrongSpec extends Error {}
+
+/** What a metric is measured with. */
+export interface Surroundings extends Situation {
+  readonly sources: MetricSources;
+  readonly namespace: string;
+  /** The pods' selector. */
+  readonly selector: LabelSelector;
+  /** How many replicas there are. */
+  readonly running: number;
+  /** Whether requests of pods as a whole count. */
+  readonly podLevel: boolean;
+}
+
+/** Says what was being done when something failed. */
+const during = async <T>(what: string, work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    throw new Error(`${what}: ${messageOf(error)}`, {cause: error});
+  }
+};
+
+const identified = ({name, selector}: Identifier) => ({name, ...(selector ? {selector: structuredClone(selector) as object} : {})});
+
+/** A metric's own selector; without one nothing is left out, as the original asks for no less. */
+const ofMetric = (selector: Frozen<LabelSelectorObject> | undefined): LabelSelector => (selector ? labelSelectorOf(selector) : everything);
+
+interface Outcome {
+  readonly replicas: number;
+  readonly name: string;
+  readonly current: NonNullable<MetricStatus['resource']>['current'];
+}
+
+const ofResource = async (around: Surroundings, resource: string, container: string, target: Target): Promise<Outcome> => {
+  const {sources, namespace, selector, pods, podLevel} = around;
+  const failing = `failed to get ${resource} utilization`;
+  const read = () => during(`unable to get metrics for resource ${resource}`, sources.resource(resource, namespace, selector, container));
+  if (target.averageValue !== undefined) {
+    const {replicas, average} = await during(failing, read().then(samples => replicasForPods(usable(samples, around, resource), around, byAmount(milliText(target.averageValue!), resource))));
+    return {replicas, name: `${resource} resource`, current: {averageValue: textOfMilli(average)}};
+  }
+  const {averageUtilization: share} = target;
+  if (typeof share !== 'number') throw new WrongSpec('invalid resource metric source: neither an average utilization target nor an average value target was set');
+  const {replicas, average, utilization} = await during(
+    failing,
+    read().then(samples => {
+      const counted = usable(samples, around, resource);
+      return replicasForPods(counted, around, byShare(share, resource, requestsOf(pods, resource, container, podLevel)));
+    }),
+  );
+  return {
+    replicas,
+    name: `${resource} ${container ? 'container ' : ''}resource utilization (percentage of request)`,
+    current: {averageUtilization: utilization!, averageValue: textOfMilli(average)},
+  };
+};
+
+const ofPods = async (around: Surroundings, {metric, target}: NonNullable<MetricSpec['pods']>): Promise<Proposal> => {
+  const {sources, namespace, selector} = around;
+  const samples = await during(`unable to get metric ${metric.name}`, sources.pods(metric.name, namespace, selector, ofMetric(metric.selector)));
+  const {replicas, average} = replicasForPods(usable(samples, around, ''), around, byAmount(milliText(target.averageValue ?? '0')));
+  return {replicas, name: `pods metric ${metric.name}`, status: {type: 'Pods', pods: {metric: identified(metric), current: {averageValue: textOfMilli(average)}}}};
+};
+
+const ofObject = async (around: Surroundings, {metric, target, describedObject: described}: NonNullable<MetricSpec['object']>): Promise<Proposal> => {
+  const {sources, namespace, running, tolerances} = around;
+  const reference = {apiVersion: described.apiVersion ?? '', kind: described.kind, name: described.name};
+  const read = async () => {
+    try {
+      return await sources.object(metric.name, namespace, reference, ofMetric(metric.selector));
+    } catch (error) {
+      throw new Error(`unable to get metric ${metric.name}: ${described.kind} on ${namespace} ${described.name}/${messageOf(error)}`, {cause: error});
+    }
+  };
+  const shown = {metric: identified(metric), describedObject: structuredClone(described)};
+  if (target.type === 'Value' && target.value !== undefined) {
+    const value = await read();
+    const replicas = replicasForValue(value, milliText(target.value), around);
+    return {replicas, name: `${described.kind} metric ${metric.name}`, status: {type: 'Object', object: {...shown, current: {value: textOfMilli(value)}}}};
+  }
+  if (target.type === 'AverageValue' && target.averageValue !== undefined) {
+    const {replicas, average} = replicasForPart(await read(), milliText(target.averageValue), running, tolerances);
+    const name = `external metric ${metric.name}(${selectorText(metric.selector)})`;
+    return {replicas, name, status: {type: 'Object', object: {...shown, current: {averageValue: textOfMilli(average)}}}};
+  }
+  throw new WrongSpec('invalid object metric source: neither a value target nor an average value target was set');
+};
+
+const ofExternal = async (around: Surroundings, {metric, target}: NonNullable<MetricSpec['external']>): Promise<Proposal> => {
+  const {sources, namespace, running, tolerances} = around;
+  const text = selectorText(metric.selector);
+  const name = `external metric ${metric.name}(${text})`;
+  const read = async () => sumOf(await during(`unable to get external metric ${namespace}/${metric.name}/${text}`, sources.external(metric.name, namespace, ofMetric(metric.selector))));
+  const status = (current: object): MetricStatus => ({type: 'External', external: {metric: identified(metric), current}});
+  if (target.averageValue !== undefined) {
+    const {replicas, average} = replicasForPart(await read(), milliText(target.averageValue), running, tolerances);
+    return {replicas, name, status: status({averageValue: textOfMilli(average)})};
+  }
+  if (target.value !== undefined) {
+    const value = await read();
+    return {replicas: replicasForValue(value, milliText(target.value), around), name, status: status({value: textOfMilli(value)})};
+  }
+  throw new WrongSpec('invalid external metric source: neither a value target nor an average value target was set');
+};
+
+/** A kind of metric: how it is measured, the reason told when it cannot be, and what is put before the cause then. */
+interface Source {
+  readonly reason: string;
+  readonly failure: string;
+  propose(): Promise<Proposal>;
+}
+
+const sourceOf = (spec: MetricSpec, around: Surroundings): Source | undefined => {
+  const {resource, containerResource, pods, object, external} = spec;
+  if (spec.type === 'Resource' && resource) {
+    return {
+      reason: 'FailedGetResourceMetric',
+      failure: `failed to get ${resource.name} resource metric value`,
+      async propose() {
+        const {current, ...rest} = await ofResource(around, resource.name, '', resource.target);
+        return {...rest, status: {type: 'Resource', resource: {name: resource.name, current}}};
+      },
+    };
+  }
+  if (spec.type === 'ContainerResource' && containerResource) {
+    const {name, container, target} = containerResource;
+    return {
+      reason: 'FailedGetContainerResourceMetric',
+      failure: `failed to get ${container} container metric value`,
+      async propose() {
+        const {current, ...rest} = await ofResource(around, name, container, target);
+        return {...rest, status: {type: 'ContainerResource', containerResource: {name, container, current}}};
+      },
+    };
+  }
+  if (spec.type === 'Pods' && pods) return {reason: 'FailedGetPodsMetric', failure: 'failed to get pods metric value', propose: () => ofPods(around, pods)};
+  if (spec.type === 'Object' && object) {
+    const part = object.target.type === 'AverageValue' ? `: failed to get ${object.metric.name} object metric` : '';
+    return {reason: 'FailedGetObjectMetric', failure: `failed to get object metric value${part}`, propose: () => ofObject(around, object)};
+  }
+  if (spec.type === 'External' && external) {
+    const {metric, target} = external;
+    const what = target.averageValue === undefined ? `external metric ${metric.name}` : `${metric.name} external metric`;
+    return {reason: 'FailedGetExternalMetric', failure: `failed to get ${metric.name} external metric value: failed to get ${what}`, propose: () => ofExternal(around, external)};
+  }
+  return undefined;
+};
+
+/** What one metric of an autoscaler asks for. Rejects with a `NoProposal` when it says nothing. */
+export const proposalOf = async (spec: MetricSpec, around: Surroundings): Promise<Proposal> => {
+  const source = sourceOf(spec, around);
+  if (!source) {
+    const unknown = `unknown metric source type ${JSON.stringify(spec.type)}`;
+    throw new NoProposal('InvalidMetricSourceType', unknown, unknown, true);
+  }
+  try {
+    return await source.propose();
+  } catch (error) {
+    throw new NoProposal(source.reason, messageOf(error), `${source.failure}: ${messageOf(error)}`, error instanceof WrongSpec);
+  }
+};

@@ -1,0 +1,267 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import type {FoundResource} from '#controllers/shared/discovery.js';
+import {Scales, type Scale} from '#controllers/shared/scale.js';
+import type {Change} from '#informers/change.js';
+import {sameContent} from '#src/api/equal.js';
+import {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import {wireTime} from '#src/api/time.js';
+import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import type {Tolerances} from './calculator.js';
+import {Report, type Status} from './conditions.js';
+import {actionOf, figures, type Action, type Fault} from './figures.js';
+import {History} from './history.js';
+import {longestPeriodMs, settledByBehavior, settledUsually, type Autoscaler, type Settlement} from './limits.js';
+import type {Options} from './options.js';
+import {NoProposal, proposalOf, type MetricStatus, type Surroundings} from './proposal.js';
+import {NoSelection, Selections, type Selection} from './selection.js';
+import {metricSources} from './sources.js';
+
+/** A failure that the condition and the event tell already. */
+class Failed extends Error {
+  readonly fault: Fault;
+
+  constructor(message: string, fault: Fault, cause?: unknown) {
+    super(message, {cause});
+    this.fault = fault;
+  }
+}
+
+/** What the metrics of an autoscaler ask for together. */
+interface Demand {
+  readonly replicas: number;
+  readonly name: string;
+  readonly statuses: readonly MetricStatus[];
+  /** Why some metrics say nothing, while others do. */
+  readonly error: Failed | undefined;
+}
+
+/** What is done with a target, and why. */
+interface Decision {
+  readonly replicas: number;
+  readonly reason: string;
+  readonly statuses: readonly MetricStatus[];
+  readonly error?: Failed | undefined;
+}
+
+/** The autoscalers' loop. What is remembered of an autoscaler goes with it: one of the same name begins anew. */
+export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
+  const {lister, listen, enqueue, writer, events, clock, client, options, gates, meter} = context;
+  const autoscalers = lister(kinds.horizontalPodAutoscalers);
+  const writes = writer(kinds.horizontalPodAutoscalers);
+  const scales = new Scales(client, clock);
+  const sources = metricSources(client, scales, clock);
+  const selections = new Selections(lister(kinds.pods));
+  const histories = new Map<string, {readonly uid: string; readonly history: History}>();
+  const told = figures(meter, clock, () => selections.size);
+  const patience = {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay};
+  const periodMs = options.horizontalPodAutoscalerSyncPeriod;
+  const windowMs = options.horizontalPodAutoscalerDownscaleStabilization;
+
+  const forget = (key: ObjectKey) => {
+    selections.forget(key);
+    histories.delete(keyText(key));
+    told.forget(key);
+  };
+  listen(kinds.horizontalPodAutoscalers, ({type, object}: Change<Autoscaler>) => {
+    const key = keyOf(object);
+    if (type === 'deleted') return forget(key);
+    selections.known(key);
+    enqueue(key, {afterMs: periodMs});
+  });
+
+  const historyOf = (key: ObjectKey, uid: string): History => {
+    const found = histories.get(keyText(key));
+    if (found?.uid === uid) return found.history;
+    const history = new History();
+    histories.set(keyText(key), {uid, history});
+    return history;
+  };
+
+  const tolerancesOf = ({spec}: Frozen<Autoscaler>): Tolerances => {
+    const of = (own: string | undefined) => (own !== undefined && gates.enabled('HPAConfigurableTolerance') ? quantityNumber(parseQuantity(String(own))) : options.horizontalPodAutoscalerTolerance);
+    return {up: of(spec?.behavior?.scaleUp?.tolerance), down: of(spec?.behavior?.scaleDown?.tolerance)};
+  };
+
+  /** The scale of the target, by the first resource of its kind that has one. Rejects with why there is none. */
+  const scaleOf = async (hpa: Frozen<Autoscaler>): Promise<{readonly scale: Scale; readonly resource: FoundResource}> => {
+    const namespace = hpa.metadata?.namespace ?? '';
+    const {apiVersion = '', kind, name} = hpa.spec!.scaleTargetRef;
+    if (apiVersion.split('/').length > 2) throw new Failed(`invalid API version in scale target reference: unexpected GroupVersion string: ${apiVersion}`, 'spec');
+    const found = await scales.resourcesOf({apiVersion, kind}).catch((error: unknown) => {
+      throw new Failed(`unable to determine resource for scale target reference: ${messageOf(error)}`, 'spec', error);
+    });
+    let first: unknown;
+    for (const resource of found) {
+      try {
+        return {scale: await scales.read(namespace, resource, name), resource};
+      } catch (error) {
+        first ??= error;
+      }
+    }
+    throw new Failed(`failed to query scale subresource for ${kind}/${namespace}/${name}: ${messageOf(first)}`, 'internal', first);
+  };
+
+  const selected = (hpa: Frozen<Autoscaler>, scale: Scale, report: Report): Selection => {
+    try {
+      return selections.select(keyOf(hpa), scale.status?.selector ?? '');
+    } catch (error) {
+      if (!(error instanceof NoSelection)) throw error;
+      const [event, condition] = error.reasons;
+      events.warning(hpa, event, error.message);
+      report.tell('ScalingActive', 'False', {reason: condition, message: error.told});
+      throw new Failed(error.message, 'spec', error);
+    }
+  };
+
+  /** The largest proposal. Rejects when no metric says anything, or when fewer replicas were asked for while some metric does not say anything. */
+  const demandOf = async (hpa: Frozen<Autoscaler>, scale: Scale, report: Report, statuses: MetricStatus[]): Promise<Demand> => {
+    const {selector, pods} = selected(hpa, scale, report);
+    const current = scale.spec?.replicas ?? 0;
+    const around: Surroundings = {
+      pods, current, selector, sources, patience,
+      tolerances: tolerancesOf(hpa),
+      now: clock.now(),
+      namespace: hpa.metadata?.namespace ?? '',
+      running: scale.status?.replicas ?? 0,
+      podLevel: gates.enabled('PodLevelResources'),
+    };
+    const metrics = hpa.spec?.metrics ?? [];
+    const failures: NoProposal[] = [];
+    let replicas = 0;
+    let name = '';
+    for (const metric of metrics) {
+      const since = clock.monotonic();
+      try {
+        const proposal = await proposalOf(metric, around);
+        told.computed(actionOf(hpa.status?.currentReplicas ?? 0, proposal.replicas), 'none', metric.type, since);
+        statuses.push(proposal.status);
+        if (replicas === 0 || proposal.replicas > replicas) ({replicas, name} = proposal);
+      } catch (error) {
+        if (!(error instanceof NoProposal)) throw error;
+        told.computed('none', error.isOfSpec ? 'spec' : 'internal', metric.type, since);
+        events.warning(hpa, error.reason, error.told);
+        statuses.push({type: ''});
+        failures.push(error);
+      }
+    }
+    const [first] = failures;
+    const error = first && new Failed(`invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.message}`, first.isOfSpec ? 'spec' : 'internal', first);
+    if (first && (failures.length >= metrics.length || replicas < current)) {
+      report.tell('ScalingActive', 'False', {reason: first.reason, message: `the HPA was unable to compute the replica count: ${first.told}`});
+      throw error!;
+    }
+    report.tell('ScalingActive', 'True', {reason: 'ValidMetricFound', message: `the HPA was able to successfully calculate a replica count from ${name}`});
+    return {replicas, name, statuses, error};
+  };
+
+  const settle = (hpa: Frozen<Autoscaler>, current: number, desired: number, history: History): Settlement => {
+    const {minReplicas: min = 1, maxReplicas: max, behavior} = hpa.spec!;
+    const wish = {current, desired, min, max};
+    return behavior ? settledByBehavior(wish, behavior, history, windowMs, clock.monotonic()) : settledUsually(wish, history, windowMs, clock.monotonic());
+  };
+
+  const decide = async (hpa: Frozen<Autoscaler>, scale: Scale, report: Report, history: History, statuses: MetricStatus[]): Promise<Decision> => {
+    const current = scale.spec?.replicas ?? 0;
+    const {minReplicas: min = 1, maxReplicas: max} = hpa.spec!;
+    if (current === 0 && min !== 0) {
+      report.tell('ScalingActive', 'False', {reason: 'ScalingDisabled', message: 'scaling is disabled since the replica count of the target is zero'});
+      return {replicas: 0, reason: '', statuses};
+    }
+    if (current > max) return {replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', statuses};
+    if (current < min) return {replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', statuses};
+    const demand = await demandOf(hpa, scale, report, statuses);
+    const {replicas, able, limited} = settle(hpa, current, demand.replicas, history);
+    report.tell('AbleToScale', 'True', able);
+    report.tell('ScalingLimited', limited.status, limited);
+    const reason = demand.replicas > current ? `${demand.name} above target` : demand.replicas < current ? 'All metrics below target' : '';
+    return {replicas, reason, statuses, error: demand.error};
+  };
+
+  const write = async (hpa: Frozen<Autoscaler>, status: Status): Promise<void> => {
+    if (sameContent(hpa.status, status)) return;
+    try {
+      await writes.updateStatus({...copyOf<Autoscaler>(hpa), status});
+    } catch (error) {
+      events.warning(hpa, 'FailedUpdateStatus', messageOf(error));
+      throw new Failed(`failed to update status for ${hpa.metadata?.name}: ${messageOf(error)}`, 'internal', error);
+    }
+  };
+  /** What goes wrong with the status on top of a failure is told, and the failure stands. */
+  const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) => write(hpa, status).catch((error: unknown) => context.log.error({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
+
+  /** Resolves to what was done. */
+  const look = async (hpa: Frozen<Autoscaler>): Promise<Action> => {
+    const key = keyOf(hpa);
+    const former = copyOf<Autoscaler>(hpa).status ?? ({} as Status);
+    const report = new Report(former.conditions ?? [], clock.now());
+    const {kind, name} = hpa.spec!.scaleTargetRef;
+    const reference = `${kind}/${key.namespace}/${name}`;
+    const statusOf = (currentReplicas: number, desiredReplicas: number, currentMetrics: readonly MetricStatus[] | null): Status => ({
+      ...(former.lastScaleTime ? {lastScaleTime: former.lastScaleTime} : {}),
+      currentReplicas,
+      desiredReplicas,
+      currentMetrics: currentMetrics as MetricStatus[],
+      conditions: report.conditions,
+    });
+
+    const {scale, resource} = await scaleOf(hpa).catch(async (error: unknown) => {
+      const cause = error instanceof Failed && error.cause ? error.cause : error;
+      events.warning(hpa, 'FailedGetScale', messageOf(cause));
+      report.tell('AbleToScale', 'False', {reason: 'FailedGetScale', message: `the HPA controller was unable to get the target's current scale: ${messageOf(cause)}`});
+      await writeBeside(hpa, {...former, conditions: report.conditions});
+      throw error;
+    });
+    report.tell('AbleToScale', 'True', {reason: 'SucceededGetScale', message: "the HPA controller was able to get the target's current scale"});
+    const current = scale.spec?.replicas ?? 0;
+    const history = historyOf(key, hpa.metadata?.uid ?? '');
+    history.begin(current, clock.monotonic());
+
+    const statuses: MetricStatus[] = [];
+    const decision = await decide(hpa, scale, report, history, statuses).catch(async (error: unknown) => {
+      await writeBeside(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
+      events.warning(hpa, 'FailedComputeMetricsReplicas', messageOf(error));
+      throw new Failed(`failed to compute desired number of replicas based on listed metrics for ${reference}: ${messageOf(error)}`, error instanceof Failed ? error.fault : 'internal', error);
+    });
+
+    const {replicas, reason} = decision;
+    if (replicas === current) {
+      told.desires(key, current);
+      await write(hpa, statusOf(current, current, decision.statuses));
+      if (decision.error) throw decision.error;
+      return 'none';
+    }
+    try {
+      await scales.write(resource, {...scale, spec: {...scale.spec, replicas}});
+    } catch (error) {
+      events.warning(hpa, 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${messageOf(error)}`);
+      report.tell('AbleToScale', 'False', {reason: 'FailedUpdateScale', message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`});
+      await writeBeside(hpa, statusOf(current, former.desiredReplicas ?? 0, former.currentMetrics ?? null));
+      throw new Failed(`failed to rescale ${reference}: ${messageOf(error)}`, 'internal', error);
+    }
+    report.tell('AbleToScale', 'True', {reason: 'SucceededRescale', message: `the HPA controller was able to update the target scale to ${replicas}`});
+    events.normal(hpa, 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
+    const {behavior} = hpa.spec!;
+    const now = clock.monotonic();
+    if (behavior) history.scaled(replicas - current, now, now - longestPeriodMs(behavior, replicas - current));
+    told.desires(key, replicas);
+    await write(hpa, {...statusOf(current, replicas, decision.statuses), lastScaleTime: wireTime(clock.now())});
+    if (decision.error) throw decision.error;
+    return actionOf(current, replicas);
+  };
+
+  return async (key, {log}) => {
+    const hpa = autoscalers.get(key);
+    if (!hpa) return settled;
+    const since = clock.monotonic();
+    try {
+      told.reconciled(await look(hpa), 'none', since);
+    } catch (error) {
+      // The next look is a period away however this one went.
+      told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
+      log.error({err: error}, 'an autoscaler could not be served');
+    }
+    return againAfter(periodMs);
+  };
+};
