@@ -3,6 +3,8 @@ import certificateSigningRequestApproving from './certificatesigningrequest-appr
 import certificateSigningRequestCleaner from './certificatesigningrequest-cleaner/controller.js';
 import certificateSigningRequestSigning from './certificatesigningrequest-signing/controller.js';
 import clusterRoleAggregation from './clusterrole-aggregation/controller.js';
+import cronJob from './cronjob/controller.js';
+import daemonSet from './daemonset/controller.js';
 import deployment from './deployment/controller.js';
 import disruption from './disruption/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
@@ -12,14 +14,18 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import podGarbageCollector from './pod-garbage-collector/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
+import resourceQuota from './resourcequota/controller.js';
 import rootCaCertificatePublisher from './root-ca-certificate-publisher/controller.js';
 import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
+import statefulSet from './statefulset/controller.js';
 import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
+import ttlAfterFinished from './ttl-after-finished/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -27,6 +33,8 @@ export const controllers: readonly Controller[] = [
   certificateSigningRequestCleaner,
   certificateSigningRequestSigning,
   clusterRoleAggregation,
+  cronJob,
+  daemonSet,
   deployment,
   disruption,
   garbageCollector,
@@ -36,12 +44,16 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  podGarbageCollector,
   replicaSet,
   replicationController,
+  resourceQuota,
   rootCaCertificatePublisher,
   serviceCidr,
   serviceAccount,
   serviceAccountToken,
+  statefulSet,
   taintEviction,
   ttl,
+  ttlAfterFinished,
 ];

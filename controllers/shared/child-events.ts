@@ -34,7 +34,7 @@ export const followChildren = <P extends KubeObject, C extends KubeObject>(
   const {parents: kind, children, selecting, created, deleted, batchMs = 0, againAfterMs} = options;
   const lister = context.lister(kind);
   const parentOf = (child: Frozen<C>) => controllingParent(child, kind, lister, context.naming);
-  const ask = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), {afterMs});
+  const ask = (parent: Frozen<P>, afterMs = batchMs) => context.enqueue(keyOf(parent), afterMs > 0 ? {afterMs} : {});
   const askSelecting = (child: Frozen<C>) => {
     for (const parent of selecting.parentsOf(lister, child)) ask(parent);
   };

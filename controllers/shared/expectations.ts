@@ -48,20 +48,24 @@ export interface TrackingExpectations extends Pick<Expectations, 'created' | 'sa
   expectCreations(key: string, count: number): void;
   /** `children` are keys of objects. */
   expectDeletions(key: string, children: readonly string[]): void;
+  /** Both at once. */
+  expectBoth(key: string, creations: number, children: readonly string[]): void;
   deleted(key: string, child: string): void;
 }
 
 export const trackingExpectations = (clock: Clock): TrackingExpectations => {
   const counts = expectations(clock);
   const going = new Map<string, Set<string>>();
+  const expectBoth = (key: string, creations: number, children: readonly string[]) => {
+    going.set(key, new Set(children));
+    counts.expect(key, {creations, deletions: going.get(key)!.size});
+  };
   return {
     created: counts.created,
     satisfied: counts.satisfied,
     expectCreations: (key, creations) => counts.expect(key, {creations}),
-    expectDeletions(key, children) {
-      going.set(key, new Set(children));
-      counts.expect(key, {deletions: going.get(key)!.size});
-    },
+    expectDeletions: (key, children) => expectBoth(key, 0, children),
+    expectBoth,
     deleted(key, child) {
       if (going.get(key)?.delete(child)) counts.deleted(key);
     },

@@ -37,19 +37,21 @@ export interface RevisionOf {
   readonly data: object;
   readonly revision: number;
   readonly collisionCount?: number | undefined;
+  /** The label for the hash; `revisionHashLabel` unless given. */
+  readonly hashLabel?: string;
   readonly naming: Naming;
 }
 
 const revisionName = (parent: Frozen<KubeObject>, hash: string): string => `${(parent.metadata?.name ?? '').slice(0, longestPrefix)}-${hash}`;
 
 /** A revision that is not stored yet. */
-export const newRevision = ({parent, kind, labels, data, revision, collisionCount, naming}: RevisionOf): ControllerRevision => {
+export const newRevision = ({parent, kind, labels, data, revision, collisionCount, naming, hashLabel = revisionHashLabel(naming)}: RevisionOf): ControllerRevision => {
   const hash = templateHash(data, collisionCount);
   return {
     metadata: {
       name: revisionName(parent, hash),
       namespace: parent.metadata?.namespace ?? '',
-      labels: {...labels, [revisionHashLabel(naming)]: hash},
+      labels: {...labels, [hashLabel]: hash},
       annotations: {...parent.metadata?.annotations},
       ownerReferences: [controllerRefTo(parent, kind, naming)],
     },

@@ -47,7 +47,7 @@ export interface WatchSink {
 /** A watch event: its encoded line once anyone asked for it, its object once anyone asked for that. Shared by all watchers of one form. */
 export interface EncodedEvent {
   readonly type: string;
-  /** One JSON value and a newline. */
+  /** One JSON value and a newline, or a frame of the binary form: the length in four bytes and as many more. */
   bytes(): Buffer;
   /** The parsed, frozen object. */
   object(): unknown;

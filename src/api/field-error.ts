@@ -7,8 +7,14 @@ export interface FieldError {
   readonly detail: string;
 }
 
-/** A value as error texts show it: strings quoted, numbers and booleans bare, null for nothing, everything else as JSON. */
-export const shown = (value: unknown): string => (value === undefined || value === null ? 'null' : JSON.stringify(value));
+const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** A value as error texts show it: strings quoted, numbers and booleans bare, null for nothing, everything else as JSON that is safe in HTML. */
+export const shown = (value: unknown): string => {
+  if (value === undefined || value === null) return 'null';
+  const text = JSON.stringify(value);
+  return typeof value === 'object' ? text.replace(/[<>&\u2028\u2029]/g, escaped) : text;
+};
 
 const because = (text: string, detail?: string): string => (detail ? `${text}: ${detail}` : text);
 

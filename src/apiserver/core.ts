@@ -9,6 +9,7 @@ import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {errorForm, type ErrorForm} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {attributesOf} from './request/attributes.js';
@@ -76,6 +77,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   const attributes = attributesOf(user, info);
   const decision = settings.authorizer.authorize(attributes);
   allowed(attributes, decision instanceof Promise ? await decision : decision);
+  if (header(request, 'accept')?.includes(settings.naming.protobufMediaType)) await protobufCodec();
   const response = settings.route(info)(context);
   return response instanceof Promise ? await response : response;
 };
@@ -103,7 +105,7 @@ const allowed = (attributes: Attributes, {decision, reason}: Decision): void => 
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
   if (error instanceof PlainRefusal) return error.response();
-  const form = errorForm(request);
+  const form = errorForm(request, settings.naming);
   if (error instanceof StatusError) return statusResponse(error.status, form);
   settings.failed(error, request);
   return statusResponse(internalError(error).status, form);

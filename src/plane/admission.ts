@@ -11,6 +11,7 @@ import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
+import {registryChange} from '#src/apiserver/registry/writer.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {explained} from './authentication.js';
@@ -50,6 +51,7 @@ export const admissionPlugins = (
       naming,
       authorizer,
       reader,
+      change: registryChange(registry),
       gate,
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),

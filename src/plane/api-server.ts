@@ -98,7 +98,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     healthTimeoutMs: options.kvstoreHealthcheckTimeout,
     readyTimeoutMs: options.kvstoreReadycheckTimeout,
   });
-  const judges = judgesOf(options.authorizationMode, naming);
+  const judges = judgesOf(options.authorizationMode, naming, parts.gate);
   const following = new AbortController();
   setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
@@ -211,6 +211,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     async begin() {
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
+      await judges.nodes?.follow(server.registry, following.signal);
       await health.run(hooks());
     },
     async close() {

@@ -246,13 +246,15 @@ const unlessGiven = (args: readonly string[], own: Readonly<Record<string, strin
   ...args,
 ];
 
-const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
-  unlessGiven(args, {
+const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] => [
+  // Beside those that the caller names, unless he says something about it.
+  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
+  ...unlessGiven(args, {
     naming,
     'data-dir': join(dataDir, 'store'),
     'bind-address': bindAddress,
     'secure-port': String(securePort),
-    'authorization-mode': 'RBAC',
+    'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC',
     'client-ca-file': files.ca,
     'anonymous-auth': 'true',
     'allow-privileged': 'true',
@@ -260,7 +262,8 @@ const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
-  });
+  }),
+];
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 

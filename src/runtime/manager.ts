@@ -35,7 +35,10 @@ export interface ManagerOptions extends Omit<World, 'informers'> {
   /** Whether cached objects are deeply frozen, for tests. */
   readonly freeze?: boolean;
   /** Where given, controllers run only while this replica leads. */
-  readonly election?: Pick<ElectorOptions, 'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'>;
+  readonly election?: Pick<ElectorOptions, 'lock' | 'identity' | 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs' | 'releaseOnStop'> & {
+    /** What its health check is called; `leaderElection` unless given. */
+    readonly check?: string;
+  };
 }
 
 /** How a manager's run ended: as asked, because another replica took the lead, or with controllers that did not end in time. */
@@ -87,7 +90,7 @@ export class Manager {
     try {
       if (!this.#elector) return await this.#lead(signal);
       const elector = this.#elector;
-      using _ = this.#options.checks.add('leaderElection', () => elector.check());
+      using _ = this.#options.checks.add(this.#options.election?.check ?? 'leaderElection', () => elector.check());
       let led: Ending = 'stopped';
       const election = await elector.run(signal, async leading => {
         led = await this.#lead(leading);

@@ -29,7 +29,7 @@ export const wantsWebSocket = ({method, headers}: IncomingMessage): boolean => m
 export type Upgraded = {readonly answer: ApiResponse} | 'upgraded';
 
 /**
- * Serves watches over WebSocket: every event is one text message, what the client sends is passed over, and either side may end it. The library
+ * Serves watches over WebSocket: every event is one message, a text unless it is in the binary form, what the client sends is passed over, and either side may end it. The library
  * is loaded by the first client that asks.
  */
 export class WebSocketWatches {
@@ -50,7 +50,7 @@ export class WebSocketWatches {
     if (body.kind !== 'watch') return {answer};
     const server = await (this.#server ??= webSocketServer());
     server.handleUpgrade(incoming, socket, head, client => {
-      const watch = body.start(new MessageSink(client));
+      const watch = body.start(new MessageSink(client, body.contentType !== 'application/json'));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
     });
@@ -74,19 +74,24 @@ const webSocketServer = async (): Promise<WebSocketServer> => {
   });
 };
 
+/** A frame of the binary form begins with its length, which a message has of itself. */
+const lengthBytes = 4;
+
 class MessageSink implements WatchSink {
   readonly #client: WebSocket;
+  readonly #binary: boolean;
   #waiting: (() => void)[] = [];
 
-  constructor(client: WebSocket) {
+  constructor(client: WebSocket, binary: boolean) {
     this.#client = client;
+    this.#binary = binary;
     client.once('close', () => this.#wake());
   }
 
   event(event: EncodedEvent): boolean {
     const client = this.#client;
     if (client.readyState !== client.OPEN) return false;
-    client.send(event.bytes(), {binary: false}, () => {
+    client.send(this.#binary ? event.bytes().subarray(lengthBytes) : event.bytes(), {binary: this.#binary}, () => {
       if (this.#keepsUp()) this.#wake();
     });
     if (client.bufferedAmount > mostWaiting) client.terminate();

@@ -142,9 +142,9 @@ export const lives = async (t: ExecutionContext, world: Wire & {settle(): Promis
   await world.settle();
   t.deepEqual((await list()).items, []);
 
-  const told = stream.told.filter(event => !held || !event.startsWith('MODIFIED'));
-  const changes = held ? 0 : status ? 4 : 2;
-  t.deepEqual(told, [...Array.from({length: changes}, () => `MODIFIED ${one}`), ...[one, ...called.slice(1).sort()].map(name => `DELETED ${name}`)]);
+  // Controllers may change it too.
+  t.true(stream.told.filter(event => event === `MODIFIED ${one}`).length >= (status ? 4 : 2));
+  t.deepEqual(stream.told.filter(event => !event.startsWith('MODIFIED')), [one, ...called.slice(1).sort()].map(name => `DELETED ${name}`));
   const versions = stream.events.map(({object}) => Number(object.metadata?.resourceVersion));
   t.deepEqual(versions, [...new Set(versions)].sort((a, b) => a - b), 'in the order of their versions');
   if (!clusterScoped) await remove(`/api/v1/namespaces/${namespace}`);

@@ -21,6 +21,7 @@ export interface Received {
   readonly status: number;
   readonly type: string;
   readonly text: string;
+  readonly bytes: Buffer;
   header(name: string): string | readonly string[] | undefined;
   /** The body as JSON. */
   json<T = KubeObject>(): T;
@@ -35,6 +36,8 @@ export interface WireEvent {
 export interface Stream extends Disposable {
   readonly type: string;
   readonly lines: readonly string[];
+  /** Each event as it goes over the wire. */
+  readonly frames: readonly Buffer[];
   readonly events: readonly WireEvent[];
   readonly ended: boolean;
   /** `TYPE name` of each event. */
@@ -56,25 +59,27 @@ const requestOf = (method: string, url: string, {body, headers = {}, user = admi
   };
 };
 
-const textOf = ({body}: ApiResponse): string => {
+const bytesOf = ({body}: ApiResponse): Buffer => {
   switch (body.kind) {
     case 'empty':
-      return '';
+      return Buffer.alloc(0);
     case 'bytes':
-      return body.bytes.toString();
+      return Buffer.from(body.bytes);
     case 'object':
-      return body.bytes().toString();
+      return body.bytes();
     case 'watch':
       throw new Error('the answer is a stream');
   }
 };
 
 const received = (response: ApiResponse): Received => {
-  const text = textOf(response);
+  const bytes = bytesOf(response);
+  const text = bytes.toString();
   return {
     status: response.status,
     type: response.body.kind === 'empty' ? '' : response.body.contentType,
     text,
+    bytes,
     header: name => Object.entries(response.headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1],
     json: <T>() => JSON.parse(text) as T,
   };
@@ -82,7 +87,7 @@ const received = (response: ApiResponse): Received => {
 
 class Recorder implements Stream, WatchSink {
   readonly type: string;
-  lines: string[] = [];
+  frames: Buffer[] = [];
   ended = false;
   #handle: Disposable | undefined;
 
@@ -95,7 +100,7 @@ class Recorder implements Stream, WatchSink {
   }
 
   event(event: EncodedEvent): boolean {
-    this.lines.push(event.bytes().toString());
+    this.frames.push(event.bytes());
     return true;
   }
 
@@ -107,6 +112,10 @@ class Recorder implements Stream, WatchSink {
     this.ended = true;
   }
 
+  get lines(): string[] {
+    return this.frames.map(String);
+  }
+
   get events(): WireEvent[] {
     return this.lines.map(line => JSON.parse(line) as WireEvent);
   }
@@ -116,7 +125,7 @@ class Recorder implements Stream, WatchSink {
   }
 
   clear(): void {
-    this.lines = [];
+    this.frames = [];
   }
 
   [Symbol.dispose](): void {
@@ -137,7 +146,7 @@ export const wire = (exchange: Exchange) => {
     /** Opens a stream. Throws when the server refuses it. */
     async watch(url: string, sent: Sent = {}): Promise<Stream> {
       const response = await exchange(requestOf('GET', url, sent));
-      if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${textOf(response)}`);
+      if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${bytesOf(response).toString()}`);
       const recorder = new Recorder(response.body.contentType);
       recorder.attach(response.body.start(recorder));
       return recorder;

@@ -155,7 +155,7 @@ test('warns of each controller that the cluster\'s own manager runs already', as
 
 const refusals: readonly (readonly [string[], RegExp])[] = [
   [['--controllers=nope'], /^plat-controller-manager: .*--controllers.*"nope" is not in the list of known controllers\n$/],
-  [['--controllers=job'], /^plat-controller-manager: .*"job-controller" is not built into this version\n$/],
+  [['--controllers=attachdetach'], /^plat-controller-manager: .*"persistentvolume-attach-detach-controller" is not built into this version\n$/],
   [[], /^plat-controller-manager: neither --platconfig nor --master was given.*\n$/],
   [['--platconfig=/nowhere'], /^plat-controller-manager: --platconfig \/nowhere: .*no such file.*\n$/],
   [['--leader-elect-lease-duration=1s'], /^plat-controller-manager: --leader-elect-lease-duration must be greater than --leader-elect-renew-deadline\n$/],
@@ -181,3 +181,34 @@ const freePort = (): Promise<number> =>
       server.close(() => resolve(port));
     });
   });
+
+test('controllers that migrate run under a second lock, and those of other components not at all', async t => {
+  await using server = await aServer('plat');
+  const {client} = server;
+  const file = join(aDirectory(), 'migration.yaml');
+  const leaders = ['{name: ttl, component: plat-controller-manager}', '{name: namespace-controller, component: other}'];
+  const groupVersion = `controllermanager.${client.naming.group('config')}/v1alpha1`;
+  writeFileSync(file, [`apiVersion: ${groupVersion}`, 'kind: LeaderMigrationConfiguration', 'leaderName: moving', 'resourceLock: leases', `controllerLeaders: [${leaders.join(', ')}]`].join('\n'));
+  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount,ttl,namespace', '--enable-leader-migration', `--leader-migration-config=${file}`, ...shortLease);
+  await manager.said(/ready: 1 controllers/);
+  await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
+
+  await eventually(async () => {
+    const {metadata} = await client.resource(kinds.nodes).get('n');
+    if (metadata?.annotations?.[client.naming.subKey('node.alpha', 'ttl')] !== '0') throw new Error('not yet');
+  });
+  const {spec} = await client.resource(kinds.leases).get('moving', {namespace: client.naming.systemNamespace});
+  t.truthy(spec?.holderIdentity);
+  t.notRegex(manager.stderr, /controller starts" controller="namespace-controller"/);
+  t.is((await manager.stop()).code, 0);
+});
+
+test('a configuration of migrations that makes no sense stops the start with one line', async t => {
+  const file = join(aDirectory(), 'migration.yaml');
+  writeFileSync(file, 'kind: Nonsense\napiVersion: v1\n');
+  await using server = await aServer('plat');
+  const {code, stderr} = await aManager(server, '--secure-port=0', '--enable-leader-migration', `--leader-migration-config=${file}`).ended();
+
+  t.is(code, 1);
+  t.regex(stderr, /^plat-controller-manager: --leader-migration-config: \S+migration\.yaml: no kind "Nonsense" is registered for version "v1": expected LeaderMigrationConfiguration of controllermanager\.config\.plat\.io\/v1\S*$/m);
+});

@@ -1,9 +1,12 @@
-import test from 'ava';
+import test, {type ExecutionContext} from 'ava';
+import jobController from '#controllers/job/controller.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
+import {serviceUnavailable} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {aPlaneWith, aTemplate, hands} from './workloads.js';
+import {startServer, type ServerWorld} from '#test/fixtures/server.js';
+import {alone, aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
 
 type Spec = NonNullable<Job['spec']>;
 
@@ -15,9 +18,7 @@ const aJob = (name: string, {restartPolicy = 'Never', ...spec}: Partial<Spec> & 
   return {metadata: {name}, spec: {template: {...template, spec: {...pod!, restartPolicy}}, ...spec}};
 };
 
-const world = async (controllers: readonly string[] = [], args: readonly string[] = []) => {
-  const plane = await aPlaneWith(['job-controller', ...controllers], args);
-  const at = hands(plane);
+const played = <A extends Hands>(at: A) => {
   /** Lets the controller see several changes at once, as it likes to. */
   const batch = (seconds = 1) => at.clock.advance(seconds * 1000);
   /** Plays the node: the pod has ended, its containers with a code. */
@@ -39,12 +40,19 @@ const world = async (controllers: readonly string[] = [], args: readonly string[
   const conditions = async (name = 'work') => ((await status(name)).conditions ?? []).map(({type, status: said, reason = ''}) => `${type}=${said} ${reason}`.trim());
   const active = async (name = 'work') => (await at.podsOf(name)).filter(({metadata, status: {phase} = {}}) => !metadata?.deletionTimestamp && phase !== 'Succeeded' && phase !== 'Failed');
   const byIndex = async (index: number, name = 'work') => (await active(name)).find(({metadata}) => metadata?.annotations?.[indexKey] === String(index))!;
-  return {plane, ...at, batch, ends, job, status, conditions, active, byIndex};
+  return {...at, batch, ends, job, status, conditions, active, byIndex};
+};
+
+const world = async (t: ExecutionContext, server?: ServerWorld) => played(await alone(t, [jobController], {concurrentJobSyncs: 5}, server));
+
+/** With all that belongs to a plane. */
+const planeWorld = async (controllers: readonly string[] = []) => {
+  const plane = await aPlaneWith(['job-controller', ...controllers]);
+  return {plane, ...played(hands(plane))};
 };
 
 test('a job runs a pod, counts it when it has succeeded, lets it go, and is complete', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work'));
 
   const [pod] = await at.podsOf('work');
@@ -71,8 +79,7 @@ test('a job runs a pod, counts it when it has succeeded, lets it go, and is comp
 });
 
 test('no more pods run at once than may, and none more than are still wanted', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 3, parallelism: 2}));
   const [first, second] = await at.active();
   t.is((await at.active()).length, 2);
@@ -93,8 +100,7 @@ test('no more pods run at once than may, and none more than are still wanted', a
 });
 
 test('what changes soon after one another is looked at together, but a new spec at once', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 1}));
   const [pod] = await at.active();
 
@@ -108,8 +114,7 @@ test('what changes soon after one another is looked at together, but a new spec 
 });
 
 test('without a number of completions one success is enough, once the other pods have ended', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 3}));
   const [first, second, third] = await at.active();
 
@@ -125,8 +130,7 @@ test('without a number of completions one success is enough, once the other pods
 });
 
 test('more pods go when fewer may run, those first that have come least far', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 9, parallelism: 3}));
   const [first, ...others] = await at.active();
   await at.runs(first!);
@@ -142,8 +146,7 @@ test('more pods go when fewer may run, those first that have come least far', as
 });
 
 test('a pod that failed is replaced ten seconds later, then twenty, until the limit is exceeded', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 2}));
   for (const seconds of [10, 20]) {
     await at.ends((await at.active())[0]!, 1);
@@ -164,8 +167,7 @@ test('a pod that failed is replaced ten seconds later, then twenty, until the li
 });
 
 test('a success makes failures before it count no more for the wait', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completions: 5, parallelism: 2}));
   const [first, second] = await at.active();
   await at.ends(first!, 1);
@@ -179,8 +181,7 @@ test('a success makes failures before it count no more for the wait', async t =>
 });
 
 test('the pods of a job that has failed are deleted and count as failed; it ends when the last is gone', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, completions: 2, parallelism: 2}));
   const [first, second] = await at.active();
   await at.patch(kinds.pods, second!.metadata!.name!, {metadata: {finalizers: [...second!.metadata!.finalizers!, 'example.com/hold']}});
@@ -203,8 +204,7 @@ for (const [backoffLimit, restarts, fails] of [
   [3, 3, true],
 ] as const) {
   test(`containers that were started ${restarts} times again ${fails ? 'exceed' : 'keep to'} a limit of ${backoffLimit}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit, restartPolicy: 'OnFailure'}));
     const [pod] = await at.active();
     const container = {image: 'i', imageID: '', ready: true, state: {running: {}}};
@@ -216,8 +216,7 @@ for (const [backoffLimit, restarts, fails] of [
 }
 
 test('a job that is active for too long fails at its deadline, which may be moved', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {activeDeadlineSeconds: 100}));
   await at.patch(kinds.jobs, 'work', {spec: {activeDeadlineSeconds: 60}});
   await at.clock.advance(59_000);
@@ -231,8 +230,7 @@ test('a job that is active for too long fails at its deadline, which may be move
 });
 
 test('a suspended job loses its pods, which count as nothing, and begins its time anew when it is resumed', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {parallelism: 2, completions: 2, activeDeadlineSeconds: 50}));
   await at.batch();
   await at.patch(kinds.jobs, 'work', {spec: {suspend: true}});
@@ -254,8 +252,7 @@ test('a suspended job loses its pods, which count as nothing, and begins its tim
 });
 
 test('a job that is made suspended starts when it is resumed', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {suspend: true}));
   t.is((await at.status()).startTime, undefined);
   t.deepEqual(await at.conditions(), ['Suspended=True JobSuspended']);
@@ -268,8 +265,7 @@ test('a job that is made suspended starts when it is resumed', async t => {
 });
 
 test('the pods of an indexed job know their index, and each index succeeds once', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 5}));
   const pod = await at.byIndex(3);
   t.regex(pod.metadata!.name!, /^work-3-[a-z0-9]{5}$/);
@@ -294,8 +290,7 @@ test('the pods of an indexed job know their index, and each index succeeds once'
 });
 
 test('a name that is too long is cut so that the index stays', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   const name = 'a'.repeat(60);
   await at.create(kinds.jobs, aJob(name, {completionMode: 'Indexed', completions: 1, }));
 
@@ -304,8 +299,7 @@ test('a name that is too long is cut so that the index stays', async t => {
 });
 
 test('an indexed job grows and shrinks with both its numbers, and forgets indexes that are no more', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4}));
   for (const index of [0, 3]) await at.ends(await at.byIndex(index));
   await at.batch(2);
@@ -321,8 +315,7 @@ test('an indexed job grows and shrinks with both its numbers, and forgets indexe
 });
 
 test('of two pods with one index one goes, and so does one without', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2}));
   const pod = await at.byIndex(0);
   const {ownerReferences, labels} = pod.metadata!;
@@ -338,8 +331,7 @@ test('of two pods with one index one goes, and so does one without', async t => 
 });
 
 test('with a limit for each index, pods carry on the count of failures, and an index fails alone', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1}));
   const counts = 'batch.plat.io/job-index-failure-count';
   const first = await at.byIndex(0);
@@ -366,8 +358,7 @@ test('with a limit for each index, pods carry on the count of failures, and an i
 });
 
 test('each index waits on its own, and too many that failed end the job', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 5, parallelism: 3, backoffLimitPerIndex: 0, maxFailedIndexes: 1}));
   await at.ends(await at.byIndex(0), 1);
   await at.batch(2);
@@ -392,8 +383,7 @@ for (const [what, rules, code, more, conditions, failed] of [
   ['counts what no rule speaks of', [exits('Ignore', [7])], 1, {}, ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded'], 1],
 ] as const) {
   test(`a policy of failures ${what}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, podFailurePolicy: {rules: rules as unknown as NonNullable<Spec['podFailurePolicy']>['rules']}}));
     const [pod] = await at.active();
     await at.ends(pod!, code, more as unknown as NonNullable<Pod['status']>);
@@ -410,8 +400,7 @@ for (const [what, rules, code, more, conditions, failed] of [
 }
 
 test('a policy fails an index at once, and counts ignored failures of an index apart', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   const rules = [exits('FailIndex', [42]), exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
   await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 3, podFailurePolicy: {rules}}));
   await at.ends(await at.byIndex(0), 42);
@@ -428,8 +417,7 @@ for (const [what, rule, succeed, message] of [
   ['a number of indexes', {succeededCount: 2}, [3, 1], 'Matched rules at index 1'],
 ] as const) {
   test(`a policy of success is met by ${what}, and the other pods are let go`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 4, parallelism: 4, successPolicy: {rules: [{succeededIndexes: '0-3'}, rule]}}));
     await at.ends(await at.byIndex(succeed[0]));
     await at.batch(2);
@@ -446,8 +434,7 @@ for (const [what, rule, succeed, message] of [
 
 for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as const) {
   test(`a pod on its way out is ${atOnce ? 'replaced at once' : 'replaced once it has failed'} under ${policy}`, async t => {
-    const at = await world();
-    await using _ = at.plane;
+    const at = await world(t);
     await at.create(kinds.jobs, aJob('work', {podReplacementPolicy: policy}));
     const [pod] = await at.active();
     await at.patch(kinds.pods, pod!.metadata!.name!, {metadata: {finalizers: [finalizer, 'example.com/hold']}});
@@ -466,8 +453,7 @@ for (const [policy, atOnce] of [['TerminatingOrFailed', 1], ['Failed', 0]] as co
 }
 
 test('a pod that somebody deletes counts as failed and is replaced', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work'));
   const [pod] = await at.active();
 
@@ -480,8 +466,7 @@ test('a pod that somebody deletes counts as failed and is replaced', async t => 
 });
 
 test('a job that another controller takes care of is left alone, and so are its pods', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.jobs, aJob('work', {managedBy: 'example.com/other'}));
   await at.create(kinds.jobs, aJob('own', {managedBy: 'plat.io/job-controller'}));
   await at.batch(2);
@@ -492,8 +477,7 @@ test('a job that another controller takes care of is left alone, and so are its 
 });
 
 test('pods that nobody controls are adopted with the finalizer, and let go when they match no more', async t => {
-  const at = await world();
-  await using _ = at.plane;
+  const at = await world(t);
   await at.create(kinds.pods, {metadata: {name: 'mine', labels: {app: 'a'}}, spec: {...aTemplate().spec!, restartPolicy: 'Never'}});
   await at.create(kinds.pods, {metadata: {name: 'foreign', labels: {app: 'b'}, finalizers: [finalizer]}, spec: aTemplate().spec!});
   await at.create(kinds.jobs, aJob('work', {manualSelector: true, selector: {matchLabels: {app: 'a'}}}));
@@ -511,7 +495,7 @@ test('pods that nobody controls are adopted with the finalizer, and let go when 
 
 for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
   test(`no finalizer is left behind when a job is deleted with the policy ${propagationPolicy}`, async t => {
-    const at = await world(['garbage-collector-controller']);
+    const at = await planeWorld(['garbage-collector-controller']);
     await using _ = at.plane;
     await at.create(kinds.jobs, aJob('work', {parallelism: 2}));
     await at.remove(kinds.jobs, 'work', {propagationPolicy});
@@ -523,7 +507,7 @@ for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const)
 }
 
 test('a job in a namespace that ends says nothing of pods that cannot be made', async t => {
-  const at = await world();
+  const at = await planeWorld();
   await using _ = at.plane;
   await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending'}});
   await at.create(kinds.jobs, {...aJob('work', {parallelism: 0}), metadata: {name: 'work', namespace: 'ending'}});
@@ -532,4 +516,123 @@ test('a job in a namespace that ends says nothing of pods that cannot be made', 
   await at.batch(20);
 
   t.deepEqual((await at.client.resource(kinds.coreEvents).list({namespace: 'ending'})).items, []);
+});
+
+test('a controller that ends between counting a pod and letting it go leaves it to the next, which counts it once', async t => {
+  const server = startServer();
+  const first = await world(t, server);
+  await first.create(kinds.jobs, aJob('work', {completions: 2}));
+  const [pod] = await first.active();
+  const {uid} = pod!.metadata!;
+  first.own.always(call => (call === 'patch pods' ? serviceUnavailable('away') : undefined));
+  await first.ends(pod!);
+  await first.batch();
+  t.like(await first.status(), {uncountedTerminatedPods: {succeeded: [uid!]}, succeeded: undefined});
+  first.stop();
+  await first.clock.drain();
+
+  const second = await world(t, server);
+  await second.batch(2);
+
+  t.like(await second.status(), {uncountedTerminatedPods: {}, succeeded: 1, active: 1});
+  await second.ends((await second.active())[0]!);
+  await second.batch(2);
+  t.is((await second.status()).succeeded, 2);
+});
+
+for (const [what, failures] of [
+  ['is to be counted', [serviceUnavailable('away')]],
+  ['has been let go', [undefined, serviceUnavailable('away')]],
+] as const) {
+  test(`a status that cannot be written when a pod ${what} is written later, and the pod counts once`, async t => {
+    const at = await world(t);
+    await at.create(kinds.jobs, aJob('work', {completions: 2}));
+    const [pod] = await at.active();
+    await at.batch(2);
+    const left = [...failures];
+    at.own.always(call => (call === 'update jobs' ? left.shift() : undefined));
+    await at.ends(pod!);
+    await at.batch(1);
+    t.is(left.length, 0);
+    t.is((await at.status()).succeeded, undefined);
+    t.is((await at.get(kinds.pods, pod!.metadata!.name!)).metadata!.finalizers?.length, failures.length === 1 ? 1 : undefined);
+
+    await at.batch(3);
+
+    t.like(await at.status(), {uncountedTerminatedPods: {}, succeeded: 1, active: 1});
+  });
+}
+
+test('pods that cannot be made are tried one at a time, and later and later', async t => {
+  const at = await world(t);
+  at.own.always(call => (call === 'create pods' ? serviceUnavailable('full') : undefined));
+  const tries = () => at.own.calls.filter(call => call === 'create pods').length;
+  await at.create(kinds.jobs, aJob('work', {completions: 4, parallelism: 4}));
+  t.is(tries(), 1);
+  t.deepEqual((await at.eventsOn('work')).map(event => event.slice(0, 35)), ['Warning FailedCreate Error creating']);
+  await at.clock.advance(1000 + 2000 + 4000 + 10);
+  t.is(tries(), 4);
+
+  at.own.always(undefined);
+  await at.clock.advance(8000);
+
+  t.is((await at.active()).length, 4);
+});
+
+test('a job whose pods cannot be deleted has not failed yet', async t => {
+  const at = await world(t);
+  await at.create(kinds.jobs, aJob('work', {backoffLimit: 0, completions: 2, parallelism: 2}));
+  at.own.always(call => (call === 'delete pods' ? serviceUnavailable('away') : undefined));
+  await at.ends((await at.active())[0]!, 1);
+  await at.batch(2);
+  t.deepEqual(await at.conditions(), []);
+  t.true((await at.eventsOn('work')).some(event => event.startsWith('Warning FailedDelete Error deleting: ')));
+
+  at.own.always(undefined);
+  await at.batch(8);
+
+  t.deepEqual(await at.conditions(), ['FailureTarget=True BackoffLimitExceeded', 'Failed=True BackoffLimitExceeded']);
+  t.is((await at.status()).failed, 2);
+});
+
+test('of very many pods five hundred are made, and counted, at a time', async t => {
+  const at = await world(t);
+  await at.create(kinds.jobs, aJob('work', {completions: 510, parallelism: 510}));
+  t.is((await at.status()).active, 500);
+  await at.batch();
+  t.is((await at.status()).active, 510);
+  const pods = at.client.resource(kinds.pods);
+  for (const {metadata} of await at.active()) await pods.patch(metadata!.name!, 'merge', {status: {phase: 'Succeeded'}}, {namespace: 'default', subresource: 'status'});
+  await at.batch();
+  t.like(await at.status(), {succeeded: 500, active: undefined});
+  t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached']);
+
+  await at.batch(2);
+
+  t.is((await at.status()).succeeded, 510);
+  t.deepEqual(await at.conditions(), ['SuccessCriteriaMet=True CompletionsReached', 'Complete=True CompletionsReached']);
+});
+
+test('figures tell what was done', async t => {
+  const at = await world(t);
+  await at.create(kinds.jobs, aJob('elsewhere', {managedBy: 'example.com/other'}));
+  const rules = [exits('Ignore', [7])] as unknown as NonNullable<Spec['podFailurePolicy']>['rules'];
+  await at.create(kinds.jobs, aJob('work', {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimitPerIndex: 1, podFailurePolicy: {rules}}));
+  await at.ends(await at.byIndex(0), 7);
+  await at.batch(15);
+  for (const index of [0, 1]) await at.ends(await at.byIndex(index));
+  await at.batch(3);
+
+  const value = (name: string, labels: Record<string, string>) => at.meter.value(`job_controller_${name}`, labels);
+  const indexed = {completion_mode: 'Indexed'};
+  t.is(value('jobs_finished_total', {...indexed, result: 'succeeded', reason: 'CompletionsReached'}), 1);
+  t.is(value('job_pods_finished_total', {...indexed, result: 'succeeded'}), 2);
+  t.is(value('job_finished_indexes_total', {status: 'succeeded', backoffLimit: 'perIndex'}), 2);
+  t.is(value('pod_failures_handled_by_failure_policy_total', {action: 'Ignore'}), 1);
+  t.is(value('job_pods_creation_total', {reason: 'new', status: 'succeeded'}), 3);
+  t.is(value('jobs_by_external_controller_total', {controller_name: 'example.com/other'}), 1);
+  t.is(value('terminated_pods_tracking_finalizer_total', {event: 'add'}), 3);
+  t.is(value('terminated_pods_tracking_finalizer_total', {event: 'delete'}), 3);
+  t.true((value('job_syncs_total', {...indexed, result: 'success', action: 'pods_created'}) ?? 0) > 0);
+  t.true((at.meter.value('workqueue_adds_total', {name: 'job'}) ?? 0) > 0);
 });

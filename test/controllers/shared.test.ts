@@ -6,6 +6,7 @@ import {expectations, trackingExpectations} from '#controllers/shared/expectatio
 import {controllingParent, selecting} from '#controllers/shared/parents.js';
 import {podControl, podNamePrefix} from '#controllers/shared/pod-control.js';
 import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {ownWrites} from '#controllers/shared/own-writes.js';
 import {slowStart} from '#controllers/shared/slow-start.js';
 import {followPods} from '#controllers/shared/pod-events.js';
 import {Cache} from '#informers/cache.js';
@@ -534,4 +535,15 @@ test('the failures of several children are told as one', async t => {
 
   const error = await t.throwsAsync(claim(stale, orphans, {selector}));
   t.regex(error.message, /^\[can't adopt Pod default\/a .*, can't adopt Pod default\/b .*\]$/);
+});
+
+test('an object is from before the last own write while its version is lower, and it is the same object', t => {
+  const writes = ownWrites();
+  const version = (resourceVersion: string, uid = 'u') => ({metadata: {namespace, name: 'n', uid, resourceVersion}});
+  t.false(writes.isStale(version('5')));
+  writes.wrote(version('10'));
+
+  t.deepEqual([version('9'), version('10'), version('11'), version('9', 'another')].map(each => writes.isStale(each)), [true, false, false, false]);
+  writes.forget(`${namespace}/n`);
+  t.false(writes.isStale(version('9')));
 });

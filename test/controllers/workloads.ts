@@ -1,3 +1,4 @@
+import type {ExecutionContext} from 'ava';
 import type {Kind} from '#src/api/kinds.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodTemplateSpec} from '#src/api/pod.js';
@@ -6,11 +7,22 @@ import type {KubeObject} from '#src/api/types.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {controllerOf} from '#src/model/owners.js';
 import type {Plane} from '#src/plane/plane.js';
+import type {Controller} from '#src/runtime/controller.js';
+import {startServer, type ServerWorld} from '#test/fixtures/server.js';
+import {managed} from '#test/runtime/world.js';
 import {aPlane} from './plane.js';
 
 /** A plane on which these controllers run, and the accounts that pods need are made. */
 export const aPlaneWith = (controllers: readonly string[], args: readonly string[] = []): Promise<Plane & {readonly clock: VirtualClock}> =>
   aPlane({controllerManagerArgs: [`--controllers=serviceaccount-controller,${controllers.join(',')}`, ...args]});
+
+/** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
+export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: ServerWorld = startServer()) => {
+  const world = managed(t, controllers, {options: {...options}}, server);
+  await world.start();
+  const {own, meter, lines, stop} = world;
+  return {...hands({client: () => world.client, clock: world.clock}), own, meter, lines, stop};
+};
 
 /** The template of pods that pass every admission and that no scheduler touches. */
 export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = 'example.com/app:1'): PodTemplateSpec => ({
@@ -21,7 +33,7 @@ export const aTemplate = (labels: Record<string, string> = {app: 'a'}, image = '
 export const namespace = 'default';
 
 /** What a test does by hand on a plane: shorthand for its administrator's calls, each followed to its end. */
-export const hands = (plane: Plane & {readonly clock: VirtualClock}) => {
+export const hands = (plane: Pick<Plane, 'client'> & {readonly clock: VirtualClock}) => {
   const client = plane.client();
   const {clock} = plane;
   const pods = client.resource(kinds.pods);

@@ -132,7 +132,7 @@ const slices: [title: string, spec: object, expected: string[]][] = [
   ['places a device on its own', {devices: [{name: 'd', nodeName: 'n'}]}, ['spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec']],
   ['shares what is not to be shared', {devices: [{name: 'd', capacity: {m: {value: '4', requestPolicy: {default: '1', validValues: ['1']}}}}]}, ['spec.devices[0].capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true']],
   ['shares in odd steps', {devices: [{name: 'd', allowMultipleAllocations: true, capacity: {m: {value: '9', requestPolicy: {default: '4', validRange: {min: '1', step: '2'}}}}}]}, ['spec.devices[0].capacity[m].requestPolicy.validRange.step: Invalid value: "4": value is not a multiple of a given step (2) from (1)']],
-  ['binds without end', {devices: [{name: 'd', bindingConditions: ['ready']}]}, ['spec.devices[0].bindingFailureConditions: Invalid value: []: bindingFailureConditions are required to use bindingConditions']],
+  ['binds without end', {devices: [{name: 'd', bindingConditions: ['ready']}]}, ['spec.devices[0].bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to use bindingConditions']],
 ];
 
 for (const [title, spec, expected] of slices) {

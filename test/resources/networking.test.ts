@@ -14,7 +14,7 @@ const path = (more: object) => anIngress({rules: [{http: {paths: [{path: '/', pa
 const at = 'spec.rules[0].http.paths[0]';
 
 const ingressCases: [title: string, ingress: Ingress, expected: string[]][] = [
-  ['leads somewhere', anIngress({}), ['spec: Invalid value: []: either `defaultBackend` or `rules` must be specified']],
+  ['leads somewhere', anIngress({}), ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified']],
   ['is for names, not addresses', anIngress({rules: [{host: '1.2.3.4'}]}), ['spec.rules[0].host: Invalid value: "1.2.3.4": must be a DNS name, not an IP address']],
   ['has absolute paths', path({path: 'x'}), [`${at}.path: Invalid value: "x": must be an absolute path`]],
   ['has plain paths', path({path: '/a/../b//c/..'}), [`${at}.path: Invalid value: "/a/../b//c/..": must not contain '//'`, `${at}.path: Invalid value: "/a/../b//c/..": must not contain '/../'`, `${at}.path: Invalid value: "/a/../b//c/..": cannot end with '/..'`]],

@@ -159,6 +159,29 @@ for (const [what, status, spec, goes] of [
   });
 }
 
+const full: readonly (readonly [title: string, status: object, message: string])[] = [
+  ['has too few', {currentHealthy: 0, conditions: [{type: 'DisruptionAllowed', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z'}]}, 'The disruption budget b needs 1 healthy pods and has 0 currently'],
+  ['says why', {currentHealthy: 2, conditions: [{type: 'DisruptionAllowed', status: 'False', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z'}]}, 'The disruption budget b does not allow evicting pods currently (R): m'],
+  ['does not say why', {currentHealthy: 2}, 'The disruption budget b does not allow evicting pods currently'],
+];
+
+for (const [title, status, message] of full) {
+  test(`a budget that ${title} keeps its pods and tells so`, async t => {
+    const {post} = await running(true, status);
+
+    t.deepEqual((await refusal(post('eviction', eviction))).details?.causes, [{reason: 'DisruptionBudget', message}]);
+  });
+}
+
+test('an eviction is of the pod that was meant', async t => {
+  const {post, made} = await start();
+  const refused = (deleteOptions: object) => refusal(post('eviction', {...eviction, deleteOptions}));
+
+  t.is((await refused({preconditions: {uid: 'u'}})).message, `Operation cannot be fulfilled on Pod "p": the UID in the precondition (u) does not match the UID in record (${made.metadata!.uid}). The object might have been deleted and then recreated`);
+  t.is((await refused({preconditions: {resourceVersion: '1'}})).message, `Operation cannot be fulfilled on Pod "p": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (${made.metadata!.resourceVersion}). The object might have been modified`);
+  t.is((await refused({ignoreStoreReadErrorWithClusterBreakingPotential: true})).message, 'Eviction.policy "p" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction, try after removing the option');
+});
+
 test('two budgets are more than an eviction can obey', async t => {
   const {post, budgets: ofBudgets} = await running(true, {disruptionsAllowed: 1});
   await ofBudgets.create({metadata: {name: 'c', ...here}, spec: {selector: {matchLabels: {app: 'web'}}, minAvailable: 1}});

@@ -3,6 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import {seededRandom} from '#src/base/random.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {defineController, defineLongRunning, settled, type KeyedController, type Run} from '#src/runtime/controller.js';
+import {runMigrating} from '#src/runtime/migrating.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {managed} from './world.js';
 
@@ -272,6 +273,22 @@ test('whoever loses the lead cancels its calls at once and ends as lost; the oth
   t.is(a.end.ending, 'lost');
   t.true(b.manager.isLeader);
   t.is(b.identities.length, 1);
+});
+
+test('two managers of one process lead one after the other, and who loses one lock loses both', async t => {
+  const server = managed(t, []);
+  const shared = {clock: server.clock, client: server.client};
+  const other = new LeaseLock({client: server.client, namespace: 'plat-system', name: 'moving'});
+  const own = managed(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
+  const moved = managed(t, [running('two-controller', untilAborted)], {...shared, election: {lock: other, identity: 'a', check: 'leaderElection-migration', ...timing}, random: seededRandom(2)});
+  const ending = runMigrating(own.manager, moved.manager, new AbortController().signal);
+  await server.clock.advance(30 * second);
+  t.deepEqual([own.manager.isLeader, moved.manager.isLeader, moved.checks.names], [true, true, ['leaderElection-migration', 'two-controller']]);
+
+  server.own.always(call => (call.endsWith('leases') ? new Error('connection refused') : undefined));
+  await server.clock.advance(60 * second);
+  t.is(await ending, 'lost');
+  t.deepEqual(moved.checks.names, []);
 });
 
 test('a choice takes aliases, the first item that names a controller decides, and what is not built is refused by name', t => {

@@ -10,10 +10,10 @@ const tokenFile = async (): Promise<string> => {
   return file;
 };
 
-const open = (plane: Plane, path: string, options: {protocols?: string[]; authorization?: string}): WebSocket =>
+const open = (plane: Plane, path: string, options: {protocols?: string[]; authorization?: string; accept?: string}): WebSocket =>
   new WebSocket(`${plane.url.replace('https', 'wss')}${path}`, options.protocols ?? [], {
     rejectUnauthorized: false,
-    ...(options.authorization ? {headers: {authorization: options.authorization}} : {}),
+    headers: {...(options.authorization ? {authorization: options.authorization} : {}), ...(options.accept ? {accept: options.accept} : {})},
   });
 
 const opened = (client: WebSocket) => new Promise<void>((resolve, reject) => client.once('open', resolve).once('error', reject));
@@ -30,6 +30,19 @@ test('a watch over WebSocket sends each event as one text message, and ends when
   const closed = new Promise<number>(resolve => client.once('close', resolve));
   plane.api.server.endWatches();
   t.is(await closed, 1000);
+});
+
+test('in the binary form each event is a message without the length that frames have', async t => {
+  await using plane = await startPlane({apiserverArgs: [`--token-auth-file=${await tokenFile()}`]});
+  const client = open(plane, path, {authorization: 'Bearer sesame', accept: plane.naming.protobufMediaType});
+  const message = new Promise<{data: Buffer; isBinary: boolean}>(resolve => client.once('message', (data, isBinary) => resolve({data: data as Buffer, isBinary})));
+  await opened(client);
+  await plane.client().resource(kinds.configMaps).create({metadata: {name: 'seen', namespace: 'default'}});
+  const {data, isBinary} = await message;
+
+  t.true(isBinary);
+  t.is(data.toString('latin1', 0, 7), '\n\u0005ADDED');
+  client.close();
 });
 
 test('a browser may send its token as a protocol, beside the one that is agreed on', async t => {

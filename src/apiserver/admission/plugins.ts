@@ -1,6 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
+import type {Writer} from '#src/api/writer.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {defaultAdmissionPlugins, type AdmissionPlugin as PluginName} from '#src/options/apiserver/admission.js';
@@ -22,12 +23,14 @@ import {extendedResourceToleration} from './extended-resource-toleration.js';
 import {limitPodHardAntiAffinityTopology} from './hard-anti-affinity.js';
 import {limitRanger} from './limit-ranger.js';
 import {namespaceAutoProvision, namespaceExists} from './namespace-presence.js';
+import {nodeRestriction} from './node-restriction/plugin.js';
 import {ownerReferencesPermission} from './owner-references-permission.js';
 import {podNodeSelector} from './pod-node-selector.js';
 import {podSecurity} from './pod-security.js';
 import {podTolerationRestriction} from './pod-toleration-restriction.js';
 import {podTopologyLabels} from './pod-topology-labels.js';
 import {priority} from './priority.js';
+import {resourceQuota} from './resource-quota/plugin.js';
 import {runtimeClass} from './runtime-class.js';
 import {serviceAccount} from './service-account.js';
 import {storageObjectInUseProtection} from './storage-protection.js';
@@ -40,6 +43,8 @@ export interface PluginContext extends PluginSettings {
   readonly authorizer: Authorizer | undefined;
   readonly findNamespace: FindNamespace;
   readonly reader: Reader;
+  /** Changes objects on behalf of the server itself. */
+  readonly change: Writer['change'];
   readonly clock: Clock;
   readonly random: Random;
   createNamespace(name: string): Promise<unknown>;
@@ -72,7 +77,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['LimitPodHardAntiAffinityTopology', ({naming}) => limitPodHardAntiAffinityTopology(naming)],
   ['LimitRanger', limitRanger],
   ['ServiceAccount', serviceAccount],
-  ['NodeRestriction'],
+  ['NodeRestriction', nodeRestriction],
   ['TaintNodesByCondition', ({naming}) => taintNodesByCondition(naming)],
   ['AlwaysPullImages', ({naming}) => alwaysPullImages(naming)],
   ['ImagePolicyWebhook'],
@@ -100,7 +105,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['MutatingAdmissionWebhook'],
   ['ValidatingAdmissionPolicy'],
   ['ValidatingAdmissionWebhook'],
-  ['ResourceQuota'],
+  ['ResourceQuota', resourceQuota],
   ['AlwaysDeny', () => alwaysDeny],
 ];
 

@@ -19,7 +19,7 @@ import {acceptedShape, isPretty, writeContext, type ResourceServices} from './re
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
   const {naming, schemas} = resource.settings;
-  const accepted = acceptedShape(context, 'outcome');
+  const accepted = acceptedShape(context, 'outcome', {naming, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   const object = await readObject({

@@ -1,15 +1,24 @@
 import {stringify} from 'yaml';
 import type {ResponseBody} from '#src/api/exchange.js';
+import {loadedCodec} from '#src/schema/protobuf/codec.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is made when asked for: as bytes in the media type agreed on, or as the object itself. */
-export const encoded = ({media, contentType}: Pick<Accepted, 'media' | 'contentType'>, make: () => unknown, pretty: boolean): ResponseBody => {
+export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'contentType'>, make: () => unknown, pretty: boolean): ResponseBody => {
   let made: unknown;
   const object = () => (made ??= make());
-  return {
-    kind: 'object',
-    contentType,
-    object,
-    bytes: () => Buffer.from(media === 'yaml' ? stringify(object(), {lineWidth: 0, aliasDuplicateObjects: false}) : `${pretty ? JSON.stringify(object(), undefined, 2) : JSON.stringify(object())}\n`),
-  };
+  return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty)};
+};
+
+const bytesOf = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, object: unknown, pretty: boolean): Buffer => {
+  switch (media) {
+    case 'json':
+      return Buffer.from(`${pretty ? JSON.stringify(object, undefined, 2) : JSON.stringify(object)}\n`);
+    case 'yaml':
+      return Buffer.from(stringify(object, {lineWidth: 0, aliasDuplicateObjects: false}));
+    case 'binary':
+      // Nobody agrees on it before the codec is there.
+      return loadedCodec()!.encodeObject(object as PlainObject, naming!);
+  }
 };

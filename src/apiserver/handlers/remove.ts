@@ -10,7 +10,7 @@ import {readDeleteOptions} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 import {encoded} from './encode.js';
-import {acceptedShape, isPretty, objectResponse, representationFor, writeContext} from './resource.js';
+import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext} from './resource.js';
 
 /** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
@@ -58,10 +58,10 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
   return objectResponse(context, shown, deleted.object, status);
 };
 
-const statusResponse = ({resource}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
-  const {group, resource: plural} = resource.ref;
+const statusResponse = ({resource: {ref, settings}}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
+  const {group, resource: plural} = ref;
   const status = success({name: object.metadata!.name!, ...(group ? {group} : {}), kind: plural, uid: object.metadata!.uid!});
-  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item'), () => status, isPretty(context))};
+  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings.naming)), () => status, isPretty(context))};
 };
 
 /** How many objects a collection delete reads at a time. */
@@ -94,7 +94,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
     next = {...next, continue: listed.continue, resourceVersion: undefined, match: ''};
   }
   if (resource.definition.deleteAnswers === 'statusAlways') {
-    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list'), () => success(), isPretty(context))};
+    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings.naming)), () => success(), isPretty(context))};
   }
   return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(gone, {resourceVersion: String(revision)}), isPretty(context))};
 };

@@ -1,3 +1,4 @@
+import type {Naming} from '#src/api/naming.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import type {Reader} from '#src/api/reader.js';
@@ -8,11 +9,14 @@ import {denial} from '#src/serving/authorizers/denial.js';
 import {representation, type Representation} from '#src/apiserver/present/representation.js';
 import {includeObject} from '#src/apiserver/present/table.js';
 import type {ServedResource, Registry, WriteContext} from '#src/apiserver/registry/registry.js';
+import type {Stored} from '#src/apiserver/registry/create.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
+import {recordJson} from '#src/apiserver/registry/record.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
+import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import {encoded} from './encode.js';
 
 /** What the handlers of resources share. */
@@ -41,18 +45,37 @@ const shapes: Readonly<Record<Wanted, ReadonlySet<Shape>>> = {
   outcome: new Set(['object', 'PartialObjectMetadata']),
 };
 
-const acceptedMedia = ['application/json', 'application/yaml'];
-const watchMedia = ['application/json'];
+/** What kind of object is told, and in whose words. */
+export interface Told {
+  readonly naming: Naming;
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+export const statusKind = (naming: Naming): Told => ({naming, apiVersion: 'v1', kind: 'Status'});
+
+/** The naming in whose words a kind has a binary form, where anyone has asked for such a form yet. */
+const binaryOf = ({naming, apiVersion, kind}: Told): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
 
 /** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
-export const acceptedShape = ({request}: RequestContext, kind: Wanted): Accepted => {
-  const accepted = negotiate(header(request, 'accept'), kind, shapes[kind], kind !== 'watch');
-  if (!accepted) throw notAcceptable(kind === 'watch' ? watchMedia : acceptedMedia);
+export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: Told): Accepted => {
+  const stream = wanted === 'watch';
+  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {stream, binary: binaryOf(told)});
+  if (!accepted) throw notAcceptable(offered(told, stream));
   return accepted;
 };
 
-export const representationFor = (context: RequestContext, served: ServedResource, kind: Wanted): Representation => {
-  const accepted = acceptedShape(context, kind);
+/** What there is. While nobody has asked for the binary form, every kind is taken to have one. */
+const offered = (told: Told, stream: boolean): string[] => {
+  const binary = loadedCodec() ? binaryOf(told) : told.naming;
+  const media = ['application/json', ...(stream ? [] : ['application/yaml']), ...(binary ? [binary.protobufMediaType] : [])];
+  return stream ? media.map(each => `${each};stream=watch`) : media;
+};
+
+export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
+  const {kind, resource} = served;
+  const {naming} = resource.settings;
+  const accepted = acceptedShape(context, wanted, {naming, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? `${kind.kind}List` : kind.kind});
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 
@@ -60,6 +83,17 @@ export const representationFor = (context: RequestContext, served: ServedResourc
 export const objectResponse = (context: RequestContext, shown: Representation, object: Readonly<KubeObject>, status = 200): ApiResponse => {
   const pretty = isPretty(context);
   return {status, headers: {}, body: encoded(shown.accepted, () => shown.one(object), pretty)};
+};
+
+/** The answer that carries what was written, by its bytes in the store where the caller wants the object as it lies there. */
+export const storedResponse = (context: RequestContext, shown: Representation, stored: Stored, status = 200): ApiResponse => {
+  const {value, revision} = stored;
+  if (!shown.raw || revision === 0 || isPretty(context)) return objectResponse(context, shown, stored.object, status);
+  return {
+    status,
+    headers: {},
+    body: {kind: 'object', contentType: shown.accepted.contentType, bytes: () => recordJson(value, revision, '', '\n'), object: () => stored.object},
+  };
 };
 
 /** How a refusal is put down. */
@@ -71,10 +105,10 @@ export interface ErrorForm {
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
 /** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
-export const errorForm = (request: ApiRequest): ErrorForm => {
+export const errorForm = (request: ApiRequest, naming: Naming): ErrorForm => {
   const mark = request.url.indexOf('?');
   return {
-    accepted: negotiate(header(request, 'accept'), 'error', plainShapes) ?? plainJson,
+    accepted: negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(naming))}) ?? plainJson,
     pretty: isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),
   };
 };

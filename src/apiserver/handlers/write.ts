@@ -11,7 +11,7 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {runAction} from './action.js';
 import {applyIntentOf} from './apply.js';
 import {applyPatch, patchTypeOf} from './patch.js';
-import {mayCreate, objectResponse, representationFor, writeContext, type ResourceServices} from './resource.js';
+import {mayCreate, representationFor, storedResponse, writeContext, type ResourceServices} from './resource.js';
 
 /** The object of a body in the hub's version. */
 const hubObject = ({resource, version}: ServedResource, object: KubeObject): KubeObject => (version ? version.toHub(object, resource.settings.naming) : object);
@@ -41,7 +41,7 @@ export const create = async (services: ResourceServices, served: ServedResource,
   const incoming = await readObject(bodyReader(served, context, query));
   served.version?.default?.(incoming, resource.hooks(context.user));
   const made = await createObject(resource, hubObject(served, incoming), namespace, writeContext(context, served, query.dryRun));
-  return objectResponse(context, shown, made.object, 201);
+  return storedResponse(context, shown, made, 201);
 };
 
 /** What a write is on. */
@@ -60,7 +60,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
   const done = await updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun));
-  return objectResponse(context, shown, done.object, done.outcome === 'created' ? 201 : 200);
+  return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };
 
 /** PATCH: changes an object by a patch, on the newest object until no other writer comes between. */
@@ -74,5 +74,5 @@ export const patch = async (services: ResourceServices, served: ServedResource, 
     type === 'apply'
       ? await updateObject({...target, createsMissing: true}, await applyIntentOf(served, context, write, query), {...write, ownershipStated: true})
       : await updateObject(target, await applyPatch(served, context, type, query), write);
-  return objectResponse(context, shown, done.object, done.outcome === 'created' ? 201 : 200);
+  return storedResponse(context, shown, done, done.outcome === 'created' ? 201 : 200);
 };

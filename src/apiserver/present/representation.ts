@@ -54,6 +54,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: `${kind.kind}List`, apiVersion};
   const base = {accepted, listKind, raw: false};
+  const form = accepted.media === 'binary' ? 'binary ' : '';
   switch (accepted.shape) {
     case 'Table': {
       const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, clock.now(), naming);
@@ -82,7 +83,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
       const partial = (object: Readonly<KubeObject>) => partialMetadata(metaVersion, object);
       return {
         ...base,
-        key: `partial/${metaVersion}`,
+        key: `${form}partial/${metaVersion}`,
         one: partial,
         event: partial,
         bookmark: partial,
@@ -93,7 +94,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
     case 'APIGroupDiscoveryList':
       return {
         ...base,
-        key: `object/${apiVersion}`,
+        key: `${form}object/${apiVersion}`,
         raw: !served.version && accepted.media === 'json',
         one: shown,
         event: shown,

@@ -24,12 +24,23 @@ const longestPrefix = 58;
 const suffixLength = 5;
 const attempts = 8;
 
-/** An object as it is stored now. */
+/** An object as it is stored now; the revision is 0 for one that is not. */
 export interface Stored {
+  /** Parsed when first asked for: most callers are told the bytes. */
   readonly object: KubeObject;
   readonly value: Buffer;
   readonly revision: number;
 }
+
+/** What a write has put into the store. */
+export const storedAt = <T extends object>(resource: Resource, key: string, {value, revision}: Pick<Stored, 'value' | 'revision'>, more: T): Stored & T => ({
+  get object() {
+    return resource.objects.of(key, value, revision);
+  },
+  value,
+  revision,
+  ...more,
+});
 
 /**
  * Creates an object from the caller's (which is handed over for good). Throws the Status the caller gets. On a dry run everything happens but the
@@ -107,7 +118,7 @@ const put = async (resource: Resource, object: KubeObject, namespace: string, co
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await store.create(key, value, lease);
-    return {object: resource.objects.of(key, value, revision), value, revision};
+    return storedAt(resource, key, {value, revision}, {});
   });
 };
 

@@ -10,7 +10,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating, released} from './allocation.js';
 import {count} from './count.js';
-import {addressOf, createObject, fillAlwaysPresent, leaseOf, type Stored} from './create.js';
+import {addressOf, createObject, fillAlwaysPresent, leaseOf, storedAt, type Stored} from './create.js';
 import {judged} from './judge.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
@@ -65,7 +65,7 @@ const createInstead = async (target: UpdateTarget, transform: Transform, context
   if (uid) throw conflict(resource.ref, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`);
   await target.authorizeCreate?.();
   delete object.metadata?.resourceVersion;
-  return {...(await createObject(resource, object, namespace, context)), outcome: 'created'};
+  return Object.assign(await createObject(resource, object, namespace, context), {outcome: 'created'} as const);
 };
 
 const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
@@ -149,7 +149,7 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await settings.store.update(record.key, value, record.revision, lease);
-    return {object: resource.objects.of(record.key, value, revision), value, revision, outcome: 'updated'};
+    return storedAt(resource, record.key, {value, revision}, {outcome: 'updated'} as const);
   });
 };
 

@@ -1,4 +1,3 @@
-import type {Kind} from '#src/api/kinds.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Writer} from '#src/api/writer.js';
@@ -19,17 +18,22 @@ const changeOnce = async <T extends KubeObject>(resource: Resource, namespace: s
   return resource.objects.of(record.key, value, revision) as Readonly<T>;
 };
 
-/** Writes to the registry's objects in the version they are stored in. */
-export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
-  async change<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string, change: (object: T) => void) {
+/** How the server changes its own objects. */
+export const registryChange =
+  (registry: Registry, dryRun = false): Writer['change'] =>
+  async (kind, namespace, name, change) => {
     for (;;) {
       try {
-        return await changeOnce(registry.of(kind), namespace, name, change, context.dryRun);
+        return await changeOnce(registry.of(kind), namespace, name, change, dryRun);
       } catch (error) {
         if (!(error instanceof RevisionMismatch)) throw error;
       }
     }
-  },
+  };
+
+/** Writes to the registry's objects in the version they are stored in. */
+export const registryWriter = (registry: Registry, context: WriteContext): Writer => ({
+  change: registryChange(registry, context.dryRun),
   async delete(kind, namespace, name, options) {
     const dryRun = context.dryRun || Boolean(options.dryRun?.length);
     await deleteObject(registry.of(kind), namespace, name, options, {...context, served: kind, dryRun});

@@ -1,4 +1,4 @@
-import {knownApiSuffixes} from '#src/api/naming.js';
+import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {own} from '#src/base/own.js';
 
 /** In which shape an object is wanted. */
@@ -6,7 +6,9 @@ export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjec
 
 /** What was agreed on for a response. */
 export interface Accepted {
-  readonly media: 'json' | 'yaml';
+  readonly media: 'json' | 'yaml' | 'binary';
+  /** In whose words the binary form is; of that form alone. */
+  readonly naming?: Naming;
   readonly shape: Shape;
   /** The shape's apiVersion as the caller spelled it: clients know the answer by it, whatever the server's own naming. */
   readonly shapeVersion: string;
@@ -63,23 +65,36 @@ const cache = new Map<string, Accepted | null>();
 /** Longer headers are nobody's habit; they are read anew each time. */
 const longestCached = 1000;
 
+/** What there is besides JSON. */
+export interface Offer {
+  /** A stream has no YAML. */
+  readonly stream?: boolean;
+  /** The naming in whose words there is a binary form. */
+  readonly binary?: Naming | undefined;
+}
+
+const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape, {binary, stream}: Offer): string => {
+  if (media === 'binary') return `${binary!.protobufMediaType}${stream ? ';stream=watch' : ''}`;
+  return `application/${media}${shape === 'APIGroupDiscoveryList' ? `;g=${params.get('g')};v=${params.get('v')};as=${shape}` : ''}`;
+};
+
 /**
  * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
  * `kind` tells which shapes are possible; it is part of what the small cache remembers.
  */
-export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, yaml = true): Accepted | undefined => {
+export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, offer: Offer = {}): Accepted | undefined => {
   if (!header || header === '*/*' || header === 'application/json') return plainJson;
-  const key = `${kind} ${yaml ? 'y' : 'n'} ${header}`;
+  const {binary, stream} = offer;
+  const key = `${kind} ${stream ? 's' : ''} ${binary?.name ?? ''} ${header}`;
   const known = cache.get(key);
   if (known !== undefined) return known ?? undefined;
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
-      const media = own(medias, clause.type);
-      if (!media || (media === 'yaml' && !yaml)) return undefined;
+      const media = binary && clause.type === binary.protobufMediaType ? 'binary' : own(medias, clause.type);
+      if (!media || (media === 'yaml' && stream)) return undefined;
       const shape = shapeOf(clause.params, allowed);
-      if (!shape) return undefined;
-      const params = shape.shape === 'APIGroupDiscoveryList' ? `;g=${clause.params.get('g')};v=${clause.params.get('v')};as=${shape.shape}` : '';
-      return {media, shape: shape.shape, shapeVersion: shape.version, contentType: `application/${media}${params}`};
+      if (!shape || (media === 'binary' && shape.shape === 'Table')) return undefined;
+      return {media, ...(media === 'binary' ? {naming: binary!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer)};
     })
     .find(accepted => accepted !== undefined);
   if (key.length > longestCached) return found;

@@ -1,24 +1,29 @@
 import type {EncodedEvent} from '#src/api/exchange.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** An event whose line and object are made when first asked for, once for all who share it. */
 class LazyEvent implements EncodedEvent {
   readonly type: string;
+  readonly #form: Accepted;
   readonly #make: () => unknown;
   readonly #raw: StoredRecord | undefined;
   #object: unknown;
   #bytes: Buffer | undefined;
 
   /** `raw` is a record whose bytes can be told as they are. */
-  constructor(type: string, make: () => unknown, raw?: StoredRecord) {
+  constructor(type: string, {accepted}: Representation, make: () => unknown, raw?: StoredRecord) {
     this.type = type;
+    this.#form = accepted;
     this.#make = make;
     this.#raw = raw;
   }
@@ -32,6 +37,11 @@ class LazyEvent implements EncodedEvent {
   }
 
   #encode(): Buffer {
+    const {naming} = this.#form;
+    if (naming) {
+      const codec = loadedCodec()!;
+      return codec.encodeWatchFrame(this.type, codec.encodeObject(this.object() as PlainObject, naming));
+    }
     const before = `{"type":"${this.type}","object":`;
     return this.#raw ? recordJson(this.#raw.value, this.#raw.revision, before, '}\n') : Buffer.from(`${before}${JSON.stringify(this.object())}}\n`);
   }
@@ -59,12 +69,12 @@ const makeEvent = (resource: Resource, representation: Representation, change: C
     const seen = type === 'DELETED' ? deepFreeze({...stored, metadata: {...stored.metadata, resourceVersion: String(change.revision)}}) : stored;
     return representation.event(seen, first);
   };
-  return new LazyEvent(type, object, representation.raw ? {...record, revision: change.revision} : undefined);
+  return new LazyEvent(type, representation, object, representation.raw ? {...record, revision: change.revision} : undefined);
 };
 
 /** The synthetic ADDED of an object that was there when the watch began. */
 export const initialEvent = (resource: Resource, representation: Representation, record: StoredRecord, first: boolean): EncodedEvent =>
-  new LazyEvent('ADDED', () => representation.event(objectOf(resource, record), first), representation.raw ? record : undefined);
+  new LazyEvent('ADDED', representation, () => representation.event(objectOf(resource, record), first), representation.raw ? record : undefined);
 
 export interface BookmarkSettings {
   /** Whether it marks the end of the initial events. */
@@ -83,8 +93,8 @@ export const bookmark = ({settings, kind, apiVersion}: Resource, representation:
       ...(initialEnd ? {annotations: Object.fromEntries(settings.naming.annotations.initialEventsEnd.map(key => [key, 'true']))} : {}),
     },
   };
-  return new LazyEvent('BOOKMARK', () => representation.bookmark(object, first));
+  return new LazyEvent('BOOKMARK', representation, () => representation.bookmark(object, first));
 };
 
 /** The event that ends a stream with a Status. */
-export const errorEvent = (status: Status): EncodedEvent => new LazyEvent('ERROR', () => status);
+export const errorEvent = (representation: Representation, status: Status): EncodedEvent => new LazyEvent('ERROR', representation, () => status);

@@ -11,6 +11,8 @@ import type {Resource} from '#src/apiserver/registry/registry.js';
 export const transition = (resource: Resource, change: Change, filter: Filter): Exclude<WatchEvent['type'], 'BOOKMARK'> | undefined => {
   const {record, previous} = change;
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
+  // Those who wait for one name are many, and hear of every other: its key tells.
+  if (filter.name !== undefined && !change.key.endsWith(`/${filter.name}`)) return undefined;
   const sees = (seen: StoredRecord | undefined) => seen !== undefined && filter.matches(objectOf(resource, seen));
   const after = sees(record);
   const before = sees(previous);

@@ -49,7 +49,7 @@ export const watchObjects = async (
     headers: {},
     body: {
       kind: 'watch',
-      contentType: 'application/json',
+      contentType: representation.accepted.contentType,
       start: sink => new WatchStream(resource, namespace, filter, options, representation, settings, start, sink),
     },
   };
@@ -172,7 +172,7 @@ class WatchStream implements Disposable {
   #fail(error: unknown): void {
     if (this.#over) return;
     const status = error === undefined || error instanceof StoreClosed ? undefined : statusOf(error, this.#told);
-    if (status) this.#send(errorEvent(status));
+    if (status) this.#send(errorEvent(this.#representation, status));
     this.end();
   }
 

@@ -1,17 +1,22 @@
 import {hostname} from 'node:os';
+import type {Naming} from '#src/api/naming.js';
 import {systemClock as clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {OptionError} from '#src/options/option-error.js';
 import {gateOf} from '#src/options/parsed.js';
 import {electionOf, placeOfLock} from '#src/plane/component/election.js';
 import {openPort} from '#src/plane/component/port.js';
 import {configuration} from '#src/plane/controller-manager/configuration.js';
+import type {Migration} from '#src/plane/controller-manager/migration.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
+import {runMigrating} from '#src/runtime/migrating.js';
 import type {Invocation} from '#src/cli/program.js';
 import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {ownManagerOf} from './doubled.js';
@@ -39,7 +44,11 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
   const debugPages: NonNullable<ManagerOptions['debugPages']> = new Map();
   const gate = gateOf(parsed);
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
-  const manager = new Manager(managerOptions({...shared, checks, metrics, debugPages, chosen, set}));
+  const migration = options.enableLeaderMigration && options.leaderElect ? await migrationIn(options, connection.naming) : undefined;
+  const under = (place: ReturnType<Migration['placeOf']>) => chosen.filter(({name}) => (migration ? placeOf(migration, name) : 'own') === place);
+  const parts = {...shared, checks, metrics, debugPages, set};
+  const manager = new Manager(managerOptions({...parts, chosen: under('own')}));
+  const second = migration && new Manager(managerOptions({...parts, chosen: under('migrated'), second: {name: migration.leaderName, check: migrationCheck}}));
   if (options.securePort !== 0) {
     const delegate = (file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
     const port = await openPort({
@@ -58,11 +67,11 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
     log.info({address: port.address, port: port.port}, 'serving');
   }
   manager.ready.then(
-    () => print(`ready: ${checks.names.filter(name => name !== 'leaderElection').length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
+    () => print(`ready: ${checks.names.filter(name => name !== 'leaderElection' && name !== migrationCheck).length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
   await warnOfDoubles({...shared, chosen, set});
-  const end = await manager.run(stopping);
+  const end = await (second ? runMigrating(manager, second, stopping) : manager.run(stopping));
   if (end === 'lost') log.error('the lead was lost');
   return end === 'stopped' ? 0 : 1;
 };
@@ -76,6 +85,8 @@ interface Parts {
   readonly log: Given['log'];
   readonly chosen: readonly Controller[];
   readonly set: ReadonlySet<string>;
+  /** Given where these controllers run under a lock of their own. */
+  readonly second?: {readonly name: string; readonly check: string};
   readonly signal: AbortSignal;
   gate(name: string): boolean;
 }
@@ -108,6 +119,23 @@ const managerOptions = (parts: Parts): ManagerOptions => {
     minResyncMs: options.minResyncPeriod,
     ...(election ? {election} : {}),
   };
+};
+
+const migrationCheck = 'leaderElection-migration';
+
+/** What is made first and for all stays with the manager, whatever a file says. */
+const alwaysOwn = 'serviceaccount-token-controller';
+const placeOf = (migration: Migration, name: string) => (name === alwaysOwn ? 'own' : migration.placeOf(name));
+
+const migrationIn = async ({leaderMigrationConfig: path}: ControllerManagerOptions, naming: Naming): Promise<Migration> => {
+  const {migrationOf} = await import('#src/plane/controller-manager/migration.js');
+  try {
+    const content = path ? await systemFiles.read(path) : undefined;
+    if (path && content === undefined) throw new Error('there is no such file');
+    return migrationOf(content?.toString(), naming, program);
+  } catch (error) {
+    throw new OptionError(`--leader-migration-config: ${path}: ${(error as Error).message}`, {cause: error});
+  }
 };
 
 /** Tells of each controller that a manager of the cluster's own runs already, under another lock than ours. Nothing is tried to find out more. */

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Container, ContainerStatus, Pod, PodSpec} from '#src/api/pod.js';
-import {addQuantities, compareQuantities, formatQuantity, parseQuantity, type Quantity} from '#src/api/quantity.js';
+import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import {isPodLevelResource} from '#src/model/resource-names.js';
 
 /** Amounts by the resource's name. */
@@ -88,6 +88,17 @@ export const podRequests = (pod: Frozen<Pod>, how: Reckoning = {}): Amounts => {
   if (how.podLevel) for (const [name, amount] of read(pod.spec?.resources?.requests)) if (isPodLevelResource(name)) requests.set(name, amount);
   add(requests, read(pod.spec?.overhead));
   return requests;
+};
+
+/** What a pod is held to: its containers together or the pod as a whole; overhead only where there is a limit to add it to. */
+export const podLimits = (pod: Frozen<Pod>, {podLevel}: Pick<Reckoning, 'podLevel'> = {}): Amounts => {
+  const limits = containerLimits(pod.spec!);
+  if (podLevel) for (const [name, amount] of read(pod.spec?.resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
+  for (const [name, amount] of read(pod.spec?.overhead)) {
+    const limit = limits.get(name);
+    if (limit && compareQuantities(limit, zeroQuantity) !== 0) limits.set(name, addQuantities(limit, amount));
+  }
+  return limits;
 };
 
 /** Amounts as objects carry them. */

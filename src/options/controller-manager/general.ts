@@ -38,12 +38,11 @@ export const general = flagSection('Controller selection and misc', {
     help: 'Make host-path volumes where there is no cloud provider. For tests on a single node only.',
     subject: 'pending',
   },
-  'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.', subject: 'pending'},
+  'enable-leader-migration': {type: 'bool', help: 'Let controllers move between managers under a second lock.'},
   'leader-migration-config': {
     type: 'path',
     help: 'The file that configures leader migration; empty takes the default configuration.',
     requires: ['enable-leader-migration'],
-    subject: 'pending',
   },
   'flex-volume-plugin-dir': {
     type: 'path',
@@ -67,7 +66,6 @@ export const general = flagSection('Controller selection and misc', {
     type: 'int32',
     help: 'How many pods may rest after they ended before the collector deletes some. 0 or less deletes none.',
     default: '12500',
-    subject: 'pending',
   },
   ...featureGates,
   ...clientNaming,

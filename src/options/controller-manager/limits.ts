@@ -16,8 +16,8 @@ const pendingWorkers = <const D extends string>(count: D, of: string, limits: {r
 
 /** How many keys each controller works on at once. */
 export const concurrency = flagSection('Concurrency', {
-  'concurrent-cron-job-syncs': pendingWorkers('5', 'Cron jobs'),
-  'concurrent-daemonset-syncs': pendingWorkers('2', 'Daemon sets'),
+  'concurrent-cron-job-syncs': workers('5', 'Cron jobs'),
+  'concurrent-daemonset-syncs': workers('2', 'Daemon sets'),
   'concurrent-deployment-syncs': workers('5', 'Deployments'),
   'concurrent-device-taint-eviction-syncs': pendingWorkers('8', 'Evictions for device taints'),
   'concurrent-endpoint-syncs': pendingWorkers('5', 'Endpoints'),
@@ -28,12 +28,12 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-namespace-syncs': workers('10', 'Namespaces'),
   'concurrent-rc-syncs': workers('5', 'Replication controllers'),
   'concurrent-replicaset-syncs': workers('5', 'Replica sets'),
-  'concurrent-resource-quota-syncs': pendingWorkers('5', 'Quotas'),
+  'concurrent-resource-quota-syncs': workers('5', 'Quotas'),
   'concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose slices are kept, from 1 to 50,', {max: 50}),
   'concurrent-service-syncs': pendingWorkers('1', 'Services'),
   'concurrent-serviceaccount-token-syncs': workers('5', 'Service account tokens'),
-  'concurrent-statefulset-syncs': pendingWorkers('5', 'Stateful sets'),
-  'concurrent-ttl-after-finished-syncs': pendingWorkers('5', 'Finished jobs'),
+  'concurrent-statefulset-syncs': workers('5', 'Stateful sets'),
+  'concurrent-ttl-after-finished-syncs': workers('5', 'Finished jobs'),
   'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),
   'mirroring-concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
 });
@@ -59,7 +59,7 @@ export const rates = flagSection('Rates, periods and thresholds', {
     range: {min: '0'},
   },
   'namespace-sync-period': {type: 'duration', help: 'How often namespaces are looked at anew.', default: '5m0s', range: {above: '0'}},
-  'resource-quota-sync-period': period('5m0s', 'How often the use of quotas is counted anew.'),
+  'resource-quota-sync-period': activePeriod('5m0s', 'How often the use of quotas is counted anew.'),
   'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),
   'route-reconciliation-period': period('10s', 'How often the cloud\'s routes for nodes are looked at anew.'),
   'node-monitor-period': activePeriod('5s', 'How often the status of nodes is looked at.'),

@@ -21,6 +21,8 @@ export interface ElectionParts {
   readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** A second lock: its name, and what its health check is called. */
+  readonly second?: {readonly name: string; readonly check: string};
 }
 
 /** Where the lock is: in the system namespace of the vocabulary that is spoken, unless another was asked for. Its name is always ours. */
@@ -30,7 +32,7 @@ export const placeOfLock = (options: LeaderElectionOptions, set: ReadonlySet<str
 });
 
 /** The election that the flags ask for; undefined where they ask for none. */
-export const electionOf = ({program, options, set, client, clock, random, log, signal}: ElectionParts): ManagerOptions['election'] => {
+export const electionOf = ({program, options, set, client, clock, random, log, signal, second}: ElectionParts): ManagerOptions['election'] => {
   if (!options.leaderElect) return undefined;
   const timing: LeaseTiming = {
     leaseDurationMs: options.leaderElectLeaseDuration,
@@ -39,6 +41,7 @@ export const electionOf = ({program, options, set, client, clock, random, log, s
   };
   const own = client('leader-election', callTimeoutMs(timing));
   const events = new Recorder({client: client('events'), clock, random, log, component: program, host: hostname(), signal});
-  const lock = new LeaseLock({...placeOfLock(options, set, own.naming.systemNamespace), client: own, events});
-  return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing};
+  const place = placeOfLock(options, set, own.naming.systemNamespace);
+  const lock = new LeaseLock({...place, ...(second ? {name: second.name} : {}), client: own, events});
+  return {lock, identity: `${hostname()}_${random.uuid()}`, ...timing, ...(second ? {check: second.check} : {})};
 };

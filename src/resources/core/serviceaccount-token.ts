@@ -103,6 +103,14 @@ const lifeOf = (seconds: number, audiences: readonly string[], {pod}: Bound, iss
   return issuer.extends && pod && seconds === podTokenSeconds && isForServer ? {seconds: extendedSeconds, warnAfterSeconds: seconds} : {seconds};
 };
 
+/** Refuses a token of an account that has been deleted and made anew since the caller saw it; says so where refusing is off. */
+const judgeUid = (asked: string, uid: string, {naming, name, gate, warn}: ActionContext): void => {
+  if (asked === uid) return;
+  const problem = `the UID in the token request (${asked}) does not match the UID of the service account (${uid})`;
+  if (gate('TokenRequestServiceAccountUIDValidation')) throw conflict({group: naming.group('authentication'), resource: 'TokenRequest'}, name, problem);
+  warn(`${problem} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error`);
+};
+
 const run = async (request: TokenRequest, context: ActionContext): Promise<TokenRequest> => {
   const {naming, namespace, name, clock, tokens, warn} = context;
   if (!tokens) throw notFound({group: '', resource: 'serviceaccounts/token'}, name);
@@ -110,6 +118,8 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   const asked = request.metadata?.name;
   if (asked && asked !== name) throw refusal(name, [invalid('metadata.name', asked, 'must match the service account name if specified')]);
   const account = await existing(context, kinds.serviceAccounts, namespace, name);
+  const uid = account.metadata?.uid ?? '';
+  judgeUid(request.metadata?.uid ?? uid, uid, context);
   const errors = [...wellFormed(request)];
   if (errors.length > 0) throw refusal('', errors);
 
@@ -120,9 +130,9 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
   const seconds = isCapped ? tokens.maxSeconds : expirationSeconds;
   const now = clock.now();
-  const {uid: _, deletionTimestamp: __, deletionGracePeriodSeconds: ___, selfLink: ____, ...metadata} = request.metadata ?? {};
+  const {deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata} = request.metadata ?? {};
   return {
-    metadata: {...metadata, name, namespace, creationTimestamp: wireTime(now)},
+    metadata: {...metadata, name, namespace, uid: metadata.uid ?? uid, creationTimestamp: wireTime(now)},
     spec: {...rest, audiences, expirationSeconds: seconds},
     status: {
       token: tokens.sign(claimsOf(account, bound, lifeOf(seconds, audiences, bound, tokens), audiences, context)),

@@ -103,7 +103,7 @@ const serviceNames = (old: Spec | undefined, gate: HookContext['gate']): NamePro
 function* validate({metadata, spec = {}}: Readonly<Ingress>, old: Readonly<Ingress> | undefined, {naming, gate}: HookContext): Iterable<FieldError> {
   const {rules = [], defaultBackend, ingressClassName} = spec;
   const nameProblems = serviceNames(old?.spec, gate);
-  if (rules.length === 0 && !defaultBackend) yield invalid('spec', rules, 'either `defaultBackend` or `rules` must be specified');
+  if (rules.length === 0 && !defaultBackend) yield invalid('spec', spec.rules, 'either `defaultBackend` or `rules` must be specified');
   if (defaultBackend) yield* validateBackend(defaultBackend, 'spec.defaultBackend', nameProblems);
   yield* validateRules(spec, old?.spec, nameProblems);
   yield* validateTls(spec, old?.spec);

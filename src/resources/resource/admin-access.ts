@@ -1,24 +1,39 @@
-import {forbiddenField, internalFieldError, invalidObject} from '#src/api/field-error.js';
+import {forbiddenField, internalFieldError, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {ResourceDefinition} from '#src/resources/definition.js';
-import type {ClaimSpec} from './claim-spec.js';
+import type {HookContext, Judges, ResourceDefinition} from '#src/resources/definition.js';
+import type {ClaimSpec, ResourceClaim} from './claim-spec.js';
 
 const nothing = {commit: async () => {}, revert: async () => {}};
 
-/** Lets only namespaces that are marked for it make claims on devices that are in use by others (KEP-5018). */
+/** Why a namespace has no access to devices that are in use by others: only those have that are marked for it (KEP-5018). */
+const problemOf = async (path: string, namespace: string, reader: Reader, naming: Naming): Promise<FieldError | undefined> => {
+  const label = naming.subKey('resource', 'admin-access');
+  const found = await reader.get(kinds.namespaces, '', namespace);
+  if (!found) return internalFieldError(path, `could not retrieve namespace to verify admin access: namespaces ${JSON.stringify(namespace)} not found`);
+  return found.metadata?.labels?.[label] === 'true' ? undefined : forbiddenField(path, `admin access to devices requires the \`${label}: true\` label on the containing namespace`);
+};
+
+/** Lets only namespaces that are marked for it ask for such access. */
 export const adminAccess =
   <T extends KubeObject>({kind}: Kind<T>, specOf: (object: Readonly<T>) => Readonly<ClaimSpec> | undefined): NonNullable<ResourceDefinition<T>['allocate']> =>
   async (object, old, {gate, naming, reader}) => {
     const index = (specOf(object)?.devices?.requests ?? []).findIndex(({exactly}) => exactly?.adminAccess === true);
     if (old || index < 0 || !gate('DRAAdminAccess')) return nothing;
-    const path = `spec.devices.requests[${index}].adminAccess`;
     const {name = '', namespace = ''} = object.metadata ?? {};
-    const label = naming.subKey('resource', 'admin-access');
-    const found = await reader.get(kinds.namespaces, '', namespace);
-    if (found?.metadata?.labels?.[label] === 'true') return nothing;
-    const problem = found
-      ? forbiddenField(path, `admin access to devices requires the \`${label}: true\` label on the containing namespace`)
-      : internalFieldError(path, `could not retrieve namespace to verify admin access: namespaces ${JSON.stringify(namespace)} not found`);
+    const problem = await problemOf(`spec.devices.requests[${index}].adminAccess`, namespace, reader, naming);
+    if (!problem) return nothing;
     throw invalidObject({group: naming.group('resource'), kind}, name, [problem]);
   };
+
+const grantedAt = (claim: Readonly<ResourceClaim> | undefined): number => (claim?.status?.allocation?.devices?.results ?? []).findIndex(({adminAccess: granted}) => granted === true);
+
+/** Lets only such namespaces be given that access; what was given is not asked about again. */
+export const mayAllocateToAdmin = async (claim: Readonly<ResourceClaim>, old: Readonly<ResourceClaim> | undefined, {naming}: HookContext, {reader}: Judges): Promise<FieldError[]> => {
+  const index = grantedAt(claim);
+  if (index < 0 || grantedAt(old) >= 0) return [];
+  const problem = await problemOf(`status.allocation.devices.results[${index}].adminAccess`, claim.metadata?.namespace ?? '', reader, naming);
+  return problem ? [problem] : [];
+};

@@ -10,7 +10,8 @@ interface Binding {
 }
 
 /** Conditions that a device must reach, and those that say it never will: both or neither, each once, none among both. */
-export function* validateBinding({bindingConditions: good = [], bindingFailureConditions: bad = []}: Binding, path: string): Iterable<FieldError> {
+export function* validateBinding(binding: Binding, path: string): Iterable<FieldError> {
+  const {bindingConditions: good = [], bindingFailureConditions: bad = []} = binding;
   const [goodPath, badPath] = [`${path}.bindingConditions`, `${path}.bindingFailureConditions`];
   yield* list(goodPath, good, most, (name, at) => qualifiedName(at, name));
   yield* list(badPath, bad, most, (name, at) => qualifiedName(at, name));
@@ -19,6 +20,6 @@ export function* validateBinding({bindingConditions: good = [], bindingFailureCo
     if (bad.indexOf(name) < i) yield duplicate(`${badPath}[${i}]`, name);
     if (good.includes(name)) yield invalid(`${badPath}[${i}]`, name, 'bindingFailureConditions must not overlap with bindingConditions');
   }
-  if (good.length === 0 && bad.length > 0) yield invalid(goodPath, good, 'bindingConditions are required to use bindingFailureConditions');
-  if (bad.length === 0 && good.length > 0) yield invalid(badPath, bad, 'bindingFailureConditions are required to use bindingConditions');
+  if (good.length === 0 && bad.length > 0) yield invalid(goodPath, binding.bindingConditions, 'bindingConditions are required to use bindingFailureConditions');
+  if (bad.length === 0 && good.length > 0) yield invalid(badPath, binding.bindingFailureConditions, 'bindingFailureConditions are required to use bindingConditions');
 }

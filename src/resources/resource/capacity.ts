@@ -43,11 +43,11 @@ function* validateRange(range: Readonly<Range>, standard: Quantity, whole: Quant
   if (!min) return yield required(`${path}.min`, 'required when validRange is defined');
   const shown = formatQuantity;
   if (exceeds(min, whole)) yield invalid(`${path}.min`, shown(min), `min is larger than capacity value: ${shown(whole)}`);
-  if (exceeds(min, standard)) yield invalid(`${path}.default`, shown(standard), `default is less than min: ${shown(min)}`);
+  if (exceeds(min, standard)) yield invalid(`${path}.min`, shown(standard), `default is less than min: ${shown(min)}`);
   if (max) {
     if (exceeds(min, max)) yield invalid(`${path}.max`, shown(min), `min is larger than max: ${shown(max)}`);
     if (exceeds(max, whole)) yield invalid(`${path}.max`, shown(max), `max is larger than capacity value: ${shown(whole)}`);
-    if (exceeds(standard, max)) yield invalid(`${path}.default`, shown(standard), `default is more than max: ${shown(max)}`);
+    if (exceeds(standard, max)) yield invalid(`${path}.max`, shown(standard), `default is more than max: ${shown(max)}`);
   }
   if (step) yield* validateStep(step, min, [standard, ...(max ? [max] : [])], whole, `${path}.step`);
 }

@@ -95,6 +95,8 @@ export function* validateClaimSpec(spec: Readonly<ClaimSpec> | undefined, path: 
 export const dropDisabledClaimFields = (spec: ClaimSpec, old: Readonly<ClaimSpec> | undefined, gate: HookContext['gate']): void => {
   const before = old?.devices?.requests ?? [];
   const requests = spec.devices?.requests ?? [];
+  const tolerates = (old ? wishes(old) : []).some(({tolerations = []}) => tolerations.length > 0);
+  if (!gate('DRADeviceTaints') && !tolerates) for (const wish of wishes(spec)) delete wish.tolerations;
   if (!gate('DRAPrioritizedList') && !before.some(({firstAvailable = []}) => firstAvailable.length > 0)) for (const request of requests) delete request.firstAvailable;
   if (!gate('DRAAdminAccess') && !before.some(({exactly}) => exactly?.adminAccess !== undefined)) for (const {exactly} of requests) delete exactly?.adminAccess;
   if (!gate('DRAConsumableCapacity') && !(old && usesCapacity(old))) {

@@ -1,5 +1,5 @@
 import {forbiddenField, invalid, invalidText, required, tooLong, tooMany, type FieldError} from '#src/api/field-error.js';
-import {parseRange, formatIp} from '#src/base/ip-address.js';
+import {formatIp, parseRange, unmapped} from '#src/base/ip-address.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
@@ -10,7 +10,6 @@ import {itself, list, set} from './collections.js';
 import {mostConfigurations, validateConfiguration, validateData, type Configuration} from './configuration.js';
 import {mostRequests, requestNames, requestReference, usesCapacity, type ResourceClaim} from './claim-spec.js';
 import {driverName, poolName, uid} from './names.js';
-import {validateToleration} from './taints.js';
 
 type Status = NonNullable<ResourceClaim['status']>;
 type Allocation = NonNullable<Status['allocation']>;
@@ -52,8 +51,7 @@ export const dropDisabledStatusFields = (claim: ResourceClaim, old: Readonly<Res
     }
     for (const device of status?.devices ?? []) delete device.shareID;
   }
-  const binds = gate('DRADeviceBindingConditions') && gate('DRAResourceClaimDeviceStatus');
-  if (binds || before.some(one => one.bindingConditions !== undefined || one.bindingFailureConditions !== undefined)) return;
+  if (gate('DRADeviceBindingConditions') || before.some(one => one.bindingConditions !== undefined || one.bindingFailureConditions !== undefined)) return;
   for (const result of results) {
     delete result.bindingConditions;
     delete result.bindingFailureConditions;
@@ -65,9 +63,11 @@ function* validateConsumer({resource, name, uid: id}: Readonly<Consumer>, path: 
 }
 
 function* interfaceAddress(text: string, path: string): Iterable<FieldError> {
-  const range = parseRange(text);
+  const range = parseRange(text, true);
   if (!range) return yield invalid(path, text, 'must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)');
-  const canonical = `${formatIp(range.address)}/${range.bits}`;
+  // The length of an address of IPv4 inside of IPv6 counts the bits before it.
+  const inner = range.address.mapped && range.bits > 32 ? range.bits - 96 : range.bits;
+  const canonical = `${formatIp(unmapped(range.address))}/${inner}`;
   if (canonical !== text) yield invalid(path, text, `must be in canonical form (${JSON.stringify(canonical)})`);
 }
 
@@ -101,7 +101,6 @@ function* validateAllocation({devices, nodeSelector}: Readonly<Allocation>, path
     yield* poolName(`${at}.pool`, one.pool ?? '');
     yield* dnsLabel(`${at}.device`, one.device ?? '');
     yield* validateBinding(one, at);
-    for (const [i, toleration] of (one.tolerations ?? []).entries()) yield* validateToleration(toleration, `${at}.tolerations[${i}]`);
     if (one.shareID !== undefined) yield* uid(`${at}.shareID`, one.shareID);
   };
   yield* list(`${path}.devices.results`, devices?.results, most.results, result);

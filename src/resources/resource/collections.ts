@@ -39,8 +39,9 @@ export function* map<T>(path: string, items: Readonly<Record<string, T>> | undef
   const entries = Object.entries(items ?? {});
   if (entries.length > most) return yield tooMany(path, entries.length, most);
   for (const [name, item] of entries) {
-    yield* key(path, name);
-    if (judge) yield* judge(item, `${path}[${shortened(name, longestKey)}]`);
+    const at = `${path}[${shortened(name, longestKey)}]`;
+    yield* key(at, name);
+    if (judge) yield* judge(item, at);
   }
 }
 

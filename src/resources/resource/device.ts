@@ -98,7 +98,7 @@ export function* validateDevice(device: Readonly<Device>, old: Readonly<Device> 
   if (count > most.properties) yield invalid(path, count, `the total number of attributes and capacities must not exceed ${most.properties}`);
   const rules = {most: Number.POSITIVE_INFINITY, longestKey: longestQualifiedName, key: qualifiedName};
   yield* map(`${path}.attributes`, attributes, {...rules, judge: validateAttribute});
-  if (!old || !sameContent(old.capacity, device.capacity)) yield* map(`${path}.capacity`, capacity, {...rules, judge: validateCapacity(device.allowMultipleAllocations === true)});
+  yield* map(`${path}.capacity`, capacity, {...rules, judge: validateCapacity(device.allowMultipleAllocations === true)});
   if (!old || !sameContent(old.taints, device.taints)) yield* list(`${path}.taints`, device.taints, most.taints, (taint, at) => validateTaint(taint, at));
   yield* set(`${path}.consumesCounters`, device.consumesCounters, most.consumptions, validateConsumption, ({counterSet}) => counterSet);
   yield* validatePlace(device, path, placed);

@@ -45,8 +45,32 @@ export function* fullyQualifiedName(path: string, text: string): Iterable<FieldE
 
 const isUid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+const hex = /^[0-9a-f]{32}$/i;
+const parts = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Why a text is no identifier of any of the forms that are read: plain, with a prefix, in brackets, without dashes. */
+const uidProblem = (text: string): string | undefined => {
+  const malformed = 'invalid UUID format';
+  switch (text.length) {
+    case 32:
+      return hex.test(text) ? undefined : malformed;
+    case 36:
+      return parts.test(text) ? undefined : malformed;
+    case 38:
+      if (!text.startsWith('{') || !text.endsWith('}')) return 'invalid bracketed UUID format';
+      return parts.test(text.slice(1, -1)) ? undefined : malformed;
+    case 45:
+      if (text.slice(0, 9).toLowerCase() !== 'urn:uuid:') return `invalid urn prefix: ${JSON.stringify(text.slice(0, 9))}`;
+      return parts.test(text.slice(9)) ? undefined : malformed;
+    default:
+      return `invalid UUID length: ${text.length}`;
+  }
+};
+
 export function* uid(path: string, text: string): Iterable<FieldError> {
-  if (!isUid.test(text)) yield invalid(path, text, 'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters');
+  const problem = uidProblem(text);
+  if (problem !== undefined) yield invalid(path, text, `error validating uid: ${problem}`);
+  else if (!isUid.test(text)) yield invalid(path, text, 'uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters');
 }
 
 export function* className(path: string, text: string): Iterable<FieldError> {

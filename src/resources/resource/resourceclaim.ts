@@ -4,7 +4,7 @@ import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {alike} from '#src/resources/versions.js';
-import {adminAccess} from './admin-access.js';
+import {adminAccess, mayAllocateToAdmin} from './admin-access.js';
 import {defaultClaimSpec, dropDisabledClaimFields, validateClaimSpec, type ResourceClaim} from './claim-spec.js';
 import {dropDeallocated, dropDisabledStatusFields, validateClaimStatus} from './claim-status.js';
 import {flatRequests} from './older-versions.js';
@@ -43,10 +43,11 @@ export const resourceClaims = defineResource<ResourceClaim>({
     status: {
       writes: {update: ['status']},
       prepare(claim, old, {gate}) {
-        if (claim.status) dropDeallocated(claim.status, old?.status);
         dropDisabledStatusFields(claim, old, gate);
+        if (claim.status) dropDeallocated(claim.status, old?.status);
       },
       validate: validateClaimStatus,
+      authorize: mayAllocateToAdmin,
     },
   },
   columns: [nameColumn, {name: 'State', description: 'A summary of the current state (allocated, pending, reserved, etc.).', of: stateOf}, ageColumn],

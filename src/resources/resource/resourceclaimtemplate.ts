@@ -44,9 +44,9 @@ export const resourceClaimTemplates = defineResource<Template>({
       dropDisabledClaimFields(spec.spec, old?.spec.spec, gate);
     },
     *validate({spec}, old, context) {
-      if (old) return yield* immutable('spec', spec, old.spec);
       yield* validateMetadata(spec.metadata, 'spec.metadata');
       yield* validateClaimSpec(spec.spec, 'spec.spec', context);
+      if (old) yield* immutable('spec', spec, old.spec);
     },
   },
   columns: [nameColumn, ageColumn],

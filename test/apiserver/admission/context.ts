@@ -5,8 +5,10 @@ import type {ObjectMeta} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
+import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
+import type {ServerOptions} from '#test/fixtures/server.js';
 import {startWorld} from '#test/resources/world.js';
 
 /** What plugins are made of where nothing is there and everything is allowed. */
@@ -17,6 +19,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   reader: {get: () => undefined, list: () => Promise.resolve([])},
   clock: new VirtualClock(),
   random: seededRandom(1),
+  change: () => Promise.reject(new Error('nothing is there to be changed')),
   createNamespace: () => Promise.resolve(),
   kindsOf: () => [],
   minor: 35,
@@ -26,13 +29,15 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
 });
 
 /** A server with the namespace `default` in which one plugin, made as the server makes it, judges everything. */
-export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}) => {
+export const startWith = async (plugin: AdmissionPluginName, own: Partial<PluginContext> = {}, server: ServerOptions = {}) => {
   const world = await startWorld({
+    ...server,
     clock: new VirtualClock(),
     admission: registry => {
       const reader = registryReader(registry);
       const context = aPluginContext({
         reader,
+        change: registryChange(registry),
         findNamespace: name => reader.get(kinds.namespaces, '', name),
         kindsOf: (_, wanted) => [...registry.served].map(({kind}) => kind).filter(({kind}) => kind === wanted),
         gate: () => true,

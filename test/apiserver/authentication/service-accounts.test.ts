@@ -89,6 +89,7 @@ const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, met
   ['ten minutes', {expirationSeconds: 599}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes'],
   ['2^32 seconds', {expirationSeconds: 2 ** 32 + 1}, {}, 422, 'TokenRequest.authentication.plat.io "" is invalid: spec.expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds'],
   ['its own name', {}, {name: 'other'}, 422, 'TokenRequest.authentication.plat.io "robot" is invalid: metadata.name: Invalid value: "other": must match the service account name if specified'],
+  ['the very account', {}, {uid: 'u'}, 409, 'Operation cannot be fulfilled on TokenRequest.authentication.plat.io "robot": the UID in the token request (u) does not match the UID of the service account (UID)'],
   ['kinds that end', {boundObjectRef: {apiVersion: 'v1', kind: 'ConfigMap', name: 'x'}}, {}, 400, 'cannot bind token to object of type /v1, Kind=ConfigMap'],
   ['kinds of the core group', {boundObjectRef: {apiVersion: 'apps/v1', kind: 'Pod', name: 'x'}}, {}, 400, 'cannot bind token to object of type apps/v1, Kind=Pod'],
   ['objects that are there', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
@@ -96,17 +97,27 @@ const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, met
 ];
 
 test('a request for a token keeps to what can be asked', async t => {
-  const {plane, client, request} = await aPlane();
+  const {plane, client, account, request} = await aPlane();
   await using _ = plane;
   await client.resource(kinds.secrets).create({metadata: {name: 'tied', namespace}});
 
   for (const [title, spec, metadata, code, message] of refused) {
     const status = await refusal(request(spec, metadata));
-    t.is(status.message, message, title);
+    t.is(status.message, message.replace('UID)', `${account.metadata!.uid})`), title);
     t.is(status.code, code, title);
   }
   const {message} = await refusal(client.resource(kinds.serviceAccounts).create({metadata: {namespace}, spec: {}} as KubeObject, {subresource: 'token', name: 'nobody', namespace}));
   t.is(message, 'serviceaccounts "nobody" not found');
+});
+
+test('a token is of the account that is there, whatever the request says where nobody minds', async t => {
+  const {plane, account, request} = await aPlane(['--feature-gates=TokenRequestServiceAccountUIDValidation=false']);
+  await using _ = plane;
+
+  t.is((await request()).metadata?.uid, account.metadata!.uid);
+  const other = await request({}, {uid: 'u'});
+  t.is(other.metadata?.uid, 'u');
+  t.like(own(other)['plat.io'], {serviceaccount: {name: 'robot', uid: account.metadata!.uid}} as never);
 });
 
 test('nobody gets a longer life than the maximum', async t => {

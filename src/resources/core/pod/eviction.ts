@@ -1,3 +1,4 @@
+import {invalid, invalidObject} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Eviction, Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
@@ -36,11 +37,14 @@ const mayGoUnready = ({spec, status}: Readonly<PodDisruptionBudget>, pod: Readon
 
 const exhausted = ({metadata, status}: Readonly<PodDisruptionBudget>): Error => {
   const verdict = status?.conditions?.find(({type}) => type === 'DisruptionAllowed');
-  const isUnknown = verdict?.status === 'False' && verdict.reason === 'SyncFailed';
-  const message = isUnknown
-    ? `The disruption budget ${metadata?.name} does not allow evicting pods currently because it failed sync: ${verdict.message}`
-    : `The disruption budget ${metadata?.name} needs ${status?.desiredHealthy ?? 0} healthy pods and has ${status?.currentHealthy ?? 0} currently`;
-  return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message}]);
+  const said = verdict?.status === 'False' && verdict.message ? verdict : undefined;
+  const [healthy, wanted] = [status?.currentHealthy ?? 0, status?.desiredHealthy ?? 0];
+  const message = (): string => {
+    if (said?.reason === 'SyncFailed') return `does not allow evicting pods currently because it failed sync: ${said.message}`;
+    if (healthy <= wanted) return `needs ${wanted} healthy pods and has ${healthy} currently`;
+    return `does not allow evicting pods currently${said ? ` (${said.reason}): ${said.message}` : ''}`;
+  };
+  return tooManyRequests(tooSoon, 0, [{reason: 'DisruptionBudget', message: `The disruption budget ${metadata?.name} ${message()}`}]);
 };
 
 /** Takes one disruption off a budget, or throws why there is none. */
@@ -81,22 +85,29 @@ const isTrial = ({dryRun}: DeleteOptions, context: ActionContext): boolean => co
 const remove = async (pod: Readonly<Pod>, options: DeleteOptions, version: string | undefined, context: ActionContext): Promise<void> => {
   const name = pod.metadata!.name!;
   const own = options.preconditions?.resourceVersion ?? version;
-  const ref = {group: '', resource: 'pods'};
   if (isTrial(options, context)) {
     const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: own})};
     return context.writer.delete(kinds.pods, context.namespace, name, {...options, preconditions, dryRun: ['All']});
   }
   const marked = await context.writer.change(kinds.pods, context.namespace, name, current => {
-    if (own !== undefined && current.metadata?.resourceVersion !== own) throw conflictAt(ref, name, own, current);
-    if (options.preconditions?.uid && current.metadata?.uid !== options.preconditions.uid) return;
+    checkState(current, options.preconditions?.uid, own);
     setPodCondition(current, {type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting'}, context);
   });
   const preconditions = {...options.preconditions, ...(own === undefined ? {} : {resourceVersion: marked.metadata!.resourceVersion!})};
   await context.writer.delete(kinds.pods, context.namespace, name, {...options, ...(Object.keys(preconditions).length > 0 ? {preconditions} : {})});
 };
 
-const conflictAt = (ref: {group: string; resource: string}, name: string, wanted: string, {metadata}: Readonly<Pod>): Error =>
-  conflict(ref, name, `the ResourceVersion in the precondition (${wanted}) does not match the ResourceVersion in record (${metadata?.resourceVersion}). The object might have been modified`);
+/** Throws unless the pod is the one that was meant, in the state that was judged. */
+const checkState = ({metadata}: Readonly<Pod>, uid: string | undefined, version: string | undefined): void => {
+  const ref = {group: '', resource: 'Pod'};
+  const name = metadata?.name ?? '';
+  if (uid && uid !== metadata?.uid) {
+    throw conflict(ref, name, `the UID in the precondition (${uid}) does not match the UID in record (${metadata?.uid}). The object might have been deleted and then recreated`);
+  }
+  if (version && version !== metadata?.resourceVersion) {
+    throw conflict(ref, name, `the ResourceVersion in the precondition (${version}) does not match the ResourceVersion in record (${metadata?.resourceVersion}). The object might have been modified`);
+  }
+};
 
 const podOf = async ({reader, namespace}: ActionContext, name: string): Promise<Readonly<Pod>> => {
   const pod = await reader.get(kinds.pods, namespace, name);
@@ -143,7 +154,11 @@ export const evictionAction: Action<Eviction> = {
   async run(eviction, context) {
     const {name} = context;
     if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object');
-    const options: DeleteOptions = eviction.deleteOptions ?? {};
+    const options: DeleteOptions & {ignoreStoreReadErrorWithClusterBreakingPotential?: boolean} = eviction.deleteOptions ?? {};
+    if (options.ignoreStoreReadErrorWithClusterBreakingPotential) {
+      const path = 'deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential';
+      throw invalidObject({group: context.naming.group('policy'), kind: 'Eviction'}, name, [invalid(path, true, 'can not be set for pod eviction, try after removing the option')]);
+    }
     const pod = await removeIdle(name, options, context);
     if (!pod) return done();
     const judgement = await judged(pod, options, context);

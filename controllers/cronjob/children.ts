@@ -1,0 +1,103 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import {endOf, trueCondition} from '#controllers/shared/jobs.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import type {Lister} from '#informers/lister.js';
+import {keyOf, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {parseTime} from '#src/api/time.js';
+import type {Job} from '#controllers/shared/jobs.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import {byControllerName, type CachedCronJob, type CachedJob, type CronJob, type CronJobStatus} from './kinds.js';
+
+type Active = NonNullable<CronJobStatus['active']>;
+
+/** A cron job with the status that it is to have. */
+export interface Round {
+  cronJob: CachedCronJob;
+  status: CronJobStatus;
+  changed: boolean;
+}
+
+export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | undefined): boolean => active.some(reference => reference.uid === uid);
+
+export const removeActive = (round: Round, uid: string | undefined): void => {
+  const active: Active = (round.status.active ?? []).filter(reference => reference.uid !== uid);
+  round.status.active = active;
+};
+
+/** The jobs of a cron job, whatever their labels say. */
+export const childrenOf = (jobs: Lister<Job>, cronJob: CachedCronJob): readonly CachedJob[] => {
+  const {namespace, name} = keyOf(cronJob);
+  return jobs.by(byControllerName, `${namespace}/${name}`);
+};
+
+/** Those that began first before the others, and those that never did last. */
+const byStart = (a: CachedJob, b: CachedJob): number => {
+  const [left, right] = [a, b].map(({status}) => parseTime(status?.startTime) ?? Infinity) as [number, number];
+  if (left !== right) return left - right;
+  return (a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1;
+};
+
+export type ChildContext = Pick<KeyedContext, 'client' | 'writer' | 'events'>;
+
+/** Deletes a job and, in the background, its pods; whether that went well. */
+export const deleteJob = async ({writer, events}: ChildContext, round: Round, job: CachedJob): Promise<boolean> => {
+  try {
+    await writer(kinds.jobs).delete(job, {propagationPolicy: 'Background'});
+  } catch (error) {
+    events.warning(round.cronJob, 'FailedDelete', `Deleted job: ${messageOf(error)}`);
+    return false;
+  }
+  removeActive(round, job.metadata?.uid);
+  round.changed = true;
+  events.normal(round.cronJob, 'SuccessfulDelete', `Deleted job ${job.metadata?.name}`);
+  return true;
+};
+
+/** Deletes finished jobs, the oldest first, until no more are left than are to be kept. */
+export const trimHistory = async (context: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
+  const {successfulJobsHistoryLimit, failedJobsHistoryLimit} = round.cronJob.spec ?? {};
+  for (const [type, limit] of [['Complete', successfulJobsHistoryLimit], ['Failed', failedJobsHistoryLimit]] as const) {
+    if (limit === undefined) continue;
+    const finished = jobs.filter(job => endOf(job)?.type === type).sort(byStart);
+    for (const job of finished.slice(0, Math.max(0, finished.length - limit))) await deleteJob(context, round, job);
+  }
+};
+
+const noteSuccess = (round: Round, {status}: CachedJob): void => {
+  const at = status?.completionTime;
+  const known = parseTime(round.status.lastSuccessfulTime);
+  if (at === undefined || (known !== undefined && known >= (parseTime(at) ?? 0))) return;
+  round.status.lastSuccessfulTime = at;
+  round.changed = true;
+};
+
+/** Brings the list of active jobs up to what the jobs say, and takes those from it that are gone. */
+export const noteChildren = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
+  const {namespace, name} = keyOf(round.cronJob);
+  for (const job of jobs) {
+    const uid = job.metadata?.uid;
+    const end = endOf(job);
+    if (end) {
+      if (isActive(round.status, uid)) {
+        removeActive(round, uid);
+        events.normal(round.cronJob, 'SawCompletedJob', `Saw completed job: ${job.metadata?.name}, condition: ${end.type}`);
+        round.changed = true;
+      }
+      if (trueCondition(job, 'Complete')) noteSuccess(round, job);
+    } else if (!isActive(round.status, uid)) {
+      // The cache may not know yet what was written last.
+      const live: CronJob = await client.resource(kinds.cronJobs).get(name, {namespace});
+      if (isActive(live.status ?? {}, uid)) Object.assign(round, {cronJob: live, status: structuredClone(live.status ?? {})});
+      else events.warning(round.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
+    }
+  }
+  const children = new Set(jobs.map(({metadata}) => metadata?.uid));
+  for (const reference of round.status.active ?? []) {
+    if (children.has(reference.uid)) continue;
+    if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace}))) continue;
+    events.normal(round.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
+    removeActive(round, reference.uid);
+    round.changed = true;
+  }
+};

@@ -1,0 +1,56 @@
+import {controllingParent} from '#controllers/shared/parents.js';
+import {isResync, type Change} from '#informers/change.js';
+import {keyOf} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {CronError} from '#src/model/cron.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController, type KeyedContext} from '#src/runtime/controller.js';
+import type {CronJob} from './kinds.js';
+import {starter} from './reconcile.js';
+import {nextStartIn, scheduleOf} from './schedule.js';
+
+type Options = Pick<ControllerManagerOptions, 'concurrentCronJobSyncs'>;
+
+/** A change of the times asks for a look at the next of them, any other for one at once. */
+const followCronJobs = ({listen, enqueue, events, clock}: KeyedContext): void =>
+  listen(kinds.cronJobs, (change: Change<CronJob>) => {
+    const cronJob = change.object;
+    const {schedule, timeZone} = cronJob.spec ?? {};
+    if (change.type !== 'updated' || (change.old.spec?.schedule === schedule && change.old.spec?.timeZone === timeZone)) return enqueue(keyOf(cronJob));
+    try {
+      enqueue(keyOf(cronJob), {afterMs: nextStartIn(cronJob, scheduleOf(cronJob), clock.now())});
+    } catch (error) {
+      if (!(error instanceof CronError)) throw error;
+      events.warning(cronJob, 'UnParseableCronJobSchedule', `unparseable schedule for cronjob: ${schedule}`);
+    }
+  });
+
+const followJobs = ({listen, lister, enqueue, naming}: KeyedContext): void => {
+  const cronJobs = lister(kinds.cronJobs);
+  listen(kinds.jobs, change => {
+    if (isResync(change)) return;
+    for (const job of change.type === 'updated' ? [change.old, change.object] : [change.object]) {
+      const parent = controllingParent(job, kinds.cronJobs, cronJobs, naming);
+      if (parent) enqueue(keyOf(parent));
+    }
+  });
+};
+
+/**
+ * Creates a job for each time of a cron job's schedule, named by the time so that there is one only; keeps the list of those at work, and deletes the oldest that have
+ * ended. Of times that were missed only the last is made up for.
+ */
+export default defineController<Options>({
+  doc: 'Creates jobs on the schedules of cron jobs, and deletes old ones.',
+  name: 'cronjob-controller',
+  serviceAccount: 'cronjob-controller',
+  flags: ['concurrent-cron-job-syncs'],
+  queue: {name: 'cronjob'},
+  workers: options => options.concurrentCronJobSyncs,
+  reads: [kinds.cronJobs, kinds.jobs],
+  create(context) {
+    followCronJobs(context);
+    followJobs(context);
+    return starter(context);
+  },
+});

@@ -1,0 +1,113 @@
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import {exponentialBuckets} from '#src/base/meter.js';
+import {parseTime} from '#src/api/time.js';
+import {CronError, isTimeZone} from '#src/model/cron.js';
+import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {childrenOf, noteChildren, trimHistory, type Round} from './children.js';
+import type {CachedCronJob, CronJob} from './kinds.js';
+import {dueStart, nextStartIn, ScheduleError, scheduleOf, type Due, type Schedule} from './schedule.js';
+import {isStarted, replaceActive, start, type StartContext} from './start.js';
+
+/** `Thu, 01 Jan 2026 00:00:00 +0000` (RFC 1123 with a numeric zone). */
+const rfc1123 = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000');
+
+/** Starts jobs when their time has come, and keeps account of them. */
+export const starter = (context: KeyedContext): Reconcile => {
+  const {lister, writer, clock, events, meter, naming} = context;
+  const cronJobs = lister(kinds.cronJobs);
+  const jobs = lister(kinds.jobs);
+  const skew = meter.histogram({
+    name: 'cronjob_controller_job_creation_skew_duration_seconds',
+    help: 'Time between when a cronjob is scheduled to be run, and when the corresponding job is created',
+    buckets: exponentialBuckets(1, 2, 10),
+  });
+  const startContext: StartContext = {...context, created: ({metadata}: KubeObject, at) => skew.observe(((parseTime(metadata?.creationTimestamp) ?? at) - at) / 1000)};
+
+  /** The schedule of a cron job that is to start jobs; one that cannot is told so, and left alone until it is changed. */
+  const readSchedule = (cronJob: CachedCronJob): Schedule | undefined => {
+    const {schedule = '', timeZone, suspend} = cronJob.spec ?? {};
+    if (timeZone !== undefined && !isTimeZone(timeZone)) {
+      events.warning(cronJob, 'UnknownTimeZone', `invalid timeZone: ${JSON.stringify(timeZone)}: unknown time zone ${timeZone}`);
+      return undefined;
+    }
+    if (suspend) return undefined;
+    if (schedule.includes('TZ')) {
+      events.warning(
+        cronJob,
+        'UnsupportedSchedule',
+        `CRON_TZ or TZ used in schedule ${JSON.stringify(schedule)} is not officially supported, see ${naming.page('concepts/workloads/controllers/cron-jobs/')} for more details`,
+      );
+    }
+    try {
+      return scheduleOf(cronJob);
+    } catch (error) {
+      if (!(error instanceof CronError)) throw error;
+      events.warning(cronJob, 'UnparseableSchedule', `unparseable schedule: ${JSON.stringify(schedule)} : ${error.message}`);
+      return undefined;
+    }
+  };
+
+  const readDue = (cronJob: CachedCronJob, schedule: Schedule, now: number): Due | undefined => {
+    try {
+      return dueStart(cronJob, schedule, now);
+    } catch (error) {
+      if (!(error instanceof ScheduleError)) throw error;
+      events.warning(cronJob, 'InvalidSchedule', `invalid schedule: ${cronJob.spec?.schedule} : ${error.message}`);
+      return undefined;
+    }
+  };
+
+  /** Makes the start unless something is against it; whether the next one is to be waited for. */
+  const startIfAllowed = async (round: Round, at: number, now: number): Promise<boolean> => {
+    const {cronJob, status} = round;
+    const {startingDeadlineSeconds, concurrencyPolicy} = cronJob.spec ?? {};
+    if (startingDeadlineSeconds !== undefined && at + startingDeadlineSeconds * 1000 < now) {
+      events.warning(cronJob, 'MissSchedule', `Missed scheduled time to start a job: ${rfc1123(at)}`);
+      return true;
+    }
+    if (isStarted(round, at)) return true;
+    if (concurrencyPolicy === 'Forbid' && (status.active ?? []).length > 0) {
+      events.normal(cronJob, 'JobAlreadyActive', 'Not starting job because prior execution is running and concurrency policy is Forbid');
+      return true;
+    }
+    if (concurrencyPolicy === 'Replace') await replaceActive(startContext, round);
+    return start(startContext, round, at);
+  };
+
+  const work = async (round: Round): Promise<Result> => {
+    const now = clock.now();
+    const children = childrenOf(jobs, round.cronJob);
+    await trimHistory(context, round, children);
+    await noteChildren(context, round, children);
+    if (round.cronJob.metadata?.deletionTimestamp) return settled;
+    const schedule = readSchedule(round.cronJob);
+    const due = schedule && readDue(round.cronJob, schedule, now);
+    if (!schedule || !due) return settled;
+    if (due.at !== undefined) {
+      if (due.missed === 'many') events.warning(round.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
+      if (!(await startIfAllowed(round, due.at, now))) return settled;
+    }
+    return againAfter(nextStartIn({...round.cronJob, status: round.status}, schedule, now));
+  };
+
+  return async key => {
+    const cronJob = cronJobs.get(key);
+    if (!cronJob) return settled;
+    const round: Round = {cronJob, status: structuredClone(cronJob.status ?? {}) as NonNullable<CronJob['status']>, changed: false};
+    const writeStatus = async () => {
+      const {active = [], ...rest} = round.status;
+      if (round.changed) await writer(kinds.cronJobs).updateStatus({...round.cronJob, status: {...rest, ...(active.length > 0 ? {active} : {})}} as CronJob);
+    };
+    let result: Result;
+    try {
+      result = await work(round);
+    } catch (error) {
+      // What has been done is noted all the same.
+      await writeStatus();
+      throw error;
+    }
+    await writeStatus();
+    return result;
+  };
+};

@@ -1,0 +1,74 @@
+import {parseTime} from '#src/api/time.js';
+import {parseCron, type CronSchedule} from '#src/model/cron.js';
+import {nextCronTime} from '#src/model/cron-times.js';
+import type {CachedCronJob} from './kinds.js';
+
+/** Looking a little after the time makes up for clocks that do not agree. */
+const slackMs = 100;
+/** More starts than that are not missed without a word. */
+const manyMissed = 100;
+
+/** Times that can be asked for one after the other. */
+export interface Schedule {
+  next(after: number): number | undefined;
+}
+
+/** The schedule by the clocks of the zone that the cron job names, unless the schedule names one itself. Throws `CronError`. */
+export const scheduleOf = ({spec}: CachedCronJob): Schedule => {
+  const parsed: CronSchedule = parseCron(spec?.schedule ?? '');
+  return {next: after => nextCronTime(parsed, after, spec?.timeZone)};
+};
+
+/** Starts that are due. */
+export interface Due {
+  /** From when on starts were looked for. */
+  readonly since: number;
+  /** The last of them. */
+  readonly at: number | undefined;
+  readonly missed: 'none' | 'few' | 'many';
+}
+
+/** Thrown for a schedule that can be read and is never met, or has no time between two starts. */
+export class ScheduleError extends Error {
+  override readonly name = 'ScheduleError';
+}
+
+/** Since when there has been no start, in ms. */
+const lastStart = ({status, metadata}: CachedCronJob): number => parseTime(status?.lastScheduleTime) ?? parseTime(metadata?.creationTimestamp) ?? 0;
+
+/** The last start in a time that may be long: only those near its end are looked at one by one. */
+const lastBefore = (schedule: Schedule, first: number, intervalMs: number, now: number): Pick<Due, 'at' | 'missed'> => {
+  const count = Math.floor((now - first) / intervalMs) + 1;
+  let at: number | undefined;
+  for (let next = schedule.next(first + (count - 2) * intervalMs); next !== undefined && next <= now; next = schedule.next(next)) at = next;
+  return {at, missed: count > manyMissed ? 'many' : 'few'};
+};
+
+const dueSince = (since: number, schedule: Schedule, now: number): Due => {
+  const first = schedule.next(since);
+  const second = first === undefined ? undefined : schedule.next(first);
+  if (first !== undefined && now < first) return {since, at: undefined, missed: 'none'};
+  if (second !== undefined && now < second) return {since, at: first, missed: 'none'};
+  const intervalMs = first === undefined || second === undefined ? 0 : Math.round((second - first) / 1000) * 1000;
+  if (intervalMs < 1000) throw new ScheduleError('time difference between two schedules is less than 1 second');
+  return {since, ...lastBefore(schedule, first!, intervalMs, now)};
+};
+
+/** The start that is due now. Those that are past their deadline are none. Throws `ScheduleError`. */
+export const dueStart = (cronJob: CachedCronJob, schedule: Schedule, now: number): Due => {
+  const deadline = cronJob.spec?.startingDeadlineSeconds;
+  const since = lastStart(cronJob);
+  return dueSince(deadline === undefined ? since : Math.max(since, now - deadline * 1000), schedule, now);
+};
+
+/** In how many ms there is a start again. */
+export const nextStartIn = (cronJob: CachedCronJob, schedule: Schedule, now: number): number => {
+  let from = now;
+  try {
+    const {since, at, missed} = dueSince(lastStart(cronJob), schedule, now);
+    from = at ?? (missed === 'none' ? since : now);
+  } catch (error) {
+    if (!(error instanceof ScheduleError)) throw error;
+  }
+  return (schedule.next(from) ?? now) + slackMs - now;
+};

@@ -1,0 +1,86 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import type {Job} from '#controllers/shared/jobs.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
+import {apiVersionOf, kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {hasCause, isAlreadyExists} from '#src/api/status.js';
+import {parseTime, wireTime} from '#src/api/time.js';
+import {wallOf, wallText} from '#src/model/zoned-time.js';
+import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import {deleteJob, isActive, type ChildContext, type Round} from './children.js';
+import type {CachedCronJob, CronJobStatus} from './kinds.js';
+
+export type StartContext = ChildContext & Pick<KeyedContext, 'naming'> & {created(job: Job, at: number): void};
+
+/** The name of the job of a start: the same start has the same job, however often it is tried. */
+const jobName = ({metadata}: CachedCronJob, at: number): string => `${metadata?.name}-${Math.floor(at / 60_000)}`;
+
+const jobFor = (cronJob: CachedCronJob, at: number, naming: Naming): Job => {
+  const {metadata, spec} = cronJob.spec!.jobTemplate;
+  // Without a zone of its own the time is told in UTC, whatever zone the start was reckoned in.
+  const stamp = wallText(at, wallOf(cronJob.spec?.timeZone ?? 'UTC'));
+  return copyOf<Job>({
+    metadata: {
+      name: jobName(cronJob, at),
+      namespace: cronJob.metadata?.namespace ?? '',
+      labels: metadata?.labels ?? {},
+      annotations: {...metadata?.annotations, [naming.subKey('batch', 'cronjob-scheduled-timestamp')]: stamp},
+      ownerReferences: [controllerRefTo(cronJob, kinds.cronJobs, naming)],
+    },
+    ...(spec ? {spec} : {}),
+  } as Frozen<Job>);
+};
+
+/** Whether the start has been made, as far as the status knows. */
+export const isStarted = ({cronJob, status}: Round, at: number): boolean =>
+  (status.active ?? []).some(({name, namespace}) => name === jobName(cronJob, at) && namespace === cronJob.metadata?.namespace) || parseTime(status.lastScheduleTime) === at;
+
+/** Deletes the jobs that are still at work. Rejects when one of them stays. */
+export const replaceActive = async (context: ChildContext, round: Round): Promise<void> => {
+  for (const {name = '', namespace = ''} of round.status.active ?? []) {
+    const job = await context.client
+      .resource(kinds.jobs)
+      .get(name, {namespace})
+      .catch((error: unknown) => {
+        context.events.warning(round.cronJob, 'FailedGet', `Get job: ${messageOf(error)}`);
+        throw error;
+      });
+    if (!(await deleteJob(context, round, job))) throw new Error(`could not replace job ${namespace}/${name}`);
+  }
+};
+
+/** Creates the job; the one that was created for the same start before, if the status has forgotten it; undefined when there is nothing to note. */
+const create = async ({client, writer, events, naming, created}: StartContext, {cronJob, status}: Round, at: number): Promise<Job | undefined> => {
+  const wanted = jobFor(cronJob, at, naming);
+  try {
+    const job = await writer(kinds.jobs).create(wanted);
+    created(job, at);
+    events.normal(cronJob, 'SuccessfulCreate', `Created job ${job.metadata?.name}`);
+    return job;
+  } catch (error) {
+    // Nothing can be made there any more, and nothing has to be.
+    if (hasCause(error, 'NamespaceTerminating')) return undefined;
+    if (!isAlreadyExists(error)) {
+      events.warning(cronJob, 'FailedCreate', `Error creating job: ${messageOf(error)}`);
+      throw error;
+    }
+    const {namespace, name} = keyOf(wanted);
+    const existing = await unlessMissing(client.resource(kinds.jobs).get(name, {namespace}));
+    if (!existing) throw error;
+    return isControlledBy(existing, cronJob) && !isActive(status, existing.metadata?.uid) ? existing : undefined;
+  }
+};
+
+/** Makes the start that is due, and notes it; whether there was anything to note. */
+export const start = async (context: StartContext, round: Round, at: number): Promise<boolean> => {
+  const job = await create(context, round, at);
+  if (!job) return false;
+  const {namespace = '', name = '', uid = '', resourceVersion = ''} = job.metadata ?? {};
+  const reference = {kind: kinds.jobs.kind, namespace, name, uid, apiVersion: apiVersionOf(context.naming, kinds.jobs), resourceVersion};
+  const active: NonNullable<CronJobStatus['active']> = [...(round.status.active ?? []), reference];
+  Object.assign(round.status, {active, lastScheduleTime: wireTime(at)});
+  round.changed = true;
+  return true;
+};

@@ -1,0 +1,41 @@
+import type {Frozen} from '#src/api/key.js';
+import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {parseTime} from '#src/api/time.js';
+import {resolvedIntOrPercent} from '#src/model/int-or-percent.js';
+
+export type DaemonSet = Frozen<ObjectOf<typeof kinds.daemonSets>>;
+export type DaemonSetStatus = NonNullable<ObjectOf<typeof kinds.daemonSets>['status']>;
+
+/** The label of pods and of revisions with the hash of the template. */
+export const hashLabel = 'controller-revision-hash';
+export const generationLabel = 'pod-template-generation';
+
+/** The count of templates that the set had when it was first served; undefined when it does not say. */
+export const templateGeneration = ({metadata}: DaemonSet): string | undefined => {
+  const text = metadata?.annotations?.['deprecated.daemonset.template.generation'] ?? '';
+  return /^[+-]?\d{1,18}$/.test(text) ? String(BigInt(text)) : undefined;
+};
+
+/** Whether a pod is of the set's template as it is now. */
+export const isUpdated = ({metadata}: Frozen<Pod>, set: DaemonSet, hash: string): boolean => {
+  const {[hashLabel]: made, [generationLabel]: generation} = metadata?.labels ?? {};
+  return (hash !== '' && made === hash) || (generation !== undefined && generation === templateGeneration(set));
+};
+
+const rolling = ({spec}: DaemonSet) => (spec?.updateStrategy?.type === 'RollingUpdate' ? spec.updateStrategy.rollingUpdate : undefined);
+
+/** How many of `desired` nodes may have a second pod at once. */
+export const mostSurge = (set: DaemonSet, desired: number): number => resolvedIntOrPercent(rolling(set)?.maxSurge ?? 0, desired, 'up');
+
+/** How many of `desired` nodes may be without a pod that serves. */
+export const mostUnavailable = (set: DaemonSet, desired: number): number => resolvedIntOrPercent(rolling(set)?.maxUnavailable ?? 0, desired, 'up');
+
+/** Whether a new pod may come before the old one goes. */
+export const allowsSurge = (set: DaemonSet): boolean => mostSurge(set, 1) > 0;
+
+/** Those that are on a node first, then the older, then by name. */
+export const byAge = (a: Frozen<Pod>, b: Frozen<Pod>): number =>
+  Number(!a.spec?.nodeName) - Number(!b.spec?.nodeName) ||
+  (parseTime(a.metadata?.creationTimestamp) ?? 0) - (parseTime(b.metadata?.creationTimestamp) ?? 0) ||
+  ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1);

@@ -1,0 +1,81 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Affinity, Pod, PodSpec, PodTemplateSpec, Toleration} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import {matchesNode} from '#src/model/node-affinity.js';
+import {untolerated} from '#src/model/taints.js';
+import {generationLabel, hashLabel, templateGeneration, type DaemonSet} from './kinds.js';
+
+/** What daemon pods put up with besides what their template says: they are to run where others are not yet, or not any more. */
+const defaultTolerations = (naming: Naming, {hostNetwork}: Frozen<PodSpec>): Toleration[] => {
+  const of = (name: string, effect: string): Toleration => ({key: naming.subKey('node', name), operator: 'Exists', effect});
+  return [
+    of('not-ready', 'NoExecute'),
+    of('unreachable', 'NoExecute'),
+    of('disk-pressure', 'NoSchedule'),
+    of('memory-pressure', 'NoSchedule'),
+    of('pid-pressure', 'NoSchedule'),
+    of('unschedulable', 'NoSchedule'),
+    ...(hostNetwork ? [of('network-unavailable', 'NoSchedule')] : []),
+  ];
+};
+
+const isSame = (a: Frozen<Toleration>, b: Frozen<Toleration>): boolean =>
+  a.key === b.key && (a.effect ?? '') === (b.effect ?? '') && (a.operator ?? '') === (b.operator ?? '') && (a.value ?? '') === (b.value ?? '');
+
+/** The tolerations of a template with those that every daemon pod has; one that is there keeps its place, but not its time limit. */
+export const daemonTolerations = (spec: Frozen<PodSpec>, naming: Naming): readonly Frozen<Toleration>[] => {
+  const added = defaultTolerations(naming, spec);
+  const own = (spec.tolerations ?? []).map(toleration => added.find(each => isSame(each, toleration)) ?? toleration);
+  return [...own, ...added.filter(each => !own.some(toleration => isSame(toleration, each)))];
+};
+
+/** What a set wants of a node. */
+export interface Verdict {
+  /** Whether a pod is to be made there. */
+  readonly shouldRun: boolean;
+  /** Whether one that is there may stay. */
+  readonly shouldStay: boolean;
+}
+
+const no: Verdict = {shouldRun: false, shouldStay: false};
+
+/** How a set judges nodes: by the pod as it would be there. Made once for a look at many nodes. */
+export const judgeOf = ({spec}: DaemonSet, naming: Naming): ((node: Frozen<Node>) => Verdict) => {
+  const pod = spec?.template.spec ?? {containers: []};
+  const tolerations = daemonTolerations(pod, naming);
+  return node => {
+    if (pod.nodeName && pod.nodeName !== node.metadata?.name) return no;
+    if (!matchesNode(pod, node)) return no;
+    const taints = node.spec?.taints;
+    if (!untolerated(taints, tolerations, 'NoExecute', 'NoSchedule')) return {shouldRun: true, shouldStay: true};
+    return {shouldRun: false, shouldStay: !untolerated(taints, tolerations, 'NoExecute')};
+  };
+};
+
+const nameField = 'metadata.name';
+
+/** The affinity that holds a pod to one node; the rest of what is required stays. */
+export const pinned = (affinity: Frozen<Affinity> | undefined, node: string): Frozen<Affinity> => {
+  const matchFields = [{key: nameField, operator: 'In', values: [node]}];
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const nodeSelectorTerms = terms.length > 0 ? terms.map(term => ({...term, matchFields})) : [{matchFields}];
+  return {...affinity, nodeAffinity: {...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms}}};
+};
+
+/** The node that a pod is on, or is made for; undefined when it does not say. */
+export const nodeOf = ({spec}: Frozen<Pod>): string | undefined => {
+  if (spec?.nodeName) return spec.nodeName;
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const named = terms.flatMap(({matchFields = []}) => matchFields).find(({key, operator, values}) => key === nameField && operator === 'In' && values?.length === 1);
+  return named?.values?.[0];
+};
+
+/** How the pods of a set are made, node by node. */
+export const templateFor = (set: DaemonSet, hash: string, naming: Naming): ((node: string) => Frozen<PodTemplateSpec>) => {
+  const {metadata, spec = {containers: []}} = set.spec!.template;
+  const generation = templateGeneration(set);
+  const labels = {...metadata?.labels, ...(generation === undefined ? {} : {[generationLabel]: generation}), ...(hash ? {[hashLabel]: hash} : {})};
+  const tolerations = daemonTolerations(spec, naming);
+  return node => ({metadata: {...metadata, labels}, spec: {...spec, tolerations, affinity: pinned(spec.affinity, node)}});
+};

@@ -1,0 +1,50 @@
+import {aggregate} from '#controllers/shared/aggregate.js';
+import type {TrackingExpectations} from '#controllers/shared/expectations.js';
+import {podControl} from '#controllers/shared/pod-control.js';
+import {slowStart} from '#controllers/shared/slow-start.js';
+import {keyOf, keyText} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {hasCause, isNotFound} from '#src/api/status.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import type {DaemonSet} from './kinds.js';
+import {templateFor} from './placement.js';
+import type {Wanted} from './round.js';
+
+/** So many pods are created, and so many deleted, in one go; the rest waits until they are seen. */
+const burst = 250;
+
+/** Creates and deletes what is wanted, and expects to see it. Rejects with all failures once everything has been tried. */
+export type PodCalls = (set: DaemonSet, hash: string, wanted: Wanted) => Promise<void>;
+
+export const podCalls = (context: KeyedContext, expected: TrackingExpectations): PodCalls => {
+  const control = podControl(kinds.daemonSets, context);
+  return async (set, hash, wanted) => {
+    const key = keyText(keyOf(set));
+    const nodes = wanted.create.slice(0, burst);
+    const going = wanted.delete.slice(0, burst);
+    const template = templateFor(set, hash, context.naming);
+    expected.expectBoth(key, nodes.length, going.map(pod => keyText(keyOf(pod))));
+    const {successes, error} = await slowStart(nodes.length, async index => {
+      try {
+        await control.create(set, template(nodes[index]!));
+      } catch (failure) {
+        // Nothing can be made there any more, and nothing has to be.
+        if (!hasCause(failure, 'NamespaceTerminating')) throw failure;
+      }
+    });
+    expected.created(key, nodes.length - successes);
+    const errors: unknown[] = successes < nodes.length ? [error] : [];
+    await Promise.all(
+      going.map(async pod => {
+        try {
+          await control.delete(set, pod);
+        } catch (failure) {
+          expected.deleted(key, keyText(keyOf(pod)));
+          if (!isNotFound(failure)) errors.push(failure);
+        }
+      }),
+    );
+    const failure = aggregate(errors);
+    if (failure) throw failure;
+  };
+};

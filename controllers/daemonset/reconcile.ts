@@ -1,0 +1,122 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import {possibleChildren} from '#controllers/shared/children.js';
+import {claimer} from '#controllers/shared/claiming.js';
+import type {TrackingExpectations} from '#controllers/shared/expectations.js';
+import type {Selecting} from '#controllers/shared/parents.js';
+import {sameJson} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import {nextAvailability} from '#src/model/pod/state.js';
+import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {failureBackoff} from './backoff.js';
+import {histories, type History} from './history.js';
+import type {DaemonSet, DaemonSetStatus} from './kinds.js';
+import {wantedOf, type OnOver} from './manage.js';
+import {judgeOf} from './placement.js';
+import {podCalls} from './pod-calls.js';
+import {rolledOut} from './rolling-update.js';
+import {podsByNode, type Place, type Round} from './round.js';
+import {statusOf} from './status.js';
+
+type Made = ObjectOf<typeof kinds.daemonSets>;
+
+/** Keeps a pod of each daemon set on every node that is meant. `expected` is lowered by whoever hears of pods. */
+export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, expected: TrackingExpectations): Reconcile => {
+  const {lister, writer, client, clock, naming, events, enqueue} = context;
+  const sets = lister(kinds.daemonSets);
+  const nodes = lister(kinds.nodes);
+  const pods = lister(kinds.pods);
+  const resource = client.resource(kinds.daemonSets);
+  const claim = claimer({client, parents: kinds.daemonSets, children: kinds.pods});
+  const history = histories(context);
+  const call = podCalls(context, expected);
+  const failures = failureBackoff(clock);
+
+  const onOverOf =
+    (set: DaemonSet): OnOver =>
+    (pod, node) => {
+      const {namespace, name} = keyOf(pod);
+      if (pod.status?.phase === 'Succeeded') {
+        events.normal(set, 'SucceededDaemonPod', `Found succeeded daemon pod ${namespace}/${name} on node ${node}, will try to delete it`);
+        return 'delete';
+      }
+      const key = `${set.metadata?.uid}/${set.status?.observedGeneration ?? 0}/${node}`;
+      const remaining = failures.remaining(key);
+      if (remaining > 0) {
+        enqueue(keyOf(set), {afterMs: remaining});
+        return 'wait';
+      }
+      failures.failed(key);
+      events.warning(set, 'FailedDaemonPod', `Found failed daemon pod ${namespace}/${name} on node ${node}, will try to kill it`);
+      return 'delete';
+    };
+
+  const update = async (round: Round, own: () => Promise<readonly Frozen<Pod>[]>, old: History['old']): Promise<void> => {
+    const {set, hash} = round;
+    await call(set, hash, wantedOf(round, podsByNode(await own()), onOverOf(set)));
+    if (expected.satisfied(keyText(keyOf(set))) && set.spec?.updateStrategy?.type === 'RollingUpdate') await call(set, hash, rolledOut(round, podsByNode(await own())));
+    await history.forget(set, old, await own()).catch((error: unknown) => {
+      throw new Error(`failed to clean up revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
+    });
+  };
+
+  /** Tries once more on the latest version: what was counted holds for that too. */
+  const writeStatus = async (set: DaemonSet, status: DaemonSetStatus): Promise<void> => {
+    if (sameJson(set.status, status)) return;
+    const write = (latest: Frozen<Made>) => writer(kinds.daemonSets).updateStatus({...latest, status: {...status, ...collisionsOf(latest)}} as Made);
+    try {
+      await write(set);
+    } catch {
+      const {namespace, name} = keyOf(set);
+      await write((await resource.get(name, {namespace})) as Frozen<Made>);
+    }
+  };
+
+  const tell = async (round: Round, own: readonly Frozen<Pod>[], isFollowed: boolean): Promise<Result> => {
+    const {set} = round;
+    const status = statusOf(round, podsByNode(own), isFollowed);
+    await writeStatus(set, status);
+    const {minReadySeconds = 0} = set.spec ?? {};
+    if (minReadySeconds === 0 || status.numberReady === (status.numberAvailable ?? 0)) return settled;
+    return againAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
+  };
+
+  const sync = async (set: DaemonSet, selector: LabelSelector): Promise<Result> => {
+    const own = () => claim(set, possibleChildren(pods, set), {selector});
+    const {hash, old} = await history.of(set, selector, own).catch((error: unknown) => {
+      throw new Error(`failed to construct revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
+    });
+    const judge = judgeOf(set, naming);
+    const places = nodes.list().map((node): Place => ({node, name: node.metadata?.name ?? '', ...judge(node)}));
+    const round: Round = {set, hash, places, now: clock.now()};
+    // What was set off before is not seen yet: nothing may be added to it, nor said to be done.
+    if (!expected.satisfied(keyText(keyOf(set)))) return tell(round, await own(), false);
+    const [done] = await Promise.allSettled([update(round, own, old)]);
+    const [told] = await Promise.allSettled([own().then(all => tell(round, all, true))]);
+    if (done.status === 'rejected') throw done.reason;
+    if (told.status === 'rejected') throw told.reason;
+    return told.value;
+  };
+
+  return async key => {
+    const set = sets.get(key);
+    if (!set) {
+      expected.forget(keyText(key));
+      return settled;
+    }
+    const {matchLabels = {}, matchExpressions = []} = set.spec?.selector ?? {};
+    if (Object.keys(matchLabels).length + matchExpressions.length === 0) {
+      events.warning(set, 'SelectingAll', 'This daemon set is selecting all pods. A non-empty selector is required.');
+      return settled;
+    }
+    const selector = selecting.selectorOf(set);
+    if (!selector) throw new Error('the selector cannot be read');
+    // Nobody can say which of its revisions are still there: its status would be a guess.
+    return set.metadata?.deletionTimestamp ? settled : sync(set, selector);
+  };
+};
+
+const collisionsOf = ({status}: Frozen<Made>): Pick<DaemonSetStatus, 'collisionCount'> =>
+  status?.collisionCount === undefined ? {} : {collisionCount: status.collisionCount};

@@ -1,0 +1,20 @@
+import {kinds} from '#src/api/kinds.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController, every, theOnlyKey} from '#src/runtime/controller.js';
+import {collector} from './reconcile.js';
+
+type Options = Pick<ControllerManagerOptions, 'terminatedPodGcThreshold'>;
+
+/** Deletes pods that nobody else will: the oldest of too many that have ended, those whose node is gone or out of service, and those that go before they had a node. */
+export default defineController<Options>({
+  doc: 'Deletes pods that have ended, when there are too many, and pods that no node takes care of.',
+  name: 'pod-garbage-collector-controller',
+  serviceAccount: 'pod-garbage-collector',
+  flags: ['terminated-pod-gc-threshold'],
+  reads: [kinds.pods, kinds.nodes],
+  watches: [every('20s')],
+  create(context) {
+    context.enqueue(theOnlyKey);
+    return collector(context);
+  },
+});

@@ -1,0 +1,99 @@
+import {unlessMissing} from '#controllers/shared/missing.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, PodCondition} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import {isTerminal} from '#src/model/pod/state.js';
+import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {endedBeyond, isOutOfService} from './policy.js';
+
+type CachedPod = Frozen<Pod>;
+
+/** A node that is not in the cache gets that long to turn up. */
+const quarantineMs = 40_000;
+
+interface Options {
+  readonly terminatedPodGcThreshold: number;
+}
+
+/** Pods that are to go, for a reason as figures tell it. */
+interface Batch {
+  readonly reason: string;
+  readonly pods: readonly CachedPod[];
+  readonly condition?: Pick<PodCondition, 'reason' | 'message'>;
+}
+
+/** One pass over all pods. What cannot be deleted is met again at the next pass. */
+export const collector = ({lister, writer, client, clock, meter, naming, options}: KeyedContext<Options>): Reconcile => {
+  const pods = lister(kinds.pods);
+  const nodes = lister(kinds.nodes);
+  const outOfService = naming.subKey('node', 'out-of-service');
+  const labels = ['namespace', 'reason'];
+  const deletions = meter.counter({name: 'pod_gc_collector_force_delete_pods_total', help: 'Number of pods that are being forcefully deleted since the Pod GC Controller started.', labels});
+  const failures = meter.counter({name: 'pod_gc_collector_force_delete_pod_errors_total', help: 'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.', labels});
+  /** When nodes that pods name and nobody knows are asked for. */
+  const quarantine = new Map<string, number>();
+
+  /** Nobody else may be left to say that the pod has failed. */
+  const markFailed = async (pod: CachedPod, condition: Batch['condition']): Promise<void> => {
+    const {uid, generation} = pod.metadata ?? {};
+    const disrupted = condition && {type: 'DisruptionTarget', status: 'True', ...condition, lastTransitionTime: wireTime(clock.now()), ...(generation ? {observedGeneration: generation} : {})};
+    const status = {phase: 'Failed', ...(disrupted ? {conditions: [disrupted]} : {})};
+    await writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid}, status}, {subresource: 'status'});
+  };
+
+  const collect = async ({reason, pods: going, condition}: Batch, log: Parameters<Reconcile>[1]['log']): Promise<void> => {
+    await Promise.all(
+      going.map(async pod => {
+        const {namespace = '', name} = pod.metadata ?? {};
+        deletions.add({namespace, reason});
+        try {
+          if (!isTerminal(pod)) await markFailed(pod, condition);
+          await writer(kinds.pods).delete(pod, {gracePeriodSeconds: 0});
+          log.info({namespace, pod: name, reason}, 'deleted a pod at once');
+        } catch (error) {
+          if (isNotFound(error)) return;
+          failures.add({namespace, reason});
+          log.error({namespace, pod: name, reason, err: error}, 'a pod could not be deleted');
+        }
+      }),
+    );
+  };
+
+  /** Nodes that pods name and that do not exist, as the server says, after they had time to turn up. */
+  const lostNodes = async (all: readonly CachedPod[], log: Parameters<Reconcile>[1]['log']): Promise<ReadonlySet<string>> => {
+    const now = clock.now();
+    const unknown = new Set<string>();
+    for (const {spec} of all) if (spec?.nodeName && !unknown.has(spec.nodeName) && !nodes.get(spec.nodeName)) unknown.add(spec.nodeName);
+    for (const name of unknown) if (!quarantine.has(name)) quarantine.set(name, now + quarantineMs);
+    const lost = new Set<string>();
+    for (const [name, due] of quarantine) {
+      if (due > now) continue;
+      quarantine.delete(name);
+      if (!unknown.has(name)) continue;
+      try {
+        if (!(await unlessMissing(client.resource(kinds.nodes).get(name)))) lost.add(name);
+      } catch (error) {
+        log.error({node: name, err: error}, 'a node could not be asked for');
+      }
+    }
+    return lost;
+  };
+
+  return async (_, {log}) => {
+    const all = pods.list();
+    const going = all.filter(({metadata}) => metadata?.deletionTimestamp);
+    const stuck = going.filter(({spec}) => {
+      const node = spec?.nodeName ? nodes.get(spec.nodeName) : undefined;
+      return node !== undefined && isOutOfService(node, outOfService);
+    });
+    await collect({reason: 'terminated', pods: endedBeyond(all, options.terminatedPodGcThreshold)}, log);
+    await collect({reason: 'out-of-service', pods: stuck}, log);
+    const lost = await lostNodes(all, log);
+    const orphaned = lost.size === 0 ? [] : all.filter(({spec}) => lost.has(spec?.nodeName ?? ''));
+    await collect({reason: 'orphaned', pods: orphaned, condition: {reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists'}}, log);
+    await collect({reason: 'unscheduled', pods: going.filter(({spec}) => !spec?.nodeName)}, log);
+    return settled;
+  };
+};

@@ -1,0 +1,59 @@
+import {aggregate} from '#controllers/shared/aggregate.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {isResync, type Change} from '#informers/change.js';
+import {copyOf, keyOf} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
+import {quotaEvaluators} from '#src/model/quota/evaluators.js';
+import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {CountedObjects} from './counted.js';
+import {evaluatorsOf, hasNewLimits, sameAmounts, usageOf, type Quota} from './usage.js';
+
+/** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
+export const quotaKeeper = (context: KeyedContext): Loops => {
+  const {lister, writer, enqueue, naming, gates, clock} = context;
+  const quotas = lister(kinds.resourceQuotas);
+  const writes = writer(kinds.resourceQuotas);
+  const evaluators = quotaEvaluators(naming, gate => gates.enabled(gate));
+
+  /** The server charges what grows; what shrinks or goes is counted here. */
+  const isConcern = (evaluator: QuotaEvaluator, change: Change): boolean => {
+    if (change.type === 'deleted') return true;
+    if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
+    const [before, after] = [change.old, change.object].map(object => [...evaluator.usage(object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join());
+    return before !== after || deadlineOf(change.old) !== deadlineOf(change.object);
+  };
+  const counted = new CountedObjects(context, (evaluator, change) => {
+    if (!isConcern(evaluator, change)) return;
+    for (const quota of quotas.list(change.object.metadata?.namespace ?? '')) {
+      if (evaluatorsOf(quota, evaluators).includes(evaluator)) enqueue(keyOf(quota), {loop: 'primary'});
+    }
+  });
+
+  const count: Reconcile = async (key, {signal}) => {
+    const quota = quotas.get(key);
+    if (!quota) return settled;
+    const {spec, status} = copyOf<Quota>(quota);
+    const hard = spec?.hard ?? {};
+    const used: Record<string, string> = {...status?.used};
+    const failures: unknown[] = [];
+    for (const evaluator of evaluatorsOf(quota, evaluators)) {
+      try {
+        const objects = await counted.list(evaluator, key.namespace, signal);
+        if (objects) Object.assign(used, usageOf(quota, evaluator, objects, clock.now()));
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    for (const name of Object.keys(used)) if (!Object.hasOwn(hard, name)) delete used[name];
+    const isRight = status?.hard !== undefined && status.used !== undefined && !hasNewLimits(quota) && sameAmounts(used, status.used);
+    if (!isRight) await unlessMissing(writes.updateStatus({...copyOf<Quota>(quota), status: {hard: {...hard}, used}}));
+    const failure = aggregate(failures);
+    if (failure) throw failure;
+    return settled;
+  };
+  return {primary: count, priority: count};
+};
+
+/** What moves a pod from one scope to another. */
+const deadlineOf = (object: object): unknown => (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

@@ -1,0 +1,44 @@
+import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
+import {countedResource, type QuotaEvaluators} from '#src/model/quota/evaluators.js';
+import {scopesOf, withinAll} from '#src/model/quota/scopes.js';
+
+export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
+type List = Readonly<Record<string, string>>;
+
+/** Whether two lists mean the same amounts of the same things, however they are written. */
+export const sameAmounts = (a: List = {}, b: List = {}): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([name, text]) => b[name] !== undefined && compareQuantities(parseQuantity(text), parseQuantity(b[name])) === 0);
+
+/** Whether the limits have changed since the quota was last counted. */
+export const hasNewLimits = ({spec, status}: Frozen<Quota>): boolean => !sameAmounts(spec?.hard, status?.hard);
+
+/** Whether something is limited whose use is not known. */
+export const isUncounted = ({spec, status}: Frozen<Quota>): boolean => Object.keys(spec?.hard ?? {}).some(name => status?.used?.[name] === undefined);
+
+/** Everything that must be counted for a quota. */
+export const evaluatorsOf = ({spec}: Frozen<Quota>, evaluators: QuotaEvaluators): readonly QuotaEvaluator[] => {
+  const names = Object.keys(spec?.hard ?? {});
+  const counted = names.flatMap(name => {
+    const resource = countedResource(name);
+    return (resource && evaluators.of(resource.group, resource.resource)) ?? [];
+  });
+  return [...new Set([...evaluators.special.filter(({counts}) => names.some(counts)), ...counted])];
+};
+
+/** What objects use together, of what the quota limits; nothing used is told as zero. */
+export const usageOf = (quota: Frozen<Quota>, evaluator: QuotaEvaluator, objects: readonly Frozen<KubeObject>[], now: number): Record<string, string> => {
+  const sums = new Map<string, Quantity>(Object.keys(quota.spec?.hard ?? {}).filter(evaluator.counts).map(name => [name, zeroQuantity]));
+  const scopes = scopesOf(quota);
+  for (const object of objects) {
+    if (!withinAll(scopes, object, evaluator)) continue;
+    for (const [name, amount] of evaluator.usage(object, now)) {
+      const sum = sums.get(name);
+      if (sum) sums.set(name, compareQuantities(sum, zeroQuantity) === 0 ? amount : addQuantities(sum, amount));
+    }
+  }
+  return Object.fromEntries([...sums].map(([name, sum]) => [name, formatQuantity(sum)]));
+};

@@ -1,0 +1,20 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Claim, StatefulSet} from './kinds.js';
+
+/** The name of the claim that a template makes for a place. */
+export const claimName = (set: StatefulSet, template: Frozen<Claim>, ordinal: number): string => `${template.metadata?.name}-${set.metadata?.name}-${ordinal}`;
+
+/** The claims of a place as they are to be made. */
+export const claimsAt = (set: StatefulSet, ordinal: number): Claim[] =>
+  (set.spec?.volumeClaimTemplates ?? []).map(template => {
+    const {metadata = {}, spec} = template as Claim;
+    return {
+      metadata: {
+        ...metadata,
+        name: claimName(set, template, ordinal),
+        namespace: set.metadata?.namespace ?? '',
+        labels: {...metadata.labels, ...set.spec?.selector?.matchLabels},
+      },
+      ...(spec ? {spec} : {}),
+    };
+  });

@@ -1,0 +1,67 @@
+import {podFromTemplate} from '#controllers/shared/pod-control.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod, Volume} from '#src/api/pod.js';
+import {claimName} from './claims.js';
+import {placeLabels, revisionLabel, type StatefulSet} from './kinds.js';
+import {ordinalOf, podNameAt, setNameOf} from './ordinals.js';
+
+const labelsAt = (set: StatefulSet, ordinal: number, naming: Naming): Record<string, string> => {
+  const {podName, podIndex} = placeLabels(naming);
+  return {[podName]: podNameAt(set, ordinal), [podIndex]: String(ordinal)};
+};
+
+/** The volumes of a pod at that place: those of the set's claims, which win, and its others. */
+const volumesAt = (set: StatefulSet, ordinal: number, volumes: readonly Frozen<Volume>[] = []): Volume[] => {
+  const templates = set.spec?.volumeClaimTemplates ?? [];
+  const claimed = new Set(templates.map(({metadata}) => metadata?.name));
+  return [
+    ...templates.map(template => ({name: template.metadata?.name ?? '', persistentVolumeClaim: {claimName: claimName(set, template, ordinal)}})),
+    ...(volumes.filter(({name}) => !claimed.has(name)) as Volume[]),
+  ];
+};
+
+/** The pod of a place, from the template that `set` has, which is that of the revision. */
+export const podAt = (set: StatefulSet, ordinal: number, revision: string, naming: Naming): Pod => {
+  const pod = podFromTemplate(set, kinds.statefulSets, set.spec!.template, naming);
+  const name = podNameAt(set, ordinal);
+  const {serviceName} = set.spec!;
+  const volumes = volumesAt(set, ordinal, pod.spec?.volumes);
+  return {
+    metadata: {...pod.metadata, name, labels: {...pod.metadata?.labels, ...labelsAt(set, ordinal, naming), [revisionLabel]: revision}},
+    // Both names are given once: they cannot be changed later.
+    spec: {...pod.spec!, hostname: name, ...(serviceName ? {subdomain: serviceName} : {}), ...(volumes.length > 0 ? {volumes} : {})},
+  };
+};
+
+/** Whether a pod is called and labelled as its place demands. */
+export const hasIdentity = (set: StatefulSet, {metadata}: Frozen<Pod>, naming: Naming): boolean => {
+  const name = metadata?.name ?? '';
+  return (
+    ordinalOf(name) !== undefined &&
+    setNameOf(name) === set.metadata?.name &&
+    metadata?.namespace === set.metadata?.namespace &&
+    metadata?.labels?.[placeLabels(naming).podName] === name
+  );
+};
+
+/** Whether a pod has a volume for each of the set's claims. */
+export const hasStorage = (set: StatefulSet, {metadata, spec}: Frozen<Pod>): boolean => {
+  const ordinal = ordinalOf(metadata?.name ?? '');
+  const volumes = new Map(spec?.volumes?.map(volume => [volume.name, volume]));
+  return (
+    ordinal !== undefined &&
+    (set.spec?.volumeClaimTemplates ?? []).every(template => volumes.get(template.metadata?.name ?? '')?.persistentVolumeClaim?.claimName === claimName(set, template, ordinal))
+  );
+};
+
+export const withIdentity = (set: StatefulSet, pod: Frozen<Pod>, naming: Naming): Frozen<Pod> => ({
+  ...pod,
+  metadata: {...pod.metadata, labels: {...pod.metadata?.labels, ...labelsAt(set, ordinalOf(pod.metadata?.name ?? '')!, naming)}},
+});
+
+export const withStorage = (set: StatefulSet, pod: Frozen<Pod>): Frozen<Pod> => ({
+  ...pod,
+  spec: {...pod.spec!, volumes: volumesAt(set, ordinalOf(pod.metadata?.name ?? '')!, pod.spec?.volumes)},
+});

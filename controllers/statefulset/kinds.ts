@@ -1,0 +1,34 @@
+import type {Frozen} from '#src/api/key.js';
+import type {ObjectOf, kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {isAvailable, isReady} from '#src/model/pod/state.js';
+
+export type StatefulSet = Frozen<ObjectOf<typeof kinds.statefulSets>>;
+export type StatefulSetStatus = NonNullable<ObjectOf<typeof kinds.statefulSets>['status']>;
+export type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
+
+/** The label of a pod with the name of the revision it was made from. */
+export const revisionLabel = 'controller-revision-hash';
+
+/** The labels that tell a pod's place in its set. */
+export const placeLabels = (naming: Naming): {readonly podName: string; readonly podIndex: string} => ({
+  podName: naming.subKey('statefulset', 'pod-name'),
+  podIndex: naming.subKey('apps', 'pod-index'),
+});
+
+/** The name of the revision that a pod was made from; empty if it does not say. */
+export const revisionOfPod = ({metadata}: Frozen<Pod>): string => metadata?.labels?.[revisionLabel] ?? '';
+
+export const isLeaving = ({metadata}: Frozen<Pod>): boolean => Boolean(metadata?.deletionTimestamp);
+
+/** Whether all pods may be made and deleted at once, instead of one after the other. */
+export const isParallel = ({spec}: StatefulSet): boolean => spec?.podManagementPolicy === 'Parallel';
+
+export const isRunningAndReady = (pod: Frozen<Pod>): boolean => pod.status?.phase === 'Running' && isReady(pod);
+
+/** Whether the pod does its work and is to go on with it. */
+export const isHealthy = (pod: Frozen<Pod>): boolean => isRunningAndReady(pod) && !isLeaving(pod);
+
+/** Whether the pod has been ready for as long as the set asks for. */
+export const isServing = (pod: Frozen<Pod>, {spec}: StatefulSet, now: number): boolean => isAvailable(pod, spec?.minReadySeconds ?? 0, now);

@@ -1,0 +1,58 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {isHealthy, type StatefulSet} from './kinds.js';
+
+const numbered = /^(.*)-([0-9]+)$/;
+const largest = 2 ** 31 - 1;
+
+/** The name of the set that a pod belongs to by its own name; empty for a name without a number. */
+export const setNameOf = (pod: string): string => numbered.exec(pod)?.[1] ?? '';
+
+/** The place of a pod in its set by its name; undefined for a name without a number, or with one that no set counts up to or spells like that. */
+export const ordinalOf = (pod: string): number | undefined => {
+  const text = numbered.exec(pod)?.[2];
+  const ordinal = Number(text);
+  return text !== undefined && ordinal <= largest && String(ordinal) === text ? ordinal : undefined;
+};
+
+export const firstOrdinal = ({spec}: StatefulSet): number => spec?.ordinals?.start ?? 0;
+
+export const sizeOf = ({spec}: StatefulSet): number => spec?.replicas ?? 1;
+
+export const isInRange = (ordinal: number, set: StatefulSet): boolean => ordinal >= firstOrdinal(set) && ordinal < firstOrdinal(set) + sizeOf(set);
+
+export const podNameAt = (set: StatefulSet, ordinal: number): string => `${set.metadata?.name}-${ordinal}`;
+
+/** A place in the set, with the pod that has it. */
+export interface Slot {
+  readonly ordinal: number;
+  readonly pod: Frozen<Pod> | undefined;
+}
+
+/** A place that has a pod. */
+export interface Taken extends Slot {
+  readonly pod: Frozen<Pod>;
+}
+
+export interface Row {
+  /** Every place that the set asks for, ascending. */
+  readonly replicas: readonly Slot[];
+  /** Pods that have a place beyond, descending. */
+  readonly condemned: readonly Taken[];
+  /** The first pod, among the replicas and then among the condemned, that does not work; undefined when the first such place is empty, or all work. */
+  readonly firstUnhealthy: Frozen<Pod> | undefined;
+}
+
+/** The pods of a set in their places. Pods without a readable place are left out. */
+export const inRow = (set: StatefulSet, pods: readonly Frozen<Pod>[]): Row => {
+  const placed = pods.flatMap((pod): Taken[] => {
+    const ordinal = ordinalOf(pod.metadata?.name ?? '');
+    return ordinal === undefined ? [] : [{ordinal, pod}];
+  });
+  const byOrdinal = new Map(placed.map(({ordinal, pod}) => [ordinal, pod]));
+  const start = firstOrdinal(set);
+  const replicas = Array.from({length: sizeOf(set)}, (_, index): Slot => ({ordinal: start + index, pod: byOrdinal.get(start + index)}));
+  const condemned = placed.filter(({ordinal}) => !isInRange(ordinal, set)).sort((a, b) => b.ordinal - a.ordinal);
+  const firstUnhealthy = [...replicas, ...condemned.toReversed()].find(({pod}) => !pod || !isHealthy(pod))?.pod;
+  return {replicas, condemned, firstUnhealthy};
+};

@@ -1,0 +1,108 @@
+import {aggregate} from '#controllers/shared/aggregate.js';
+import {possibleChildren} from '#controllers/shared/children.js';
+import {claimer} from '#controllers/shared/claiming.js';
+import type {Selecting} from '#controllers/shared/parents.js';
+import {revisionsOf, surplusRevisions, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {sameJson} from '#src/api/equal.js';
+import {keyOf, type Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isConflict} from '#src/api/status.js';
+import {controllerOf} from '#src/model/owners.js';
+import {nextAvailability} from '#src/model/pod/state.js';
+import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
+import {inRow, setNameOf, sizeOf} from './ordinals.js';
+import {podWrites} from './pod-writes.js';
+import {revisionsBetween, type Between} from './revisions.js';
+import {step, type Round} from './round.js';
+import {completed, statusOf, written} from './status.js';
+import {storage} from './storage.js';
+
+type Made = ObjectOf<typeof kinds.statefulSets>;
+type Revision = Frozen<ControllerRevision>;
+
+/** How often a status is tried on the latest version. */
+const tries = 4;
+
+/** Keeps the pods of stateful sets, each in its place. */
+export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Reconcile => {
+  const {lister, writer, client, clock, naming, gates} = context;
+  const sets = lister(kinds.statefulSets);
+  const pods = lister(kinds.pods);
+  const revisions = lister(kinds.controllerRevisions);
+  const resource = client.resource(kinds.statefulSets);
+  const claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
+  const claimRevisions = claimer({client, parents: kinds.statefulSets, children: kinds.controllerRevisions});
+  const claims = storage(context);
+  const podWriter = podWrites(context, claims);
+  const replacesSeveral = gates.enabled('MaxUnavailableStatefulSet');
+
+  const writeStatus = async (set: StatefulSet, next: StatefulSetStatus): Promise<void> => {
+    const status = written(completed(set, next));
+    let latest = set;
+    for (let attempt = 1; !sameJson(latest.status, status); attempt++) {
+      try {
+        await writer(kinds.statefulSets).updateStatus({...latest, status} as Made);
+        return;
+      } catch (error) {
+        if (!isConflict(error) || attempt >= tries) throw error;
+      }
+      const {namespace, name} = keyOf(set);
+      latest = (await resource.get(name, {namespace})) as StatefulSet;
+      if (latest.metadata?.uid !== set.metadata?.uid) return;
+    }
+  };
+
+  const forgetOld = async (set: StatefulSet, kept: readonly Revision[], own: readonly Frozen<Pod>[], between: Between | undefined): Promise<void> => {
+    const limit = set.spec?.revisionHistoryLimit ?? 10;
+    if (limit < 0) return;
+    const {currentRevision, updateRevision} = set.status ?? {};
+    const live = new Set([between?.current.metadata?.name ?? currentRevision, between?.update.metadata?.name ?? updateRevision, ...own.map(revisionOfPod)]);
+    for (const revision of surplusRevisions(kept, limit, ({metadata}) => live.has(metadata?.name ?? ''))) await writer(kinds.controllerRevisions).delete(revision, {onlyIf: 'same'});
+  };
+
+  /** All that is done for a set whose pods and revisions are known. Answers the status that it told. */
+  const act = async (set: StatefulSet, own: readonly Frozen<Pod>[], between: Between): Promise<StatefulSetStatus> => {
+    const now = clock.now();
+    const row = inRow(set, own);
+    const isGoing = Boolean(set.metadata?.deletionTimestamp);
+    const counted = isGoing ? own : [...row.replicas, ...row.condemned].flatMap(({pod}) => (pod ? [pod] : []));
+    const status = statusOf(set, counted, between, now);
+    const round: Round = {set, row, between, status, pods: podWriter, claims, naming, replacesSeveral, now};
+    const outcomes = await Promise.allSettled([isGoing ? undefined : step(round)]);
+    outcomes.push(...(await Promise.allSettled([writeStatus(set, status)])));
+    const failure = outcomes.find(({status: how}) => how === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
+    return status;
+  };
+
+  const nextLook = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus): Result => {
+    const {minReadySeconds = 0} = set.spec ?? {};
+    if (minReadySeconds === 0 || availableReplicas === sizeOf(set)) return settled;
+    return againAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
+  };
+
+  return async (key, {log}) => {
+    const set = sets.get(key);
+    if (!set) return settled;
+    const selector = selecting.selectorOf(set);
+    if (!selector) {
+      log.error({kind: kinds.statefulSets.kind}, 'the selector cannot be read');
+      return settled;
+    }
+    const kept = revisionsOf(revisions, set, selector);
+    await claimRevisions(set, kept.filter(revision => !controllerOf(revision)), {selector});
+    const own = await claimPods(set, possibleChildren(pods, set), {selector, also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name});
+
+    const errors: unknown[] = [];
+    const noted = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
+    const between = await noted(revisionsBetween(set, {client, revisions: kept}));
+    const status = between && (await noted(act(set, own, between)));
+    // Even when the rest failed: a set that fails for ever must not grow for ever.
+    await noted(forgetOld(set, kept, own, between));
+    const failure = aggregate(errors);
+    if (failure) throw failure;
+    return status ? nextLook(set, own, status) : settled;
+  };
+};

@@ -1,0 +1,86 @@
+import type {Frozen} from '#src/api/key.js';
+import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {KubeObject, OwnerReference} from '#src/api/types.js';
+import {controllerRefTo} from '#src/model/owners.js';
+import type {Claim, StatefulSet} from './kinds.js';
+import {isInRange, ordinalOf} from './ordinals.js';
+
+/** A claim, and who may own it: the set, so that it goes with the set, or the pod, so that it goes with a pod that is scaled away. */
+export interface Holding {
+  readonly claim: Frozen<Claim>;
+  readonly set: StatefulSet;
+  /** May be one that does not exist yet. */
+  readonly pod: Frozen<Pod>;
+  readonly naming: Naming;
+}
+
+type Reference = Frozen<OwnerReference>;
+
+const policyOf = ({spec}: StatefulSet): {deletes: boolean; scales: boolean} => {
+  const {whenDeleted, whenScaled} = spec?.persistentVolumeClaimRetentionPolicy ?? {};
+  return {deletes: whenDeleted === 'Delete', scales: whenScaled === 'Delete'};
+};
+
+/** Whether claims go with the pods that are scaled away. */
+export const goesWithPods = (set: StatefulSet): boolean => policyOf(set).scales;
+
+const means = (reference: Reference, owner: Frozen<KubeObject>, kind: Kind, naming: Naming): boolean =>
+  reference.apiVersion === apiVersionOf(naming, kind) && reference.kind === kind.kind && reference.name === owner.metadata?.name;
+
+const isOf = (reference: Reference, owner: Frozen<KubeObject>): boolean => reference.uid === owner.metadata?.uid;
+
+const referencesOf = ({claim}: Holding): readonly Reference[] => claim.metadata?.ownerReferences ?? [];
+
+const isOurs = (reference: Reference, {set, pod, naming}: Holding): boolean => means(reference, set, kinds.statefulSets, naming) || means(reference, pod, kinds.pods, naming);
+
+/** Whether the claim belongs to an earlier object of the same name as the owner. */
+const isStaleFor = (holding: Holding, owner: Frozen<KubeObject>, kind: Kind): boolean => {
+  const reference = referencesOf(holding).find(each => means(each, owner, kind, holding.naming));
+  return reference !== undefined && !isOf(reference, owner);
+};
+
+/** Whether the claim belongs to an earlier pod of that name, and so goes away. */
+export const isStaleForPod = (holding: Holding): boolean => isStaleFor(holding, holding.pod, kinds.pods);
+
+/** Whether somebody else controls the claim, although the set's policy wants a say in what becomes of it. */
+export const hasForeignController = (holding: Holding): boolean => {
+  const {set, pod} = holding;
+  const {deletes, scales} = policyOf(set);
+  if (!deletes && !scales) return false;
+  return referencesOf(holding).some(reference => (isOurs(reference, holding) ? !isOf(reference, set) && !isOf(reference, pod) : reference.controller === true));
+};
+
+/** Who is to own the claim. */
+const owners = ({set, pod}: Holding): {readonly set: boolean; readonly pod: boolean} => {
+  const {deletes, scales} = policyOf(set);
+  const ordinal = ordinalOf(pod.metadata?.name ?? '');
+  const isAway = ordinal === undefined || !isInRange(ordinal, set);
+  return {set: deletes && !(scales && isAway), pod: scales && isAway};
+};
+
+/** Whether the claim is owned as the policy demands, or in a way that is better left alone. */
+export const isHeldRightly = (holding: Holding): boolean => {
+  const {set, pod} = holding;
+  const references = referencesOf(holding);
+  const [bySet, byPod] = [set, pod].map(owner => references.find(reference => isOf(reference, owner)));
+  if (isStaleFor(holding, set, kinds.statefulSets) || isStaleForPod(holding)) return true;
+  if (hasForeignController(holding)) return !bySet && !byPod;
+  if ([bySet, byPod].some(reference => reference && !reference.controller)) return false;
+  const wanted = owners(holding);
+  return Boolean(bySet) === wanted.set && Boolean(byPod) === wanted.pod;
+};
+
+/** The owners that the claim is to have: others stay, and nobody is put beside a foreign controller. */
+export const rightOwners = (holding: Holding): OwnerReference[] => {
+  const {set, pod, naming} = holding;
+  const others = referencesOf(holding).filter(reference => !isOurs(reference, holding)) as OwnerReference[];
+  if (hasForeignController(holding)) return others;
+  const wanted = owners(holding);
+  return [
+    ...others,
+    ...(wanted.set ? [controllerRefTo(set, kinds.statefulSets, naming)] : []),
+    ...(wanted.pod ? [controllerRefTo(pod, kinds.pods, naming)] : []),
+  ];
+};

@@ -1,0 +1,72 @@
+import {
+  createRevision,
+  newRevision,
+  nextRevision,
+  renumbered,
+  revisionHashLabel,
+  sameRevision,
+  templatePatch,
+  type ControllerRevision,
+  type RevisionOf,
+} from '#controllers/shared/revisions.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Client} from '#src/client/client.js';
+import type {StatefulSet} from './kinds.js';
+
+type Revision = Frozen<ControllerRevision>;
+
+/** Between which two templates a set is. */
+export interface Between {
+  /** What the set was at when it last was at one. */
+  readonly current: Revision;
+  /** What its template says. */
+  readonly update: Revision;
+  readonly collisionCount: number;
+}
+
+/** Hashes that are plain numbers are compared: data of the same look may still be of different collisions. */
+const hashNumber = ({metadata}: Revision, label: string): number | undefined => {
+  const text = metadata?.labels?.[label];
+  return text !== undefined && /^[+-]?\d+$/.test(text) && Math.abs(Number(text)) < 2 ** 31 ? Number(text) : undefined;
+};
+
+const isEqual = (a: Revision, b: Revision, label: string): boolean => {
+  const [left, right] = [hashNumber(a, label), hashNumber(b, label)];
+  return (left === undefined || right === undefined || left === right) && sameRevision(a, b);
+};
+
+export interface RevisionsOptions {
+  readonly client: Client;
+  /** The set's revisions in order. */
+  readonly revisions: readonly Revision[];
+}
+
+/**
+ * The revision of the set's template: the one that is there, made the newest if it is an older one, or a new one. Undefined where a new one would have to be made for a
+ * set that is being deleted.
+ */
+export const revisionsBetween = async (set: StatefulSet, {client, revisions}: RevisionsOptions): Promise<Between | undefined> => {
+  const {naming} = client;
+  const number = nextRevision(revisions);
+  const wanted: RevisionOf = {
+    parent: set,
+    kind: kinds.statefulSets,
+    labels: set.spec?.template.metadata?.labels ?? {},
+    data: templatePatch(set.spec!.template),
+    revision: number,
+    collisionCount: set.status?.collisionCount ?? 0,
+    naming,
+  };
+  const label = revisionHashLabel(naming);
+  const candidate = newRevision(wanted);
+  const latest = revisions.at(-1);
+  const equal = revisions.findLast(revision => isEqual(revision, candidate, label));
+  const currentOr = (update: Revision) => revisions.find(({metadata}) => metadata?.name === set.status?.currentRevision) ?? update;
+  const at = (update: Revision, collisionCount = set.status?.collisionCount ?? 0): Between => ({update, current: currentOr(update), collisionCount});
+  if (equal && latest && isEqual(latest, equal, label)) return at(latest);
+  if (set.metadata?.deletionTimestamp) return equal && at(equal);
+  if (equal) return at(await renumbered(client, equal, number));
+  const {revision, collisionCount} = await createRevision(client, wanted);
+  return at(revision, collisionCount);
+};

@@ -1,0 +1,37 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import {isLeaving, isRunningAndReady, isServing, revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
+import {sizeOf} from './ordinals.js';
+import type {Between} from './revisions.js';
+
+/** The status with these pods counted. */
+export const statusOf = (set: StatefulSet, pods: readonly Frozen<Pod>[], {current, update, collisionCount}: Between, now: number): StatefulSetStatus => {
+  const staying = pods.filter(pod => !isLeaving(pod));
+  const madeFrom = (name: string | undefined) => staying.filter(pod => revisionOfPod(pod) === name).length;
+  const ready = pods.filter(isRunningAndReady);
+  return {
+    observedGeneration: set.metadata?.generation ?? 0,
+    replicas: pods.length,
+    readyReplicas: ready.length,
+    availableReplicas: ready.filter(pod => isServing(pod, set, now)).length,
+    currentReplicas: madeFrom(current.metadata?.name),
+    updatedReplicas: madeFrom(update.metadata?.name),
+    currentRevision: current.metadata?.name ?? '',
+    updateRevision: update.metadata?.name ?? '',
+    collisionCount,
+  };
+};
+
+/** Once every pod is of the new template and ready, the set is at it. */
+export const completed = (set: StatefulSet, status: StatefulSetStatus): StatefulSetStatus => {
+  const size = sizeOf(set);
+  const {updatedReplicas, readyReplicas, replicas} = status;
+  if (set.spec?.updateStrategy?.type !== 'RollingUpdate' || updatedReplicas !== size || readyReplicas !== size || replicas !== size) return status;
+  return {...status, currentReplicas: updatedReplicas, currentRevision: status.updateRevision ?? ''};
+};
+
+const always: readonly (keyof StatefulSetStatus)[] = ['replicas', 'availableReplicas', 'collisionCount'];
+
+/** The status as it is written: counts of nothing are left out but for a few. */
+export const written = (status: StatefulSetStatus): StatefulSetStatus =>
+  Object.fromEntries(Object.entries(status).filter(([name, value]) => value !== 0 || always.includes(name as keyof StatefulSetStatus))) as unknown as StatefulSetStatus;

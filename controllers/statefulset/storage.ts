@@ -1,0 +1,89 @@
+import {aggregate, messageOf} from '#controllers/shared/aggregate.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {hasCause, isAlreadyExists} from '#src/api/status.js';
+import type {KeyedContext} from '#src/runtime/controller.js';
+import {claimsAt} from './claims.js';
+import type {Claim, StatefulSet} from './kinds.js';
+import {ordinalOf} from './ordinals.js';
+import {goesWithPods, hasForeignController, isHeldRightly, isStaleForPod, rightOwners, type Holding} from './retention.js';
+
+/** What is done about the claims of a pod, which need not exist yet. */
+export interface Storage {
+  /** Creates the claims that are missing, and leaves the others as they are. Rejects when one could not be, or is being deleted. */
+  create(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
+  /** Whether a claim goes away with an earlier pod of that name: the new one must wait for it. */
+  isStale(set: StatefulSet, pod: Frozen<Pod>): boolean;
+  /** Whether the claims that there are belong to whom the retention policy says. */
+  isHeldRightly(set: StatefulSet, pod: Frozen<Pod>): boolean;
+  /** Makes it so. */
+  hold(set: StatefulSet, pod: Frozen<Pod>): Promise<void>;
+}
+
+export const storage = ({lister, writer, events, naming}: KeyedContext): Storage => {
+  const claims = lister(kinds.persistentVolumeClaims);
+  const claimWriter = writer(kinds.persistentVolumeClaims);
+
+  const wanted = (set: StatefulSet, pod: Frozen<Pod>): Claim[] => {
+    const ordinal = ordinalOf(pod.metadata?.name ?? '');
+    return ordinal === undefined ? [] : claimsAt(set, ordinal);
+  };
+  const cached = ({metadata}: Claim) => claims.get({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
+  const holdings = (set: StatefulSet, pod: Frozen<Pod>): Holding[] =>
+    wanted(set, pod).flatMap(each => {
+      const claim = cached(each);
+      return claim ? [{claim, set, pod, naming}] : [];
+    });
+
+  const createOne = async (set: StatefulSet, pod: Frozen<Pod>, claim: Claim): Promise<void> => {
+    const {name} = claim.metadata!;
+    try {
+      await claimWriter.create(claim);
+    } catch (error) {
+      // Where nothing can be made any more, nothing has to be, and no pod either.
+      if (hasCause(error, 'NamespaceTerminating')) throw error;
+      if (!isAlreadyExists(error)) {
+        events.warning(set, 'FailedCreate', `create Claim ${name} for Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} failed error: ${messageOf(error)}`);
+      }
+      throw new Error(`failed to create PVC ${name}: ${messageOf(error)}`, {cause: error});
+    }
+    events.normal(set, 'SuccessfulCreate', `create Claim ${name} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name} success`);
+  };
+
+  return {
+    async create(set, pod) {
+      const errors: unknown[] = [];
+      for (const claim of wanted(set, pod)) {
+        const there = cached(claim);
+        if (there?.metadata?.deletionTimestamp) errors.push(new Error(`pvc ${claim.metadata?.name} is being deleted`));
+        else if (!there) {
+          await createOne(set, pod, claim).catch((error: unknown) => {
+            if (hasCause(error, 'NamespaceTerminating')) throw error;
+            errors.push(error);
+          });
+        }
+      }
+      const failure = aggregate(errors);
+      if (failure) throw failure;
+    },
+    isStale: (set, pod) => goesWithPods(set) && holdings(set, pod).some(isStaleForPod),
+    isHeldRightly: (set, pod) => holdings(set, pod).every(isHeldRightly),
+    async hold(set, pod) {
+      for (const holding of holdings(set, pod)) {
+        const {claim} = holding;
+        const {name} = claim.metadata!;
+        if (hasForeignController(holding)) {
+          const message = `PersistentVolumeClaim ${name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim`;
+          events.warning(set, 'ConflictingController', message);
+        }
+        if (isHeldRightly(holding)) continue;
+        try {
+          await claimWriter.update({...claim, metadata: {...claim.metadata, ownerReferences: rightOwners(holding)}} as Claim);
+        } catch (error) {
+          throw new Error(`could not update claim ${name} for delete policy ownerRefs: ${messageOf(error)}`, {cause: error});
+        }
+      }
+    },
+  };
+};

@@ -1,0 +1,20 @@
+import {kinds} from '#src/api/kinds.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController, mapped} from '#src/runtime/controller.js';
+import {keyOf} from '#src/api/key.js';
+import {collector, isTimed} from './reconcile.js';
+
+type Options = Pick<ControllerManagerOptions, 'concurrentTtlAfterFinishedSyncs'>;
+
+/** Deletes jobs, and their pods before them, as long after their end as they ask for. */
+export default defineController<Options>({
+  doc: 'Deletes jobs that have ended when the time they are to be kept is over.',
+  name: 'ttl-after-finished-controller',
+  serviceAccount: 'ttl-after-finished-controller',
+  flags: ['concurrent-ttl-after-finished-syncs'],
+  queue: {name: 'ttl_jobs_to_delete'},
+  workers: options => options.concurrentTtlAfterFinishedSyncs,
+  reads: [kinds.jobs],
+  watches: [mapped(kinds.jobs, ({type, object}) => (type !== 'deleted' && isTimed(object) ? [keyOf(object)] : []))],
+  create: collector,
+});

@@ -1,0 +1,31 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import {notFound} from '#src/api/status.js';
+import type {Authorizer} from '#src/api/authorization.js';
+import type {Pod} from '#src/api/pod.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+
+/** What the rules for nodes are made of. */
+export interface NodeRules {
+  readonly naming: Naming;
+  readonly reader: Reader;
+  readonly authorizer: Authorizer | undefined;
+  gate(name: string): boolean;
+}
+
+/** Why a node's request is refused; nothing where it is not. Rejects with a 404 where what it speaks of is not there. */
+export type NodeRule = (rules: NodeRules, node: string, attributes: AdmissionAttributes) => string | undefined | Promise<string | undefined>;
+
+/** An object as it is now. Throws a 404 that calls it by its kind. */
+export const existing = async <T extends KubeObject>({reader, naming}: NodeRules, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
+  const found = await reader.get(kind, namespace, name);
+  if (!found) throw notFound({group: naming.group(kind.group), resource: kind.kind.toLowerCase()}, name);
+  return found;
+};
+
+export const existingPod = (rules: NodeRules, namespace: string, name: string): Promise<Readonly<Pod>> => existing<Pod>(rules, kinds.pods, namespace, name);
+
+export const quoted = JSON.stringify;
+export const unexpected = ({operation}: AdmissionAttributes): string => `unexpected operation ${quoted(operation)}`;

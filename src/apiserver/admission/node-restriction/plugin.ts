@@ -1,0 +1,36 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {nodeOfUser} from '#src/api/node-user.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {refuse} from '#src/apiserver/admission/refuse.js';
+import {nodeRule} from './nodes.js';
+import {claimRule, csiNodeRule, leaseRule, podCertificateRule, signingRule, sliceRule} from './others.js';
+import {quoted, type NodeRule, type NodeRules} from './parts.js';
+import {podRule} from './pods.js';
+import {tokenRule} from './tokens.js';
+
+const byKind: readonly (readonly [kind: Kind, rule: NodeRule])[] = [
+  [kinds.pods, podRule],
+  [kinds.nodes, nodeRule],
+  [kinds.persistentVolumeClaims, claimRule],
+  [kinds.serviceAccounts, tokenRule],
+  [kinds.leases, leaseRule],
+  [kinds.csiNodes, csiNodeRule],
+  [kinds.resourceSlices, sliceRule],
+  [kinds.certificateSigningRequests, signingRule],
+  [kinds.podCertificateRequests, podCertificateRule],
+];
+
+/** Keeps the agents of nodes to what is theirs: what authorization cannot judge without the content of a request. Concerns nobody else. */
+export const nodeRestriction = (rules: NodeRules): AdmissionPlugin => {
+  const found = new Map(byKind.map(([{group, plural}, rule]) => [`${rules.naming.group(group)}/${plural}`, rule]));
+  return {
+    name: 'NodeRestriction',
+    async admit(attributes) {
+      const node = nodeOfUser(attributes.user);
+      if (node === undefined || attributes.operation === 'CONNECT') return;
+      if (node === '') throw refuse(attributes, `could not determine node from user ${quoted(attributes.user.name)}`);
+      const why = await found.get(`${attributes.group}/${attributes.resource}`)?.(rules, node, attributes);
+      if (why) throw refuse(attributes, why);
+    },
+  };
+};

@@ -1,0 +1,93 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {addQuantities, compareQuantities, formatQuantity, parseQuantity, subtractQuantities, zeroQuantity, type Quantity} from '#src/api/quantity.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Amounts} from '#src/model/pod/requests.js';
+import type {QuotaEvaluator, ScopeSelector} from '#src/model/quota/evaluator.js';
+import {sameScope, scopesOf, withinAll} from '#src/model/quota/scopes.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
+import {refuse} from '#src/apiserver/admission/refuse.js';
+
+export type Quota = ObjectOf<typeof kinds.resourceQuotas>;
+type List = Readonly<Record<string, string>>;
+
+/** A request that is to be charged. */
+export interface Charge {
+  readonly attributes: AdmissionAttributes & {readonly object: KubeObject};
+  readonly evaluator: QuotaEvaluator;
+  readonly limited: readonly LimitedResource[];
+  readonly now: number;
+}
+
+/** What is used after a charge, by the quota's name. */
+export type Used = ReadonlyMap<string, List>;
+
+const text = (amounts: ReadonlyMap<string, Quantity>): string =>
+  [...amounts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, amount]) => `${name}=${formatQuantity(amount)}`)
+    .join(',');
+
+const amountIn = (list: List | undefined, name: string): Quantity => (list?.[name] === undefined ? zeroQuantity : parseQuantity(list[name]));
+
+/** How much more is used than before; an update is charged with the difference. Throws for an object that uses less than nothing. */
+const increase = ({attributes, evaluator, now}: Charge): Amounts => {
+  const usage = evaluator.usage(attributes.object, now);
+  const negative = [...usage].filter(([, amount]) => compareQuantities(amount, zeroQuantity) < 0).map(([name]) => name);
+  if (negative.length > 0) throw refuse(attributes, `quota usage is negative for resource(s): ${negative.sort().join(',')}`);
+  if (attributes.operation === 'UPDATE' && attributes.oldObject?.metadata?.resourceVersion) {
+    for (const [name, amount] of evaluator.usage(attributes.oldObject, now)) usage.set(name, subtractQuantities(usage.get(name) ?? zeroQuantity, amount));
+  }
+  for (const [name, amount] of usage) if (compareQuantities(amount, zeroQuantity) === 0) usage.delete(name);
+  return usage;
+};
+
+/** The quotas that count what the request is about. Throws where one cannot be charged. */
+const concerned = (quotas: readonly Readonly<Quota>[], {attributes, evaluator}: Charge): readonly Readonly<Quota>[] =>
+  quotas.filter(quota => {
+    const name = quota.metadata?.name ?? '';
+    const names = Object.keys(quota.status?.hard ?? {}).filter(each => evaluator.counts(each));
+    if (names.length === 0 || !withinAll(scopesOf(quota), attributes.object, evaluator)) return false;
+    const objection = evaluator.objection?.(names, attributes.object);
+    if (objection) throw refuse(attributes, `failed quota: ${name}: ${objection}`);
+    const unknown = names.filter(each => quota.status?.used?.[each] === undefined);
+    if (unknown.length > 0) throw refuse(attributes, `status unknown for quota: ${name}, resources: ${unknown.sort().join(',')}`);
+    return true;
+  });
+
+const matchesAny = (name: string, {matchContains = []}: LimitedResource): boolean => matchContains.some(part => name.includes(part));
+
+/** What may be used within quotas alone, and is not covered by any. */
+const checkCovered = (quotas: readonly Readonly<Quota>[], found: readonly Readonly<Quota>[], {attributes, evaluator, limited}: Charge): void => {
+  const covered = new Set(found.flatMap(({status}) => Object.keys(status?.hard ?? {})));
+  const uncovered = [...evaluator.usage(attributes.object, 0).keys()].filter(name => limited.some(each => matchesAny(name, each)) && !covered.has(name));
+  if (uncovered.length > 0) throw refuse(attributes, `insufficient quota to consume: ${uncovered.sort().join(',')}`);
+  const within = (scope: ScopeSelector) => evaluator.matches?.(scope, attributes.object) ?? false;
+  const asked = limited.flatMap(({matchScopes = []}) => matchScopes).filter(within);
+  const offered = quotas.flatMap(scopesOf).filter(within);
+  const missing = asked.filter(scope => !offered.some(each => sameScope(each, scope)));
+  if (missing.length === 0) return;
+  const shown = missing.map(({scopeName, operator, values = []}) => `{${scopeName} ${operator} [${values.join(' ')}]}`).join(' ');
+  throw refuse(attributes, `insufficient quota to match these scopes: [${shown}]`);
+};
+
+/** Charges a request to the quotas of its namespace: what each has in use then. Throws the refusal of the first that has not enough left. */
+export const charged = (quotas: readonly Readonly<Quota>[], charge: Charge): Used => {
+  const {attributes} = charge;
+  const found = concerned(quotas, charge);
+  const usage = increase(charge);
+  if (usage.size === 0) return new Map();
+  checkCovered(quotas, found, charge);
+  return new Map(
+    found.map(({metadata, status}) => {
+      const own = [...usage].filter(([name]) => status?.hard?.[name] !== undefined);
+      const after = new Map(own.map(([name, amount]) => [name, addQuantities(amountIn(status?.used, name), amount)]));
+      const exceeded = own.filter(([name]) => compareQuantities(after.get(name)!, amountIn(status?.hard, name)) > 0);
+      if (exceeded.length > 0) {
+        const of = (list: List | undefined) => text(new Map(exceeded.map(([name]) => [name, amountIn(list, name)])));
+        throw refuse(attributes, `exceeded quota: ${metadata?.name}, requested: ${text(new Map(exceeded))}, used: ${of(status?.used)}, limited: ${of(status?.hard)}`);
+      }
+      return [metadata?.name ?? '', {...status?.used, ...Object.fromEntries([...after].map(([name, amount]) => [name, formatQuantity(amount)]))}];
+    }),
+  );
+};

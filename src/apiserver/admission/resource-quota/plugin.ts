@@ -1,0 +1,37 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import type {Writer} from '#src/api/writer.js';
+import type {Clock} from '#src/base/clock.js';
+import {quotaEvaluators} from '#src/model/quota/evaluators.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import type {LimitedResource} from '#src/apiserver/admission/configuration/resource-quota.js';
+import {QuotaLedger} from './ledger.js';
+
+interface Context {
+  readonly naming: Naming;
+  readonly reader: Reader;
+  readonly change: Writer['change'];
+  readonly clock: Clock;
+  readonly limitedResources?: readonly LimitedResource[] | undefined;
+  gate(name: string): boolean;
+}
+
+/** Charges what is made in a namespace to its quotas, and refuses what they have no room for. */
+export const resourceQuota = ({naming, reader, change, clock, gate, limitedResources = []}: Context): AdmissionPlugin => {
+  const evaluators = quotaEvaluators(naming, gate);
+  const ledger = new QuotaLedger(reader, change);
+  return {
+    name: 'ResourceQuota',
+    async validate(attributes) {
+      const {operation, group, resource, subresource, namespace, object} = attributes;
+      if (!namespace || !object || resource === 'namespaces' || (operation !== 'CREATE' && operation !== 'UPDATE')) return;
+      const evaluator = evaluators.of(group, resource);
+      if (!evaluator?.charges(operation, subresource)) return;
+      const limited = limitedResources.filter(each => each.resource === resource && (each.apiGroup ?? '') === group);
+      // Most namespaces have no quota: they wait for nobody.
+      if (limited.length === 0 && (await reader.list(kinds.resourceQuotas, namespace, 1)).length === 0) return;
+      await ledger.charge({attributes: {...attributes, object}, evaluator, limited, now: clock.now()});
+    },
+  };
+};

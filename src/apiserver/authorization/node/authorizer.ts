@@ -1,0 +1,165 @@
+import type {Attributes, Authorizer, Decision, UserRules} from '#src/api/authorization.js';
+import type {Naming} from '#src/api/naming.js';
+import {nodeOfUser} from '#src/api/node-user.js';
+import {parseFieldSelector, pinnedValue} from '#src/api/selectors/field-selector.js';
+import type {PolicyRule} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {RuleLister} from '#src/apiserver/authorization/modes.js';
+import {allows} from '#src/apiserver/authorization/rules.js';
+import type {NodeGraph} from './graph.js';
+import type {Needed} from './references.js';
+
+type Target = NonNullable<Attributes['resource']>;
+
+/** What a judge of one resource goes by. */
+interface Case {
+  readonly node: string;
+  readonly verb: string;
+  readonly target: Target;
+}
+type Judge = (asked: Case) => Decision;
+
+const allow: Decision = {decision: 'allow'};
+const no = (reason?: string): Decision => ({decision: 'noOpinion', ...(reason ? {reason} : {})});
+
+/** Whether a list or watch is narrowed to what has that value in a field. */
+const narrowed = ({fieldSelector = ''}: Target, field: string, value: string): boolean => {
+  try {
+    return fieldSelector !== '' && pinnedValue(parseFieldSelector(fieldSelector), field) === value;
+  } catch {
+    return false; // Whoever reads the selector will say what is wrong with it.
+  }
+};
+
+const oneOf = (verbs: string): ((verb: string) => boolean) => {
+  const all = new Set(verbs.split(' '));
+  return verb => all.has(verb);
+};
+const isRead = oneOf('get list watch');
+const isChange = oneOf('update patch');
+const isOwnerVerb = oneOf('get create update patch delete');
+
+const onOwnName = (what: string, {node, verb, target}: Case, inAll: string): Decision => {
+  if (!isOwnerVerb(verb)) return no(`can only get, create, update, patch, or delete ${what}`);
+  // At a creation the name is not known yet: admission looks at it.
+  return verb === 'create' || target.name === node ? allow : no(`can only access ${inAll} with the same name as the requesting node`);
+};
+
+/**
+ * Decides for the agents of nodes (the API reference, Node authorization): of objects that pods use a node sees those that its own pods use, of things
+ * of nodes its own; what is left follows from fixed rules. What cannot be told before a body is read is for the plugin NodeRestriction. Never denies.
+ */
+export class NodeAuthorizer implements Authorizer, RuleLister {
+  readonly #graph: NodeGraph;
+  readonly #rules: readonly PolicyRule[];
+  readonly #judges: ReadonlyMap<string, Judge>;
+
+  constructor({graph, naming, rules, gate}: {readonly graph: NodeGraph; readonly naming: Naming; readonly rules: readonly PolicyRule[]; gate(name: string): boolean}) {
+    this.#graph = graph;
+    this.#rules = rules;
+    const inGroup = (group: Parameters<Naming['group']>[0], resource: string): string => `${naming.group(group)}/${resource}`;
+    this.#judges = new Map<string, Judge>([
+      ['/secrets', asked => this.#read('secrets', asked)],
+      ['/configmaps', asked => this.#read('configmaps', asked)],
+      ['/persistentvolumeclaims', asked => (asked.target.subresource === 'status' ? this.#changeStatus('persistentvolumeclaims', asked) : this.#get('persistentvolumeclaims', asked))],
+      ['/persistentvolumes', asked => this.#get('persistentvolumes', asked)],
+      ['/serviceaccounts', asked => (gate('PlatletServiceAccountTokenForCredentialProviders') && asked.verb === 'get' ? this.#get('serviceaccounts', asked) : this.#token(asked))],
+      ['/nodes', asked => this.#ofNode(asked)],
+      ['/pods', asked => this.#ofPod(asked)],
+      [inGroup('resource', 'resourceclaims'), asked => this.#get('resourceclaims', asked)],
+      [inGroup('resource', 'resourceslices'), asked => this.#slice(asked)],
+      [inGroup('storage', 'volumeattachments'), asked => this.#get('volumeattachments', asked)],
+      [inGroup('storage', 'csinodes'), asked => (asked.target.subresource ? no('cannot authorize CSINode subresources') : onOwnName('a CSINode', asked, 'CSINode'))],
+      [
+        inGroup('coordination', 'leases'),
+        asked => {
+          if (!isOwnerVerb(asked.verb)) return onOwnName('a node lease', asked, 'node lease');
+          if (asked.target.namespace !== naming.nodeLeaseNamespace) return no(`can only access leases in the ${JSON.stringify(naming.nodeLeaseNamespace)} system namespace`);
+          return onOwnName('a node lease', asked, 'node lease');
+        },
+      ],
+      ...(gate('PodCertificateRequest') ? [[inGroup('certificates', 'podcertificaterequests'), (asked: Case) => this.#podCertificate(asked)] as const] : []),
+    ]);
+  }
+
+  authorize(attributes: Attributes): Decision {
+    const node = nodeOfUser(attributes.user);
+    if (node === undefined) return no();
+    if (node === '') return no(`unknown node for user ${JSON.stringify(attributes.user.name)}`);
+    const {resource: target, verb} = attributes;
+    const judge = target && this.#judges.get(`${target.group}/${target.resource}`);
+    if (judge) return judge({node, verb, target});
+    return this.#rules.some(rule => allows(rule, attributes)) ? allow : no();
+  }
+
+  rulesFor(user: UserInfo): UserRules {
+    const isNode = nodeOfUser(user) !== undefined;
+    return {resourceRules: [], nonResourceRules: [], incomplete: isNode, ...(isNode ? {error: 'node authorizer does not support user rule resolution'} : {})};
+  }
+
+  #related(what: Needed, {node, target: {namespace, name}}: Case): Decision {
+    if (!name) return no('No Object name found');
+    return this.#graph.reaches(node, what, namespace, name) ? allow : no(`no relationship found between node '${node}' and this object`);
+  }
+
+  #get(what: Needed, asked: Case): Decision {
+    if (asked.verb !== 'get') return no('can only get individual resources of this type');
+    return asked.target.subresource ? no('cannot get subresource') : this.#related(what, asked);
+  }
+
+  #read(what: Needed, asked: Case): Decision {
+    if (!isRead(asked.verb)) return no('can only read resources of this type');
+    if (asked.target.subresource) return no('cannot read subresource');
+    return asked.target.namespace ? this.#related(what, asked) : no('can only read namespaced object of this type');
+  }
+
+  #changeStatus(what: Needed, asked: Case): Decision {
+    return isChange(asked.verb) ? this.#related(what, asked) : no('can only get/update/patch this type');
+  }
+
+  #token(asked: Case): Decision {
+    if (asked.verb !== 'create' || !asked.target.name) return no('can only create tokens for individual service accounts');
+    return asked.target.subresource === 'token' ? this.#related('serviceaccounts', asked) : no('can only create token subresource of serviceaccount');
+  }
+
+  #ofNode({node, verb, target: {subresource, name}}: Case): Decision {
+    if (subresource === 'status' && isChange(verb)) return allow;
+    if (subresource) return no();
+    if (verb === 'create' || isChange(verb)) return allow;
+    if (!isRead(verb)) return no();
+    if (name === node) return allow;
+    return no(name ? `node '${node}' cannot read '${name}', only its own Node object` : `node '${node}' cannot read all nodes, only its own Node object`);
+  }
+
+  #ofPod(asked: Case): Decision {
+    const {node, verb, target} = asked;
+    if (target.subresource) return (target.subresource === 'status' && isChange(verb)) || (target.subresource === 'eviction' && verb === 'create') ? allow : no();
+    if (verb === 'get') return this.#get('pods', asked);
+    if (verb === 'create' || verb === 'delete') return allow;
+    if (verb !== 'list' && verb !== 'watch') return no();
+    if (narrowed(target, 'spec.nodeName', node)) return allow;
+    return target.name ? this.#related('pods', asked) : no('can only list/watch pods with spec.nodeName field selector');
+  }
+
+  #slice(asked: Case): Decision {
+    const {node, verb, target} = asked;
+    if (target.subresource) return no('cannot authorize ResourceSlice subresources');
+    if (verb === 'create') return allow;
+    if (verb === 'get' || verb === 'delete' || isChange(verb)) return this.#related('resourceslices', asked);
+    if (verb !== 'list' && verb !== 'watch' && verb !== 'deletecollection') {
+      return no('only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection');
+    }
+    if (narrowed(target, 'spec.nodeName', node)) return allow;
+    return no('can only list/watch/deletecollection resourceslices with nodeName field selector');
+  }
+
+  #podCertificate(asked: Case): Decision {
+    const {node, verb, target} = asked;
+    if (target.subresource) return no('cannot authorize PodCertificateRequest subresources');
+    if (verb === 'create') return allow;
+    if (verb === 'get') return this.#related('podcertificaterequests', asked);
+    if (verb !== 'list' && verb !== 'watch') return no('can only get, list, watch, or create a PodCertificateRequest');
+    if (narrowed(target, 'spec.nodeName', node)) return allow;
+    return target.name ? this.#related('podcertificaterequests', asked) : no('can only list/watch podcertificaterequests with spec.nodeName field selector');
+  }
+}

@@ -1,0 +1,118 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {followKind, type Heard} from '#src/apiserver/registry/follow.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {ObjectOf} from '#src/api/kinds.js';
+import {needKey, neededBy, volumeSecrets, type Needed} from './references.js';
+
+/** Things of one node: what they give it a right to see, and a text that changes when that may. */
+interface Bond {
+  readonly node: string;
+  readonly sign: string;
+  readonly needs: readonly string[];
+}
+
+/** A volume that is promised to a claim: who may see the claim may see the volume, and the secrets to mount it with. */
+interface Promised {
+  readonly claim: string;
+  readonly secrets: readonly string[];
+}
+
+/** Which nodes may see which objects, because of what is bound to them. */
+export class NodeGraph {
+  readonly #naming: Naming;
+  readonly #bonds = new Map<string, Bond>();
+  /** How many things give a node the right to see an object, by object and node. */
+  readonly #rights = new Map<string, Map<string, number>>();
+  readonly #volumes = new Map<string, Promised>();
+  readonly #volumesOfSecret = new Map<string, Set<string>>();
+
+  constructor(naming: Naming) {
+    this.#naming = naming;
+  }
+
+  /** Follows all that binds, for as long as the signal lasts. Resolves once what there was at the beginning is known. */
+  async follow(registry: Registry, signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      followKind(registry, kinds.pods, this.pod, signal),
+      followKind(registry, kinds.persistentVolumes, this.volume, signal),
+      followKind(registry, kinds.volumeAttachments, this.#ofNode('volumeattachments', ({spec}) => spec.nodeName), signal),
+      followKind(registry, kinds.resourceSlices, this.#ofNode('resourceslices', ({spec}) => spec.nodeName), signal),
+      followKind(registry, kinds.podCertificateRequests, this.#ofNode('podcertificaterequests', ({spec}) => spec.nodeName), signal),
+    ]);
+  }
+
+  /** Whether something that is bound to the node gives it the right to see an object. */
+  reaches(node: string, what: Needed, namespace: string, name: string): boolean {
+    if (what === 'persistentvolumes') return this.#hasClaim(node, this.#volumes.get(name));
+    const key = needKey(what, namespace, name);
+    if (this.#rights.get(key)?.has(node)) return true;
+    if (what !== 'secrets') return false;
+    return [...(this.#volumesOfSecret.get(key) ?? [])].some(volume => this.#hasClaim(node, this.#volumes.get(volume)));
+  }
+
+  /** What a pod refers to cannot change while it is bound, but for the names of claims that are made for it. */
+  readonly pod: Heard<Pod> = (pod, gone) => {
+    const {namespace = '', name = '', uid} = pod.metadata ?? {};
+    const key = needKey('pods', namespace, name);
+    const node = gone ? '' : (pod.spec?.nodeName ?? '');
+    if (!node) return this.#unbind(key);
+    const sign = JSON.stringify([uid, node, pod.status?.resourceClaimStatuses, pod.status?.extendedResourceClaimStatus?.resourceClaimName]);
+    if (this.#bonds.get(key)?.sign !== sign) this.#bind(key, {node, sign, needs: neededBy(this.#naming, pod)});
+  };
+
+  readonly volume: Heard<ObjectOf<typeof kinds.persistentVolumes>> = (volume, gone) => {
+    const name = volume.metadata?.name ?? '';
+    for (const secret of this.#volumes.get(name)?.secrets ?? []) {
+      const volumes = this.#volumesOfSecret.get(secret);
+      volumes?.delete(name);
+      if (volumes?.size === 0) this.#volumesOfSecret.delete(secret);
+    }
+    this.#volumes.delete(name);
+    const claim = volume.spec?.claimRef;
+    if (gone || !claim) return;
+    const secrets = volumeSecrets(volume);
+    this.#volumes.set(name, {claim: needKey('persistentvolumeclaims', claim.namespace ?? '', claim.name ?? ''), secrets});
+    for (const secret of secrets) {
+      const volumes = this.#volumesOfSecret.get(secret);
+      if (volumes) volumes.add(name);
+      else this.#volumesOfSecret.set(secret, new Set([name]));
+    }
+  };
+
+  #ofNode<T extends {readonly metadata?: {readonly namespace?: string; readonly name?: string}}>(what: Needed, nodeOf: (object: Readonly<T>) => string | undefined) {
+    return (object: Readonly<T>, gone: boolean): void => {
+      const key = needKey(what, object.metadata?.namespace ?? '', object.metadata?.name ?? '');
+      const node = gone ? undefined : nodeOf(object);
+      if (!node) this.#unbind(key);
+      else if (this.#bonds.get(key)?.node !== node) this.#bind(key, {node, sign: node, needs: [key]});
+    };
+  }
+
+  #hasClaim(node: string, promised: Promised | undefined): boolean {
+    return promised !== undefined && (this.#rights.get(promised.claim)?.has(node) ?? false);
+  }
+
+  #bind(key: string, bond: Bond): void {
+    this.#unbind(key);
+    this.#bonds.set(key, bond);
+    for (const need of bond.needs) {
+      const nodes = this.#rights.get(need);
+      if (nodes) nodes.set(bond.node, (nodes.get(bond.node) ?? 0) + 1);
+      else this.#rights.set(need, new Map([[bond.node, 1]]));
+    }
+  }
+
+  #unbind(key: string): void {
+    const bond = this.#bonds.get(key);
+    this.#bonds.delete(key);
+    for (const need of bond?.needs ?? []) {
+      const nodes = this.#rights.get(need)!;
+      const left = nodes.get(bond!.node)! - 1;
+      if (left > 0) nodes.set(bond!.node, left);
+      else nodes.delete(bond!.node);
+      if (nodes.size === 0) this.#rights.delete(need);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {configMapNamesOf} from '#src/model/pod/config-map-names.js';
+import {secretNamesOf} from '#src/model/pod/secret-names.js';
+
+/** What nodes may come to need for the sake of something that is on them. */
+export type Needed =
+  | 'configmaps'
+  | 'secrets'
+  | 'persistentvolumeclaims'
+  | 'persistentvolumes'
+  | 'resourceclaims'
+  | 'serviceaccounts'
+  | 'pods'
+  | 'volumeattachments'
+  | 'resourceslices'
+  | 'podcertificaterequests';
+
+/** One object as a text. */
+export const needKey = (what: Needed, namespace: string, name: string): string => `${what}/${namespace}/${name}`;
+
+/** The name of the claim for devices that an entry of a pod stands for; undefined while there is none. */
+const claimName = ({status}: Readonly<Pod>, {name, resourceClaimName}: {readonly name: string; readonly resourceClaimName?: string}): string | undefined =>
+  resourceClaimName ?? status?.resourceClaimStatuses?.find(entry => entry.name === name)?.resourceClaimName;
+
+/** What the node of a pod may see for its sake: the pod, and all it refers to. A pod that the node itself made gives it nothing. */
+export const neededBy = (naming: Naming, pod: Readonly<Pod>): string[] => {
+  const {namespace = '', name = '', annotations} = pod.metadata ?? {};
+  const own = needKey('pods', namespace, name);
+  const {spec} = pod;
+  if (!spec || annotations?.[naming.key('config.mirror')] !== undefined) return [own];
+  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
+  const all = (what: Needed, names: readonly (string | undefined)[]): string[] => names.flatMap(each => (each ? [needKey(what, namespace, each)] : []));
+  return [
+    ...new Set([
+      own,
+      ...all('serviceaccounts', [spec.serviceAccountName]),
+      ...all('secrets', secretNamesOf(spec)),
+      ...all('configmaps', configMapNamesOf(spec)),
+      ...all('persistentvolumeclaims', (spec.volumes ?? []).map(volume => volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${name}-${volume.name}` : undefined))),
+      ...all('resourceclaims', [...(spec.resourceClaims ?? []).map(claim => claimName(pod, claim)), extended]),
+    ]),
+  ];
+};
+
+type PersistentVolume = ObjectOf<typeof kinds.persistentVolumes>;
+
+/** The secrets that a node needs to mount a volume; those without a namespace are in the claim's. */
+export const volumeSecrets = ({spec}: Readonly<PersistentVolume>): string[] => {
+  if (!spec?.claimRef) return [];
+  const {namespace: home = ''} = spec.claimRef;
+  const {azureFile, cephfs, cinder, csi, flexVolume, iscsi, rbd, scaleIO, storageos} = spec;
+  const references = [
+    azureFile && {name: azureFile.secretName, namespace: azureFile.secretNamespace},
+    ...[cephfs, cinder, flexVolume, iscsi, rbd, scaleIO, storageos].map(source => source?.secretRef),
+    csi?.nodePublishSecretRef,
+    csi?.nodeStageSecretRef,
+    csi?.nodeExpandSecretRef,
+  ];
+  return references.flatMap(reference => (reference?.name ? [needKey('secrets', reference.namespace || home, reference.name)] : []));
+};

@@ -1,0 +1,46 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {compareQuantities, parseQuantity, quantityOf} from '#src/api/quantity.js';
+import {amounts, type QuotaEvaluator} from './evaluator.js';
+import {selects} from './scopes.js';
+
+type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
+
+const own = ['persistentvolumeclaims', 'requests.storage'];
+
+/** The class a claim asks for, in the old way or the new. */
+const classOf = ({metadata, spec}: Frozen<Claim>, naming: Naming): string => metadata?.annotations?.[naming.subKey('volume.beta', 'storage-class')] ?? spec?.storageClassName ?? '';
+
+/** The attributes a claim has, has been promised, or asks for. */
+const attributes = ({spec, status}: Frozen<Claim>): string[] =>
+  [spec?.volumeAttributesClassName, status?.currentVolumeAttributesClassName, status?.modifyVolumeStatus?.targetVolumeAttributesClassName].filter(name => Boolean(name)) as string[];
+
+/** What claims on volumes count as, all together and by storage class. */
+export const claimEvaluator = (naming: Naming): QuotaEvaluator => {
+  const ofClass = (storageClass: string, name: string) => `${storageClass}.storageclass.${naming.group('storage')}/${name}`;
+  return {
+    group: '',
+    resource: 'persistentvolumeclaims',
+    kind: kinds.persistentVolumeClaims,
+    charges: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+    counts: name => name === 'count/persistentvolumeclaims' || own.includes(name) || own.some(each => name.endsWith(ofClass('', each))),
+    usage(object) {
+      const claim = object as Frozen<Claim>;
+      const [requested, allocated] = [claim.spec?.resources?.requests?.['storage'], claim.status?.allocatedResources?.['storage']].map(text => (text === undefined ? undefined : parseQuantity(text)));
+      const storage = requested && allocated && compareQuantities(allocated, requested) > 0 ? allocated : requested;
+      const used = amounts(['count/persistentvolumeclaims', quantityOf(1)], ['persistentvolumeclaims', quantityOf(1)]);
+      const storageClass = classOf(claim, naming);
+      if (storageClass) used.set(ofClass(storageClass, 'persistentvolumeclaims'), quantityOf(1));
+      if (!storage) return used;
+      used.set('requests.storage', storage);
+      if (storageClass) used.set(ofClass(storageClass, 'requests.storage'), storage);
+      return used;
+    },
+    matches(scope, object) {
+      if (scope.scopeName !== 'VolumeAttributesClass') return false;
+      const names = attributes(object as Frozen<Claim>);
+      return names.length === 0 ? selects(scope, undefined) : names.some(name => selects(scope, name));
+    },
+  };
+};

@@ -1,0 +1,43 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {quantityOf} from '#src/api/quantity.js';
+import type {Amounts} from '#src/model/pod/requests.js';
+import {amounts, type QuotaEvaluator} from './evaluator.js';
+
+type Claim = ObjectOf<typeof kinds.resourceClaims>;
+interface Request {
+  readonly deviceClassName: string;
+  readonly allocationMode?: string;
+  readonly count?: number;
+}
+
+/** As many devices as a claim can be given at all: what one that asks for all of them counts as. */
+const most = 32;
+const devicesOf = ({allocationMode, count = 1}: Request): number => (allocationMode === 'All' ? most : count);
+
+/** What claims on devices count as: so many devices of each class; of alternatives the one that takes most. */
+export const deviceClaimEvaluator = (naming: Naming): QuotaEvaluator => {
+  const group = naming.group('resource');
+  const suffix = `.deviceclass.${group}/devices`;
+  return {
+    group,
+    resource: 'resourceclaims',
+    kind: kinds.resourceClaims,
+    charges: (operation, subresource) => subresource === '' && operation === 'CREATE',
+    counts: name => name === `count/resourceclaims.${group}` || name.endsWith(suffix),
+    usage(object) {
+      const used: Amounts = amounts([`count/resourceclaims.${group}`, quantityOf(1)]);
+      const sums = new Map<string, number>();
+      for (const {exactly, firstAvailable = []} of (object as Frozen<Claim>).spec?.devices?.requests ?? []) {
+        const largest = new Map<string, number>();
+        for (const request of exactly ? [exactly as Request] : (firstAvailable as readonly Request[])) {
+          largest.set(request.deviceClassName, Math.max(largest.get(request.deviceClassName) ?? 0, devicesOf(request)));
+        }
+        for (const [name, count] of largest) sums.set(name, (sums.get(name) ?? 0) + count);
+      }
+      for (const [name, count] of sums) used.set(`${name}${suffix}`, quantityOf(count));
+      return used;
+    },
+  };
+};

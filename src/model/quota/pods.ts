@@ -1,0 +1,100 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Container, Pod, PodSpec} from '#src/api/pod.js';
+import {quantityOf} from '#src/api/quantity.js';
+import {parseTime} from '#src/api/time.js';
+import {podLimits, podRequests, type Amounts} from '#src/model/pod/requests.js';
+import {podQuality} from '#src/model/pod/quality.js';
+import {isTerminal} from '#src/model/pod/state.js';
+import {hugePages, isExtendedResource, isHugePages, isPodLevelResource} from '#src/model/resource-names.js';
+import type {QuotaEvaluator, ScopeSelector} from './evaluator.js';
+import {selects} from './scopes.js';
+
+const compute = ['cpu', 'memory', 'ephemeral-storage'];
+const counted: ReadonlySet<string> = new Set(['pods', 'count/pods', ...compute, ...compute.flatMap(name => [`requests.${name}`, `limits.${name}`])]);
+/** What every container must ask for where a quota limits it. */
+const demanded: ReadonlySet<string> = new Set(['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory']);
+
+/** Requests and limits under the names that quotas have for them. */
+const named = (requests: Amounts, limits: Amounts, naming: Naming): Amounts => {
+  const used: Amounts = new Map();
+  for (const [name, amount] of requests) {
+    if (compute.includes(name) || name.startsWith(hugePages)) used.set(name, amount).set(`requests.${name}`, amount);
+    else if (isExtendedResource(name, naming)) used.set(`requests.${name}`, amount);
+  }
+  for (const [name, amount] of limits) if (compute.includes(name)) used.set(`limits.${name}`, amount);
+  return used;
+};
+
+/** Whether a pod takes anything: one that has ended does not, nor one that should be gone and whose node may be lost. */
+export const isCharged = (pod: Frozen<Pod>, now: number): boolean => {
+  if (isTerminal(pod)) return false;
+  const {deletionTimestamp, deletionGracePeriodSeconds} = pod.metadata ?? {};
+  const end = parseTime(deletionTimestamp);
+  return end === undefined || deletionGracePeriodSeconds === undefined || now <= end + deletionGracePeriodSeconds * 1000;
+};
+
+const crossesNamespaces = ({affinity}: Frozen<PodSpec>): boolean => {
+  const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(side => [
+    ...(side?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(side?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({podAffinityTerm}) => podAffinityTerm),
+  ]);
+  return terms.some(term => (term?.namespaces?.length ?? 0) > 0 || term?.namespaceSelector !== undefined);
+};
+
+const isBounded = ({activeDeadlineSeconds}: Frozen<PodSpec>): boolean => activeDeadlineSeconds !== undefined && activeDeadlineSeconds >= 0;
+
+const scopes: Readonly<Record<string, (scope: ScopeSelector, pod: Frozen<Pod>) => boolean>> = {
+  Terminating: (_, {spec}) => isBounded(spec!),
+  NotTerminating: (_, {spec}) => !isBounded(spec!),
+  BestEffort: (_, pod) => podQuality(pod as Pod) === 'BestEffort',
+  NotBestEffort: (_, pod) => podQuality(pod as Pod) !== 'BestEffort',
+  PriorityClass: (scope, {spec}) => selects(scope, spec?.priorityClassName),
+  CrossNamespacePodAffinity: (_, {spec}) => crossesNamespaces(spec!),
+};
+
+/** The names a container must have an amount for and has not. */
+const missing = ({resources}: Frozen<Container>, names: readonly string[]): string[] => {
+  const given = new Set([
+    ...Object.keys(resources?.requests ?? {}).flatMap(name => [name, `requests.${name}`]),
+    ...Object.keys(resources?.limits ?? {}).map(name => `limits.${name}`),
+  ]);
+  return names.filter(name => !given.has(name));
+};
+
+const objection = (names: readonly string[], {spec}: Frozen<Pod>, podLevel: boolean): string | undefined => {
+  const must = names.filter(name => demanded.has(name));
+  const own = {...spec?.resources?.requests, ...spec?.resources?.limits};
+  if (podLevel && Object.keys(own).some(isPodLevelResource)) return undefined;
+  const lacking = new Map<string, Set<string>>();
+  for (const container of [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]) {
+    for (const name of missing(container, must)) lacking.set(name, (lacking.get(name) ?? new Set()).add(container.name));
+  }
+  if (lacking.size === 0) return undefined;
+  return `must specify ${[...lacking].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, containers]) => `${name} for: ${[...containers].sort().join(',')}`).join('; ')}`;
+};
+
+/** What pods count as. */
+export const podEvaluator = (naming: Naming, gate: (name: 'PodLevelResources') => boolean): QuotaEvaluator => {
+  const podLevel = gate('PodLevelResources');
+  return {
+    group: '',
+    resource: 'pods',
+    kind: kinds.pods,
+    charges: (operation, subresource) => (subresource === '' ? operation === 'CREATE' : subresource === 'resize' && operation === 'UPDATE'),
+    counts(name) {
+      const bare = name.startsWith('requests.') ? name.slice('requests.'.length) : undefined;
+      return counted.has(name) || isHugePages(bare ?? name) || (bare !== undefined && isExtendedResource(bare, naming));
+    },
+    usage(object, now) {
+      const pod = object as Frozen<Pod>;
+      const one = quantityOf(1);
+      const always: Amounts = new Map([['count/pods', one]]);
+      if (!isCharged(pod, now)) return always;
+      return new Map([...always, ['pods', one], ...named(podRequests(pod, {podLevel, asGiven: true}), podLimits(pod, {podLevel}), naming)]);
+    },
+    matches: (scope, object) => scopes[scope.scopeName]?.(scope, object as Frozen<Pod>) ?? false,
+    objection: (names, object) => objection(names, object as Frozen<Pod>, podLevel),
+  };
+};

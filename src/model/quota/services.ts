@@ -1,0 +1,31 @@
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {quantityOf} from '#src/api/quantity.js';
+import {amounts, type QuotaEvaluator} from './evaluator.js';
+
+type Service = ObjectOf<typeof kinds.services>;
+
+const nodePorts = ({spec}: Frozen<Service>): number => {
+  const ports = spec?.ports ?? [];
+  if (spec?.type === 'NodePort') return ports.length;
+  if (spec?.type !== 'LoadBalancer') return 0;
+  return spec.allocateLoadBalancerNodePorts === false ? ports.filter(({nodePort}) => nodePort).length : ports.length;
+};
+
+/** What services count as: their type may change with an update. */
+export const serviceEvaluator: QuotaEvaluator = {
+  group: '',
+  resource: 'services',
+  kind: kinds.services,
+  charges: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+  counts: name => ['count/services', 'services', 'services.nodeports', 'services.loadbalancers'].includes(name),
+  usage(object) {
+    const service = object as Frozen<Service>;
+    return amounts(
+      ['count/services', quantityOf(1)],
+      ['services', quantityOf(1)],
+      ['services.nodeports', quantityOf(nodePorts(service))],
+      ['services.loadbalancers', quantityOf(service.spec?.type === 'LoadBalancer' ? 1 : 0)],
+    );
+  },
+};

@@ -1,0 +1,70 @@
+/** What clocks on the wall show. */
+export interface WallTime {
+  readonly year: number;
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: number;
+  /** Sunday is 0. */
+  readonly weekday: number;
+  readonly hour: number;
+  readonly minute: number;
+  /** How far the wall is ahead of UTC, in ms. */
+  readonly offsetMs: number;
+}
+
+/** Tells what clocks on the wall show at a time in ms. */
+export type Wall = (ms: number) => WallTime;
+
+const utcWall: Wall = ms => {
+  const date = new Date(ms);
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    weekday: date.getUTCDay(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    offsetMs: 0,
+  };
+};
+
+const makeWall = (zone: string | undefined): Wall => {
+  const format = new Intl.DateTimeFormat('en-US', {
+    ...(zone === undefined ? {} : {timeZone: zone}),
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  if (['UTC', 'Etc/UTC', 'Etc/UCT', 'GMT'].includes(format.resolvedOptions().timeZone)) return utcWall;
+  return ms => {
+    const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = (format.format(ms).match(/\d+/g) ?? []).map(Number);
+    const shown = Date.UTC(year, month - 1, day, hour, minute, second);
+    return {year, month, day, weekday: new Date(shown).getUTCDay(), hour, minute, offsetMs: shown - Math.floor(ms / 1000) * 1000};
+  };
+};
+
+const walls = new Map<string | undefined, Wall>();
+
+/** The clocks of a time zone of the IANA database; of the one this process is in, where none is named. Throws for a zone that does not exist. */
+export const wallOf = (zone: string | undefined): Wall => {
+  let wall = walls.get(zone);
+  if (!wall) walls.set(zone, (wall = makeWall(zone)));
+  return wall;
+};
+
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** RFC 3339 with whole seconds, as clocks on that wall show it. */
+export const wallText = (ms: number, wall: Wall): string => {
+  const {offsetMs} = wall(ms);
+  const text = new Date(ms + offsetMs).toISOString().slice(0, 19);
+  if (offsetMs === 0) return `${text}Z`;
+  const minutes = Math.abs(Math.round(offsetMs / 60_000));
+  return `${text}${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+};

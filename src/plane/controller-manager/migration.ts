@@ -1,0 +1,64 @@
+import {canonicalController} from '#src/options/controller-names.js';
+import type {Naming} from '#src/api/naming.js';
+import {readConfiguration} from '#src/apiserver/configuration/document.js';
+import {list, record, text} from '#src/apiserver/configuration/shape.js';
+
+/** Which controllers move between managers (the original's leader migration, KEP-2436). */
+export interface Migration {
+  /** The lock under which they run. */
+  readonly leaderName: string;
+  /** Whether a controller runs under that lock, under the manager's own, or nowhere in this manager. */
+  placeOf(controller: string): 'migrated' | 'own' | 'elsewhere';
+}
+
+interface Configuration {
+  readonly leaderName?: string;
+  readonly resourceLock?: string;
+  readonly controllerLeaders?: readonly {readonly name?: string; readonly component?: string}[];
+}
+
+const anyComponent = '*';
+
+/** What moves unless a file says otherwise: the controllers that a cloud's own manager takes over. */
+const usual: Configuration = {
+  leaderName: 'cloud-provider-extraction-migration',
+  resourceLock: 'leases',
+  controllerLeaders: ['node-route-controller', 'service-lb-controller', 'cloud-node-lifecycle-controller'].map(name => ({name, component: anyComponent})),
+};
+
+const objectionTo = ({leaderName, resourceLock, controllerLeaders = []}: Configuration): string | undefined => {
+  if (!leaderName) return 'leaderName must be set';
+  if (resourceLock !== 'leases') return `resourceLock must be leases, not ${JSON.stringify(resourceLock ?? '')}`;
+  for (const [i, {name, component}] of controllerLeaders.entries()) {
+    if (!name) return `controllerLeaders[${i}].name must be set`;
+    if (!component) return `controllerLeaders[${i}].component must be set`;
+  }
+  return undefined;
+};
+
+/** Reads a configuration, or takes the usual one where there is none. Throws one line. `component` is what this manager is called there. */
+export const migrationOf = (source: string | undefined, naming: Naming, component: string): Migration => {
+  const given =
+    source === undefined
+      ? usual
+      : readConfiguration<Configuration>(source, [
+          {
+            group: `controllermanager.${naming.group('config')}`,
+            versions: ['v1beta1', 'v1alpha1', 'v1'],
+            kind: 'LeaderMigrationConfiguration',
+            fields: {leaderName: text, resourceLock: text, controllerLeaders: list(record({name: text, component: text}))},
+          },
+        ]);
+  const configuration = {...given, resourceLock: given.resourceLock ?? 'leases'};
+  const objection = objectionTo(configuration);
+  if (objection) throw new Error(objection);
+  const leaders = new Map((configuration.controllerLeaders ?? []).map(({name, component: of}) => [canonicalController(name!) ?? name!, of!]));
+  return {
+    leaderName: configuration.leaderName!,
+    placeOf(controller) {
+      const of = leaders.get(controller);
+      if (of === undefined) return 'own';
+      return of === component || of === anyComponent ? 'migrated' : 'elsewhere';
+    },
+  };
+};

@@ -1,0 +1,124 @@
+import test from 'ava';
+import {naming} from '#src/api/naming.js';
+import type {Status} from '#src/api/status.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import {decodeEnvelope, decodeObject} from '#src/schema/protobuf/decode.js';
+import {WireReader} from '#src/schema/protobuf/wire-reader.js';
+import {names, samples} from './samples.js';
+import {aConfigMap, configMaps, settled, startWire} from './wire.js';
+
+const words = naming('kubernetes');
+const type = words.protobufMediaType;
+const binary = {headers: {accept: type}};
+const as = (kind: string, media: string): string => `${media};as=${kind};v=v1;g=meta.k8s.io`;
+
+const world = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha'});
+const {get, post, put, patch, remove} = world;
+const read = <T = KubeObject>(bytes: Buffer): T => decodeObject(bytes, words) as T;
+
+/** Empty and absent are one in the binary form. */
+const withoutEmpty = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  const left = Object.entries(value).map(([key, each]) => [key, withoutEmpty(each)] as const).filter(([, each]) => each !== null && each !== '' && each !== 0 && each !== false && !(typeof each === 'object' && Object.keys(each as object).length === 0));
+  return Object.fromEntries(left);
+};
+
+test('every built-in kind is told in the binary form as in JSON, alone and in lists', async t => {
+  const known = samples(words);
+  const used = new Map<string, number>();
+  for (const {kind, resource: {definition}} of world.server.registry.served) {
+    if (definition.review || definition.virtual) continue;
+    const group = words.group(kind.group);
+    const collection = `${group ? `/apis/${group}` : '/api'}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`;
+    const versions = used.get(kind.plural) ?? 0;
+    used.set(kind.plural, versions + 1);
+    const name = Object.values(names[kind.kind] ?? {})[versions] ?? `one-${versions}`;
+    const made = await post(collection, {metadata: {name}, ...(known[`${group}/${kind.kind}`] ?? known[kind.kind])}, binary);
+    t.deepEqual([made.status, made.type], [201, type], made.text);
+    const json = (await get(`${collection}/${name}`)).json();
+    t.deepEqual(withoutEmpty(read(made.bytes)), withoutEmpty(json), collection);
+
+    const list = await get(collection, binary);
+    const {kind: _, apiVersion: __, ...item} = read(made.bytes);
+    const {items, ...rest} = read<KubeList<KubeObject>>(list.bytes);
+    t.like(rest, {kind: `${kind.kind}List`, apiVersion: json.apiVersion!});
+    t.deepEqual(items.find(({metadata}) => metadata?.name === name), item as KubeObject, collection);
+  }
+});
+
+test('writes, outcomes, refusals and metadata come in the form that was asked for', async t => {
+  const one = `${configMaps}/written`;
+  await post(configMaps, aConfigMap('written', {data: {a: 'b'}}));
+  t.like(read((await put(one, aConfigMap('written', {data: {a: 'c'}}), binary)).bytes), {kind: 'ConfigMap', data: {a: 'c'}} as object);
+  t.like(read((await patch(one, {data: {a: 'd'}}, {headers: {...binary.headers, 'content-type': 'application/merge-patch+json'}})).bytes), {data: {a: 'd'}} as object);
+  const review = await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {spec: {nonResourceAttributes: {verb: 'get', path: '/x'}}}, binary);
+  t.like(read(review.bytes), {kind: 'SelfSubjectAccessReview', status: {allowed: true}} as object);
+  t.like(read((await get(one, {headers: {accept: as('PartialObjectMetadata', type)}})).bytes), {kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: {name: 'written'}});
+  t.is(read<KubeList<KubeObject>>((await get(`${configMaps}?limit=1`, {headers: {accept: as('PartialObjectMetadataList', type)}})).bytes).kind, 'PartialObjectMetadataList');
+
+  const missing = await get(`${configMaps}/none`, binary);
+  t.deepEqual([missing.status, missing.type], [404, type]);
+  t.like(read<Status>(missing.bytes), {kind: 'Status', reason: 'NotFound', details: {name: 'none', kind: 'configmaps'}});
+  t.like(read<Status>((await remove(one, binary)).bytes), {kind: 'Status', status: 'Success', details: {kind: 'configmaps'}});
+});
+
+for (const [accept, expected] of [
+  [`${type}, */*`, type],
+  [`application/json;q=0.5, ${type}`, type],
+  [`application/json, ${type}`, 'application/json'],
+  [`${as('Table', type)}, ${as('Table', 'application/json')}`, 'application/json'],
+  [`${naming('plat').protobufMediaType}, application/yaml`, 'application/yaml'],
+] as const) {
+  test(`who accepts ${accept} gets ${expected}`, async t => {
+    t.is((await get('/api/v1/namespaces/default', {headers: {accept}})).type, expected);
+  });
+}
+
+test('who accepts nothing that is there hears of the binary form too', async t => {
+  await get('/api/v1/namespaces/default', binary);
+
+  t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
+  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message, `only the following media types are accepted: application/json;stream=watch, ${type};stream=watch`);
+});
+
+/** The parts of a message whose fields have a length each. */
+const partsOf = (bytes: Buffer, from = 0): Buffer[] => {
+  const wire = new WireReader(bytes, from);
+  const parts: Buffer[] = [];
+  while (wire.at < bytes.length) {
+    wire.tag(bytes.length);
+    parts.push(wire.slice(wire.length(bytes.length)));
+  }
+  return parts;
+};
+
+/** What a frame of a stream holds. */
+const readFrame = (frame: Buffer): {readonly type: string; readonly object: KubeObject & Partial<Status>} => {
+  const [name, object] = partsOf(frame, 4);
+  return {type: name!.toString(), object: read(partsOf(object!)[0]!)};
+};
+
+test('a watch in the binary form is a stream of frames that begin with their length', async t => {
+  const {get, post, remove, watch, clock, store} = await startWire({namingName: 'kubernetes'});
+  const {metadata} = (await post(configMaps, aConfigMap('before'))).json();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}&allowWatchBookmarks=1`, {headers: {accept: `${type}, */*`}});
+  using plain = await watch(`${configMaps}?watch=1&resourceVersion=${metadata?.resourceVersion}`);
+  await post(configMaps, aConfigMap('watched', {data: {a: 'b'}}));
+  await remove(`${configMaps}/watched`);
+  await settled(clock);
+  await clock.advance(60_000);
+
+  t.is(stream.type, `${type};stream=watch`);
+  for (const frame of stream.frames) t.is(frame.readUInt32BE(0), frame.length - 4);
+  const events = stream.frames.map(readFrame);
+  t.deepEqual(events.map(event => event.type), ['ADDED', 'DELETED', 'BOOKMARK']);
+  t.like(events[0]!.object, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'watched'}, data: {a: 'b'}} as object);
+  t.deepEqual(plain.told, ['ADDED watched', 'DELETED watched'], 'watchers of one change do not share bytes across forms');
+
+  await store.compact(Number(events[1]!.object.metadata!.resourceVersion));
+  using gone = await watch(`${configMaps}?watch=1&resourceVersion=1`, {headers: {accept: type}});
+  await settled(clock);
+  t.like(readFrame(gone.frames[0]!), {type: 'ERROR', object: {kind: 'Status', code: 410, reason: 'Expired'}});
+  t.is(decodeEnvelope((await get(configMaps, binary)).bytes, words).kind, 'ConfigMapList');
+});

@@ -1,0 +1,376 @@
+import test from 'ava';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import {nodeOf} from '#controllers/daemonset/placement.js';
+import {aPlaneWith, aTemplate, hands} from './workloads.js';
+
+type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
+type Spec = NonNullable<DaemonSet['spec']>;
+
+const {subKey} = naming('plat');
+const labels = {app: 'a'};
+const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
+const changed = (version: number) => ({spec: {template: image(version)}});
+const aSet = (name = 'agent', spec: Partial<Spec> = {}): DaemonSet => ({metadata: {name}, spec: {selector: {matchLabels: labels}, template: image(1), ...spec}});
+const rolling = (rollingUpdate: object): Partial<Spec> => ({updateStrategy: {type: 'RollingUpdate', rollingUpdate}});
+
+const aNode = (name: string, {taints, ...metadata}: {taints?: NonNullable<Node['spec']>['taints']; labels?: Record<string, string>} = {}): Node => ({
+  metadata: {name, ...metadata},
+  spec: taints ? {taints} : {},
+});
+const taint = (effect: string) => [{key: 'example.com/t', effect}];
+
+const world = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3']) => {
+  const plane = await aPlaneWith(['daemonset-controller']);
+  const at = hands(plane);
+  const nodeClient = at.client.resource(kinds.nodes);
+  const settle = () => at.clock.drain();
+  const addNode = async (node: string | Node) => {
+    await nodeClient.create(typeof node === 'string' ? aNode(node) : node);
+    // A new node is held back until it is ready.
+    const name = typeof node === 'string' ? node : node.metadata!.name!;
+    await nodeClient.patch(name, 'merge', {spec: {taints: typeof node === 'string' ? null : (node.spec?.taints ?? null)}});
+    await settle();
+  };
+  for (const node of nodes) await addNode(node);
+  const changeNode = async (name: string, body: object) => {
+    await nodeClient.patch(name, 'merge', body);
+    await settle();
+  };
+  const set = (name = 'agent') => at.get(kinds.daemonSets, name);
+  const change = (body: object, name = 'agent') => at.patch(kinds.daemonSets, name, body);
+  const pods = async () => (await at.list(kinds.pods)).sort((a, b) => ((nodeOf(a) ?? '') < (nodeOf(b) ?? '') ? -1 : 1));
+  const on = async (node: string) => (await pods()).filter(pod => nodeOf(pod) === node);
+  const isReady = ({status}: Pod) => status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
+  const leaving = async () => {
+    for (const pod of await at.list(kinds.pods)) if (pod.metadata?.deletionTimestamp) await at.remove(kinds.pods, pod.metadata.name!, {gracePeriodSeconds: 0});
+  };
+  const play = async () => {
+    for (;;) {
+      await leaving();
+      const waiting = (await at.list(kinds.pods)).find(pod => !isReady(pod) && !pod.metadata?.deletionTimestamp);
+      if (!waiting) return;
+      await at.runs(waiting);
+    }
+  };
+  const shown = async () => (await pods()).map(pod => `${nodeOf(pod)} ${pod.spec?.containers[0]?.image?.split(':')[1]}`).sort();
+  const where = async () => (await pods()).map(pod => nodeOf(pod));
+  const revisions = async () => (await at.list(kinds.controllerRevisions)).sort((a, b) => a.revision - b.revision);
+  return {plane, ...at, addNode, changeNode, set, change, pods, on, play, shown, where, revisions, nodeClient};
+};
+
+test('every node gets a pod that is held to it and puts up with what others do not', async t => {
+  const at = await world(['n1', 'n2']);
+  await using _ = at.plane;
+  const {metadata, spec} = image(1);
+  const own = {key: subKey('node', 'not-ready'), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 5};
+  const affinity = {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: 'no', operator: 'DoesNotExist'}]}]}}};
+  await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, tolerations: [own], affinity}}}));
+
+  t.deepEqual(await at.where(), ['n1', 'n2']);
+  const [pod] = await at.pods();
+  const set = await at.set();
+  const [revision] = await at.revisions();
+  const hash = revision!.metadata!.labels!['controller-revision-hash']!;
+  t.regex(pod!.metadata!.name!, /^agent-[a-z0-9]{5}$/);
+  t.is(revision?.metadata?.name, `agent-${hash}`);
+  t.deepEqual(pod?.metadata?.labels, {app: 'a', 'controller-revision-hash': hash, 'pod-template-generation': '1'});
+  t.deepEqual(pod?.metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.is(pod?.spec?.nodeName, undefined);
+  t.deepEqual(pod?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms, [
+    {matchExpressions: [{key: 'no', operator: 'DoesNotExist'}], matchFields: [{key: 'metadata.name', operator: 'In', values: ['n1']}]},
+  ]);
+  const tolerated = (name: string, effect: string) => ({key: subKey('node', name), operator: 'Exists', effect});
+  t.deepEqual(pod?.spec?.tolerations, [
+    tolerated('not-ready', 'NoExecute'),
+    tolerated('unreachable', 'NoExecute'),
+    tolerated('disk-pressure', 'NoSchedule'),
+    tolerated('memory-pressure', 'NoSchedule'),
+    tolerated('pid-pressure', 'NoSchedule'),
+    tolerated('unschedulable', 'NoSchedule'),
+  ]);
+  t.deepEqual((await at.eventsOn('agent')).sort(), (await at.pods()).map(each => `Normal SuccessfulCreate Created pod: ${each.metadata?.name}`).sort());
+  t.deepEqual(set.status, {
+    desiredNumberScheduled: 2,
+    currentNumberScheduled: 2,
+    numberMisscheduled: 0,
+    numberReady: 0,
+    updatedNumberScheduled: 2,
+    numberUnavailable: 2,
+    observedGeneration: 1,
+  });
+  await at.play();
+  t.deepEqual((await at.set()).status, {
+    desiredNumberScheduled: 2,
+    currentNumberScheduled: 2,
+    numberMisscheduled: 0,
+    numberReady: 2,
+    updatedNumberScheduled: 2,
+    numberAvailable: 2,
+    observedGeneration: 1,
+  });
+});
+
+test('pods on the network of the node do not wait for the network', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  const {metadata, spec} = image(1);
+  await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, hostNetwork: true}}}));
+
+  t.true((await at.pods())[0]?.spec?.tolerations?.some(({key}) => key === subKey('node', 'network-unavailable')));
+});
+
+test('pods run where labels, taints and name of the node allow it', async t => {
+  const nodes = [aNode('plain'), aNode('disk', {labels: {disk: 'ssd'}}), aNode('kept', {taints: taint('NoSchedule'), labels: {disk: 'ssd'}}), aNode('shut', {taints: taint('NoExecute'), labels: {disk: 'ssd'}})];
+  const {metadata, spec} = image(1);
+  const cases: readonly [string, object, readonly string[]][] = [
+    ['any', {}, ['disk', 'plain']],
+    ['selector', {nodeSelector: {disk: 'ssd'}}, ['disk']],
+    ['name', {nodeName: 'plain'}, ['plain']],
+    ['tolerant', {tolerations: [{operator: 'Exists'}]}, ['disk', 'kept', 'plain', 'shut']],
+    ['half', {tolerations: [{operator: 'Exists', effect: 'NoSchedule'}]}, ['disk', 'kept', 'plain']],
+  ];
+  const at = await world(nodes);
+  await using _ = at.plane;
+  for (const [name, more, expected] of cases) {
+    const own = {app: name};
+    await at.create(kinds.daemonSets, aSet(name, {selector: {matchLabels: own}, template: {metadata: {...metadata, labels: own}, spec: {...spec!, ...more}}}));
+    t.deepEqual((await at.pods()).filter(pod => pod.metadata?.labels?.['app'] === name).map(pod => nodeOf(pod)), [...expected], name);
+  }
+});
+
+test('nodes that come, change their labels or get taints gain and lose pods', async t => {
+  const {metadata, spec} = image(1);
+  const at = await world([]);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: metadata!, spec: {...spec!, nodeSelector: {disk: 'ssd'}}}}));
+  await at.addNode('n1');
+  t.deepEqual(await at.where(), []);
+  await at.changeNode('n1', {metadata: {labels: {disk: 'ssd'}}});
+  t.deepEqual(await at.where(), ['n1']);
+  await at.changeNode('n1', {spec: {taints: taint('NoSchedule')}});
+  t.deepEqual(await at.where(), ['n1']);
+  const {status} = await at.set();
+  t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.numberMisscheduled], [0, 0, 1]);
+  await at.changeNode('n1', {spec: {taints: taint('NoExecute')}});
+  t.deepEqual(await at.where(), []);
+  await at.changeNode('n1', {spec: {taints: null}});
+  t.deepEqual(await at.where(), ['n1']);
+  await at.changeNode('n1', {metadata: {labels: {disk: null}}});
+
+  t.deepEqual(await at.where(), []);
+});
+
+test('a pod that waits for a node that is gone is deleted', async t => {
+  const at = await world(['n1', 'n2']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  await at.nodeClient.delete('n2');
+  await at.change({metadata: {annotations: {look: 'again'}}});
+
+  t.deepEqual(await at.where(), ['n1']);
+});
+
+test('of several pods on a node the oldest stays', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  const [first] = await at.pods();
+  await at.clock.advance(5_000);
+  await at.create(kinds.pods, {metadata: {name: 'more', labels}, spec: {...image(1).spec!, affinity: first!.spec!.affinity!}});
+
+  t.deepEqual((await at.pods()).map(({metadata}) => metadata?.name), [first?.metadata?.name]);
+});
+
+test('a pod that fails is replaced, ever later when it fails again', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  const fail = async () => {
+    const [pod] = await at.pods();
+    await at.runs(pod!, {phase: 'Failed', ready: false});
+    return pod!.metadata!.name!;
+  };
+  const isThere = async (name: string) => (await at.pods()).some(({metadata}) => metadata?.name === name);
+  const first = await fail();
+  t.false(await isThere(first));
+  t.true((await at.eventsOn('agent')).includes(`Warning FailedDaemonPod Found failed daemon pod default/${first} on node n1, will try to kill it`));
+  for (const delay of [1_000, 2_000, 4_000]) {
+    const name = await fail();
+    await at.clock.advance(delay - 1);
+    t.true(await isThere(name), `${delay}`);
+    await at.clock.advance(1);
+    t.false(await isThere(name), `${delay}`);
+  }
+});
+
+test('a pod that is done is replaced at once', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  for (let i = 0; i < 2; i++) {
+    const [pod] = await at.pods();
+    await at.runs(pod!, {phase: 'Succeeded', ready: false});
+    t.true((await at.eventsOn('agent')).includes(`Normal SucceededDaemonPod Found succeeded daemon pod default/${pod?.metadata?.name} on node n1, will try to delete it`));
+    t.deepEqual(await at.where(), ['n1']);
+  }
+});
+
+for (const [maxUnavailable, gone] of [
+  [1, 1],
+  [2, 2],
+  ['50%', 2],
+  ['100%', 4],
+] as const) {
+  test(`a changed template takes away no more pods at once than may be missing: ${maxUnavailable}`, async t => {
+    const at = await world(['n1', 'n2', 'n3', 'n4']);
+    await using _ = at.plane;
+    await at.create(kinds.daemonSets, aSet('agent', rolling({maxUnavailable})));
+    await at.play();
+    await at.change(changed(2));
+    const isNew = (each: string) => each.endsWith(' 2');
+    t.is((await at.shown()).filter(isNew).length, gone);
+    t.is((await at.shown()).length, 4);
+    await at.play();
+
+    t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2', 'n4 2']);
+    const {status} = await at.set();
+    t.deepEqual([status?.updatedNumberScheduled, status?.numberAvailable, status?.observedGeneration], [4, 4, 2]);
+    t.deepEqual((await at.revisions()).map(({revision}) => revision), [1, 2]);
+  });
+}
+
+test('old pods that do not serve are replaced whatever the bound', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  await at.change(changed(2));
+
+  t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2']);
+});
+
+test('new pods come before old ones go where surge is allowed', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
+  await at.play();
+  await at.change(changed(2));
+  const shown = await at.shown();
+  t.is(shown.filter(each => each.endsWith(' 1')).length, 3);
+  t.is(shown.filter(each => each.endsWith(' 2')).length, 1);
+  t.is((await at.set()).status?.numberAvailable, 3);
+  await at.play();
+
+  t.deepEqual(await at.shown(), ['n1 2', 'n2 2', 'n3 2']);
+});
+
+test('where surge is allowed an old pod that is not ready goes once a new one is there', async t => {
+  const at = await world(['n1', 'n2']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
+  await at.play();
+  const [broken] = await at.on('n1');
+  await at.runs(broken!, {ready: false});
+  await at.change(changed(2));
+
+  // The new pod on n1 counts as one too many until it serves, and n2 has to wait.
+  t.deepEqual(await at.shown(), ['n1 2', 'n2 1', 'n2 2']);
+});
+
+test('where surge is allowed a pod on a node that is not meant any more goes only when enough others serve', async t => {
+  const {metadata, spec} = image(1);
+  const template = (zone: string): Spec['template'] => ({metadata: metadata!, spec: {...spec!, nodeSelector: {zone}}});
+  const at = await world([aNode('a', {labels: {zone: 'a', both: 'x'}}), aNode('b', {labels: {zone: 'b'}})]);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', {...rolling({maxSurge: 1, maxUnavailable: 0}), template: template('a')}));
+  await at.play();
+  await at.changeNode('a', {spec: {taints: taint('NoSchedule')}});
+  await at.change({spec: {template: {spec: {nodeSelector: {zone: null}}}}});
+  t.deepEqual(await at.where(), ['a', 'b']);
+  await at.play();
+
+  t.deepEqual(await at.where(), ['b']);
+});
+
+test('pods are replaced when somebody deletes them where the set asks for that', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', {updateStrategy: {type: 'OnDelete'}}));
+  await at.play();
+  await at.change(changed(2));
+  t.deepEqual(await at.shown(), ['n1 1', 'n2 1', 'n3 1']);
+  t.is((await at.set()).status?.updatedNumberScheduled, undefined);
+  await at.remove(kinds.pods, (await at.on('n2'))[0]!.metadata!.name!);
+
+  t.deepEqual(await at.shown(), ['n1 1', 'n2 2', 'n3 1']);
+});
+
+test('a return to an earlier template takes up its revision again, and old ones beyond the limit go', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', {revisionHistoryLimit: 1}));
+  await at.play();
+  const [first] = await at.revisions();
+  await at.change(changed(2));
+  await at.play();
+  await at.change(changed(1));
+  await at.play();
+  t.deepEqual((await at.revisions()).map(({revision, metadata}) => [revision, metadata?.name === first?.metadata?.name]), [[2, false], [3, true]]);
+  await at.change(changed(3));
+  await at.play();
+  await at.change({metadata: {annotations: {look: 'again'}}});
+
+  t.deepEqual((await at.revisions()).map(({revision}) => revision), [3, 4]);
+});
+
+test('a pod counts as available once it has been ready for long enough', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet('agent', {minReadySeconds: 10}));
+  await at.play();
+  t.deepEqual([(await at.set()).status?.numberReady, (await at.set()).status?.numberAvailable], [1, undefined]);
+  await at.clock.advance(10_000);
+
+  t.is((await at.set()).status?.numberAvailable, 1);
+});
+
+test('a name that another revision has makes another name, and counts', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  const [made] = await at.revisions();
+  await at.remove(kinds.daemonSets, 'agent', {propagationPolicy: 'Background'});
+  await at.remove(kinds.controllerRevisions, made!.metadata!.name!);
+  await at.create(kinds.controllerRevisions, {metadata: {name: made!.metadata!.name!}, data: {other: true}, revision: 1});
+  await at.create(kinds.daemonSets, aSet());
+  await at.clock.advance(1_000);
+
+  t.is((await at.set()).status?.collisionCount, 1);
+  t.is((await at.revisions()).filter(({metadata}) => metadata?.ownerReferences).length, 1);
+});
+
+test('several revisions of one template become one, and pods of the others belong to it', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, aSet());
+  const [made] = await at.revisions();
+  const [before] = await at.pods();
+  const {name: _name, uid: _uid, resourceVersion: _version, creationTimestamp: _time, managedFields: _fields, ...metadata} = made!.metadata!;
+  await at.create(kinds.controllerRevisions, {metadata: {...metadata, name: 'agent-twin', labels: {app: 'a'}}, data: made!.data, revision: 5});
+
+  t.deepEqual((await at.revisions()).map(({metadata: meta, revision}) => [meta?.name, meta?.labels?.['controller-revision-hash'], revision]), [['agent-twin', 'agent-twin', 5]]);
+  const [pod] = await at.pods();
+  t.deepEqual([pod?.metadata?.uid, pod?.metadata?.labels?.['controller-revision-hash']], [before?.metadata?.uid, 'agent-twin']);
+});
+
+test('a set that is being deleted makes nothing', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.daemonSets, {...aSet(), metadata: {name: 'agent', finalizers: ['example.com/wait']}});
+  await at.remove(kinds.daemonSets, 'agent');
+  await at.remove(kinds.pods, (await at.on('n2'))[0]!.metadata!.name!);
+
+  t.deepEqual(await at.where(), ['n1', 'n3']);
+});

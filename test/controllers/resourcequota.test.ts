@@ -1,0 +1,170 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod, PodSpec} from '#src/api/pod.js';
+import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
+
+const start = async (...more: readonly string[]) => {
+  const plane = await aPlaneWith(['resourcequota-controller', ...more]);
+  const at = hands(plane);
+  const {clock} = plane;
+  const why = async (act: Promise<unknown>): Promise<string> => {
+    try {
+      await act;
+      await clock.drain();
+      return 'made';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  return {
+    ...at,
+    plane,
+    why,
+    quota: (hard: Record<string, string>, more: object = {}, name = 'q') => at.create(kinds.resourceQuotas, {metadata: {name}, spec: {hard, ...more}}),
+    pod: (name: string, spec: Partial<PodSpec> = {}, resources: object = {}) => why(at.create(kinds.pods, {metadata: {name}, spec: {...aTemplate().spec!, containers: [{name: 'c', image: 'i', resources}], ...spec}} as Pod)),
+    used: async (name = 'q') => (await at.get(kinds.resourceQuotas, name)).status?.used,
+  };
+};
+
+test('a new quota soon tells what is used of what, also of what was there before it', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.pod('before');
+  await at.quota({pods: '3', 'requests.cpu': '1', 'count/configmaps': '10', secrets: '5', 'count/deployments.apps': '2', 'count/widgets.example.com': '1'});
+  const {status} = await at.get(kinds.resourceQuotas, 'q');
+
+  t.deepEqual(status?.hard, {pods: '3', 'requests.cpu': '1', 'count/configmaps': '10', secrets: '5', 'count/deployments.apps': '2', 'count/widgets.example.com': '1'});
+  t.deepEqual(status?.used, {pods: '1', 'requests.cpu': '0', 'count/configmaps': '0', secrets: '0', 'count/deployments.apps': '0'});
+});
+
+test('pods are charged as they are made, refused beyond the quota, and given back when they end or go', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.quota({pods: '2', 'requests.cpu': '500m', 'limits.memory': '1Gi'});
+  const asks = {requests: {cpu: '200m'}, limits: {memory: '300Mi', cpu: '1'}};
+  t.is(await at.pod('one', {}, asks), 'made');
+  t.is(await at.pod('two', {}, asks), 'made');
+  t.deepEqual(await at.used(), {pods: '2', 'requests.cpu': '400m', 'limits.memory': '600Mi'});
+
+  t.is(await at.pod('three', {}, asks), 'pods "three" is forbidden: exceeded quota: q, requested: pods=1,requests.cpu=200m, used: pods=2,requests.cpu=400m, limited: pods=2,requests.cpu=500m');
+  t.is(await at.pod('vague', {}, {requests: {cpu: '1m'}}), 'pods "vague" is forbidden: failed quota: q: must specify limits.memory for: c');
+  t.deepEqual(await at.used(), {pods: '2', 'requests.cpu': '400m', 'limits.memory': '600Mi'});
+  await at.runs('one', {phase: 'Succeeded', ready: false});
+  t.deepEqual(await at.used(), {pods: '1', 'requests.cpu': '200m', 'limits.memory': '300Mi'});
+  await at.remove(kinds.pods, 'two', {gracePeriodSeconds: 0});
+  t.deepEqual(await at.used(), {pods: '0', 'requests.cpu': '0', 'limits.memory': '0'});
+});
+
+test('requests that come at the same time do not take the same room', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.quota({configmaps: '5'});
+  const outcomes = await Promise.all(Array.from({length: 12}, (_, i) => at.why(at.client.resource(kinds.configMaps).create({metadata: {namespace, name: `c${i}`}}))));
+
+  t.is(outcomes.filter(outcome => outcome === 'made').length, 5);
+  t.deepEqual(new Set(outcomes.filter(outcome => outcome !== 'made').map(outcome => outcome.replace(/"c\d+"/, ''))), new Set(['configmaps  is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=5, limited: configmaps=5']));
+  t.deepEqual(await at.used(), {configmaps: '5'});
+});
+
+test('a trial charges nothing, and what is refused afterwards is counted anew in time', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.quota({configmaps: '1'});
+  await at.client.resource(kinds.configMaps).create({metadata: {namespace, name: 'c'}}, {dryRun: true});
+  t.deepEqual(await at.used(), {configmaps: '0'});
+  await at.client.resource(kinds.resourceQuotas).update({...(await at.get(kinds.resourceQuotas, 'q')), status: {hard: {configmaps: '1'}, used: {configmaps: '1'}}}, {subresource: 'status'});
+  t.regex(await at.why(at.create(kinds.configMaps, {metadata: {name: 'c'}})), /exceeded quota/);
+
+  await at.clock.advance(5 * 60_000);
+  t.deepEqual(await at.used(), {configmaps: '0'});
+});
+
+test('services count by their type, which an update may change', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  // The service that leads to the servers is in this namespace too.
+  await at.quota({services: '4', 'services.nodeports': '2', 'services.loadbalancers': '1'});
+  const ports = (...numbers: readonly number[]) => numbers.map(port => ({name: `p${port}`, port}));
+  await at.create(kinds.services, {metadata: {name: 'plain'}, spec: {ports: ports(80)}});
+  await at.create(kinds.services, {metadata: {name: 'node'}, spec: {type: 'NodePort', ports: ports(80, 81)}});
+  t.deepEqual(await at.used(), {services: '3', 'services.nodeports': '2', 'services.loadbalancers': '0'});
+  t.regex(await at.why(at.patch(kinds.services, 'plain', {spec: {type: 'LoadBalancer'}})), /exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=2, limited: services.nodeports=2/);
+
+  await at.patch(kinds.services, 'node', {spec: {type: 'ClusterIP', ports: ports(80, 81).map(port => ({...port, nodePort: null}))}});
+  t.deepEqual(await at.used(), {services: '3', 'services.nodeports': '0', 'services.loadbalancers': '0'});
+  t.is(await at.why(at.patch(kinds.services, 'plain', {spec: {type: 'LoadBalancer'}})), 'made');
+  t.deepEqual(await at.used(), {services: '3', 'services.nodeports': '1', 'services.loadbalancers': '1'});
+});
+
+test('claims count together and by class', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  const {naming} = at.plane;
+  const gold = `gold.storageclass.${naming.group('storage')}`;
+  await at.quota({persistentvolumeclaims: '5', 'requests.storage': '10Gi', [`${gold}/requests.storage`]: '4Gi', [`${gold}/persistentvolumeclaims`]: '1'});
+  const claim = (name: string, storage: string, storageClassName: string) =>
+    at.why(at.create(kinds.persistentVolumeClaims, {metadata: {name}, spec: {accessModes: ['ReadWriteOnce'], storageClassName, resources: {requests: {storage}}}}));
+  t.is(await claim('a', '3Gi', 'gold'), 'made');
+  t.is(await claim('b', '3Gi', 'tin'), 'made');
+
+  t.deepEqual(await at.used(), {persistentvolumeclaims: '2', 'requests.storage': '6Gi', [`${gold}/requests.storage`]: '3Gi', [`${gold}/persistentvolumeclaims`]: '1'});
+  t.regex(await claim('c', '2Gi', 'gold'), /exceeded quota: q, requested: gold\.storageclass\..*persistentvolumeclaims=1,/);
+});
+
+const besteffort = {};
+const burstable = {requests: {cpu: '1m'}};
+const scoped: readonly [title: string, scope: object, fits: Partial<PodSpec>, resources: object, other: Partial<PodSpec>, otherResources: object][] = [
+  ['BestEffort', {scopes: ['BestEffort']}, {}, besteffort, {}, burstable],
+  ['NotBestEffort', {scopes: ['NotBestEffort']}, {}, burstable, {}, besteffort],
+  ['Terminating', {scopes: ['Terminating']}, {activeDeadlineSeconds: 60}, {}, {}, {}],
+  ['NotTerminating', {scopes: ['NotTerminating']}, {}, {}, {activeDeadlineSeconds: 60}, {}],
+  ['PriorityClass In', {scopeSelector: {matchExpressions: [{scopeName: 'PriorityClass', operator: 'In', values: ['high']}]}}, {priorityClassName: 'high'}, {}, {}, {}],
+  ['PriorityClass NotIn', {scopeSelector: {matchExpressions: [{scopeName: 'PriorityClass', operator: 'NotIn', values: ['high']}]}}, {}, {}, {priorityClassName: 'high'}, {}],
+  [
+    'CrossNamespacePodAffinity',
+    {scopes: ['CrossNamespacePodAffinity']},
+    {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: 'zone', namespaceSelector: {}, labelSelector: {matchLabels: {a: 'b'}}}]}}},
+    {},
+    {affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: 'zone', labelSelector: {matchLabels: {a: 'b'}}}]}}},
+    {},
+  ],
+];
+test('a quota with scopes counts the pods within them alone', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.client.resource(kinds.priorityClasses).create({metadata: {name: 'high'}, value: 1000});
+  await at.clock.drain();
+  for (const [i, [title, scope, fits, resources, other, otherResources]] of scoped.entries()) {
+    await at.quota({pods: '5'}, scope, `q${i}`);
+    t.is(await at.pod(`in-${i}`, fits, resources), 'made', title);
+    const before = await at.used(`q${i}`);
+    t.deepEqual(await at.pod(`out-${i}`, other, otherResources), 'made', title);
+    t.deepEqual([before?.['pods'] !== '0', await at.used(`q${i}`)], [true, before], title);
+    await at.remove(kinds.resourceQuotas, `q${i}`);
+    for (const name of [`in-${i}`, `out-${i}`]) await at.remove(kinds.pods, name, {gracePeriodSeconds: 0});
+  }
+});
+
+test('limits that change are told at once, and what was written into the status by hand is put right', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.quota({pods: '1', secrets: '4'});
+  await at.patch(kinds.resourceQuotas, 'q', {spec: {hard: {pods: '7', secrets: null}}});
+  t.deepEqual((await at.get(kinds.resourceQuotas, 'q')).status, {hard: {pods: '7'}, used: {pods: '0'}});
+
+  await at.patch(kinds.resourceQuotas, 'q', {status: {hard: {pods: '100'}}}, 'status');
+  t.deepEqual((await at.get(kinds.resourceQuotas, 'q')).status?.hard, {pods: '7'});
+});
+
+test('controllers whose pods a quota refuses say so until there is room', async t => {
+  const at = await start('replicationcontroller-controller');
+  await using _ = at.plane;
+  await at.quota({pods: '1'});
+  await at.create(kinds.replicationControllers, {metadata: {name: 'rc'}, spec: {replicas: 2, selector: {app: 'a'}, template: aTemplate()}});
+  const conditions = async () => (await at.get(kinds.replicationControllers, 'rc')).status?.conditions?.map(({type, reason}) => `${type} ${reason}`) ?? [];
+  t.deepEqual(await conditions(), ['ReplicaFailure FailedCreate']);
+
+  await at.patch(kinds.replicationControllers, 'rc', {spec: {replicas: 1}});
+  await at.clock.advance(60_000);
+  t.deepEqual(await conditions(), []);
+});

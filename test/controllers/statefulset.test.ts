@@ -1,0 +1,406 @@
+import test from 'ava';
+import {ordinalOf, setNameOf} from '#controllers/statefulset/ordinals.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import {aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
+
+type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
+type Spec = NonNullable<StatefulSet['spec']>;
+
+const {subKey} = naming('plat');
+const labels = {app: 'a'};
+const image = (version: number): Spec['template'] => aTemplate(labels, `example.com/app:${version}`);
+const changed = (version: number) => ({spec: {template: image(version)}});
+
+const aSet = (name = 'web', spec: Partial<Spec> = {}): StatefulSet => ({
+  metadata: {name},
+  spec: {replicas: 3, serviceName: 'svc', selector: {matchLabels: labels}, template: image(1), ...spec},
+});
+
+const world = async (args: readonly string[] = []) => {
+  const plane = await aPlaneWith(['statefulset-controller'], args);
+  const at = hands(plane);
+  const set = (name = 'web') => at.get(kinds.statefulSets, name);
+  const change = (body: object, name = 'web') => at.patch(kinds.statefulSets, name, body);
+  const isReady = ({status}: Pod) => status?.conditions?.some(condition => condition.type === 'Ready' && condition.status === 'True') ?? false;
+  /** Plays the node until there is nothing more to do. Answers the names of the pods in the order in which they came to run. */
+  const play = async (until: (name: string) => boolean = () => false): Promise<string[]> => {
+    const ran: string[] = [];
+    for (;;) {
+      const waiting = (await at.list(kinds.pods)).find(pod => !isReady(pod) && !pod.metadata?.deletionTimestamp);
+      if (!waiting || until(waiting.metadata!.name!)) return ran;
+      ran.push(waiting.metadata!.name!);
+      await at.runs(waiting);
+    }
+  };
+  const names = async () => (await at.list(kinds.pods)).map(({metadata}) => metadata!.name!).sort();
+  const images = async () => (await at.list(kinds.pods)).map(({metadata, spec}) => `${metadata?.name} ${spec?.containers[0]?.image?.split(':')[1]}`).sort();
+  const revisions = async () => (await at.list(kinds.controllerRevisions)).sort((a, b) => a.revision - b.revision);
+  return {plane, ...at, set, change, play, names, images, revisions};
+};
+
+test('the place of a pod is read from its name', t => {
+  const cases: readonly [string, string, number | undefined][] = [
+    ['web-0', 'web', 0],
+    ['a-b-12', 'a-b', 12],
+    ['web', '', undefined],
+    ['web-', '', undefined],
+    ['web-x', '', undefined],
+    ['web-01', 'web', undefined],
+    ['web-2147483648', 'web', undefined],
+  ];
+  for (const [name, set, ordinal] of cases) t.deepEqual([setNameOf(name), ordinalOf(name)], [set, ordinal], name);
+});
+
+test('pods come one after the other, each with its name, place and claims', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 2, volumeClaimTemplates: [{metadata: {name: 'data', labels: {of: 'data'}}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}]}));
+  t.deepEqual(await at.names(), ['web-0']);
+  await at.runs('web-0', {ready: false});
+  t.deepEqual(await at.names(), ['web-0']);
+  await at.runs('web-0');
+
+  t.deepEqual(await at.names(), ['web-0', 'web-1']);
+  const {metadata, spec} = await at.get(kinds.pods, 'web-1');
+  const [revision] = await at.revisions();
+  const set = await at.set();
+  t.deepEqual(metadata?.labels, {app: 'a', [subKey('statefulset', 'pod-name')]: 'web-1', [subKey('apps', 'pod-index')]: '1', 'controller-revision-hash': revision!.metadata!.name!});
+  t.deepEqual([spec?.hostname, spec?.subdomain, metadata?.generateName], ['web-1', 'svc', 'web-']);
+  t.deepEqual(spec?.volumes?.find(({name}) => name === 'data'), {name: 'data', persistentVolumeClaim: {claimName: 'data-web-1'}});
+  t.deepEqual(metadata?.ownerReferences, [{apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: set.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  const claim = await at.get(kinds.persistentVolumeClaims, 'data-web-1');
+  t.deepEqual([claim.metadata?.labels, claim.metadata?.ownerReferences, claim.spec?.resources?.requests?.['storage']], [{app: 'a', of: 'data'}, undefined, '1Gi']);
+  t.deepEqual(await at.eventsOn('web'), [
+    'Normal SuccessfulCreate create Claim data-web-0 Pod web-0 in StatefulSet web success',
+    'Normal SuccessfulCreate create Pod web-0 in StatefulSet web successful',
+    'Normal SuccessfulCreate create Claim data-web-1 Pod web-1 in StatefulSet web success',
+    'Normal SuccessfulCreate create Pod web-1 in StatefulSet web successful',
+  ]);
+  const name = revision!.metadata!.name!;
+  t.regex(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{8,10}$/);
+  t.deepEqual(set.status, {
+    observedGeneration: 1,
+    replicas: 2,
+    readyReplicas: 1,
+    availableReplicas: 1,
+    currentReplicas: 2,
+    updatedReplicas: 2,
+    currentRevision: name,
+    updateRevision: name,
+    collisionCount: 0,
+  });
+  const [event] = await at.list(kinds.coreEvents);
+  t.deepEqual([event?.source?.component, event?.involvedObject.kind], ['statefulset-controller', 'StatefulSet']);
+});
+
+test('all pods come and go at once where their order does not matter', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', ordinals: {start: 7}}));
+  t.deepEqual(await at.names(), ['web-10', 'web-11', 'web-7', 'web-8', 'web-9']);
+
+  await at.change({spec: {replicas: 1}});
+  t.deepEqual(await at.names(), ['web-7']);
+  t.deepEqual((await at.set()).status?.replicas, 1);
+});
+
+test('pods go from the last on, each once the one before is gone, and none while one that stays does not work', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 4}));
+  t.deepEqual(await at.play(), ['web-0', 'web-1', 'web-2', 'web-3']);
+  await at.runs('web-0', {ready: false});
+  await at.change({spec: {replicas: 1}});
+  t.deepEqual(await at.names(), ['web-0', 'web-1', 'web-2', 'web-3']);
+  await at.runs('web-2', {ready: false});
+  await at.runs('web-3', {ready: false});
+  await at.runs('web-0');
+  // The last does not work, and neither does the one before, which would be the one to wait for.
+  t.deepEqual(await at.names(), ['web-0', 'web-1', 'web-2', 'web-3']);
+  await at.runs('web-3');
+
+  t.deepEqual(await at.names(), ['web-0']);
+  const gone = (await at.eventsOn('web')).filter(event => event.includes('Delete'));
+  t.deepEqual(gone, [3, 2, 1].map(n => `Normal SuccessfulDelete delete Pod web-${n} in StatefulSet web successful`));
+});
+
+test('another first place makes pods before and takes pods away behind', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 2, ordinals: {start: 2}}));
+  await at.play();
+  t.deepEqual(await at.names(), ['web-2', 'web-3']);
+  await at.change({spec: {ordinals: {start: 1}}});
+  t.deepEqual(await at.names(), ['web-1', 'web-2', 'web-3']);
+  await at.play();
+  t.deepEqual(await at.names(), ['web-1', 'web-2']);
+});
+
+test('a pod whose work is over is made anew under its name', async t => {
+  for (const phase of ['Failed', 'Succeeded']) {
+    const at = await world();
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, aSet());
+    await at.play();
+    const before = (await at.get(kinds.pods, 'web-1')).metadata?.uid;
+    await at.runs('web-1', {phase, ready: false});
+
+    t.not((await at.get(kinds.pods, 'web-1')).metadata?.uid, before, phase);
+    t.deepEqual(await at.names(), ['web-0', 'web-1', 'web-2']);
+  }
+});
+
+test('a changed template replaces pods from the last on, one at a time, and the set is at it at the end', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet());
+  await at.play();
+  const first = (await at.set()).status?.currentRevision;
+  await at.change(changed(2));
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 2']);
+  const {status: between} = await at.set();
+  t.deepEqual([between?.currentRevision, between?.currentReplicas, between?.updatedReplicas, between?.readyReplicas], [first, 2, 1, 2]);
+  t.not(between?.updateRevision, first);
+  t.deepEqual(await at.play(), ['web-2', 'web-1', 'web-0']);
+
+  t.deepEqual(await at.images(), ['web-0 2', 'web-1 2', 'web-2 2']);
+  const {status} = await at.set();
+  t.deepEqual([status?.currentRevision, status?.currentReplicas, status?.updatedReplicas], [between?.updateRevision, 3, 3]);
+  t.deepEqual((await at.revisions()).map(({revision}) => revision), [1, 2]);
+});
+
+test('a return to an earlier template takes up its revision again', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet());
+  await at.play();
+  const {status: first} = await at.set();
+  await at.change(changed(2));
+  await at.play();
+  await at.change(changed(1));
+  await at.play();
+
+  const {status} = await at.set();
+  t.is(status?.currentRevision, first?.currentRevision);
+  t.deepEqual((await at.revisions()).map(({metadata, revision}) => [revision, metadata?.name === first?.currentRevision]), [[2, false], [3, true]]);
+});
+
+test('places before the partition keep their template, also when they are made anew', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {partition: 2}}}));
+  await at.play();
+  await at.change(changed(2));
+  await at.play();
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 2']);
+  await at.remove(kinds.pods, 'web-0');
+  await at.play();
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 2']);
+  const {status} = await at.set();
+  t.deepEqual([status?.currentReplicas, status?.updatedReplicas, status?.currentRevision === status?.updateRevision], [2, 1, false]);
+  await at.change({spec: {updateStrategy: {rollingUpdate: {partition: 0}}}});
+  await at.play();
+
+  t.deepEqual(await at.images(), ['web-0 2', 'web-1 2', 'web-2 2']);
+});
+
+test('a partition beyond the last place replaces nothing', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {partition: 9}}}));
+  await at.play();
+  await at.change(changed(2));
+
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 1']);
+});
+
+test('pods are replaced when somebody deletes them where the set asks for that', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {updateStrategy: {type: 'OnDelete'}}));
+  await at.play();
+  await at.change(changed(2));
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 1']);
+  await at.remove(kinds.pods, 'web-1');
+
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 2', 'web-2 1']);
+});
+
+for (const [policy, maxUnavailable, gate, first] of [
+  ['OrderedReady', 2, true, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
+  ['Parallel', 2, true, ['web-0 1', 'web-1 1', 'web-2 2', 'web-3 2']],
+  ['Parallel', '50%', true, ['web-0 1', 'web-1 1', 'web-2 2', 'web-3 2']],
+  ['Parallel', '10%', true, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
+  ['Parallel', 2, false, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
+] as const) {
+  test(`as many pods are replaced at once as may be missing: ${policy}, ${maxUnavailable}, gate ${gate}`, async t => {
+    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, aSet('web', {replicas: 4, podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable}}}));
+    await at.play();
+    await at.change(changed(2));
+    // In order, the second of two that go at once is made only when the first is back.
+    t.deepEqual(await at.images(), policy === 'OrderedReady' ? ['web-0 1', 'web-1 1', 'web-2 2'] : first);
+    await at.play();
+
+    t.deepEqual(await at.images(), ['web-0 2', 'web-1 2', 'web-2 2', 'web-3 2']);
+  });
+}
+
+test('a template that never worked is replaced where order does not matter, and waits for a hand where it does', async t => {
+  for (const [policy, after] of [
+    ['Parallel', ['web-0 2', 'web-1 2', 'web-2 2']],
+    ['OrderedReady', ['web-0 1']],
+  ] as const) {
+    const at = await world();
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, aSet('web', {podManagementPolicy: policy}));
+    for (const name of await at.names()) await at.runs(name, {ready: false});
+    await at.change(changed(2));
+    t.deepEqual(await at.images(), [...after], policy);
+  }
+});
+
+test('a pod counts and the next one comes once it has been ready for long enough', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));
+  await at.runs('web-0');
+  t.deepEqual([(await at.set()).status?.readyReplicas, (await at.set()).status?.availableReplicas, await at.names()], [1, 0, ['web-0']]);
+  await at.clock.advance(11_000);
+
+  t.deepEqual([(await at.set()).status?.availableReplicas, await at.names()], [1, ['web-0', 'web-1']]);
+});
+
+const withClaims = (policy: Spec['persistentVolumeClaimRetentionPolicy'], replicas = 2): StatefulSet =>
+  aSet('web', {
+    replicas,
+    persistentVolumeClaimRetentionPolicy: policy!,
+    volumeClaimTemplates: [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}],
+  });
+const ownersOf = async (at: Pick<Hands, 'get'>, name: string) =>
+  ((await at.get(kinds.persistentVolumeClaims, name)).metadata?.ownerReferences ?? []).map(({kind, name: owner, controller}) => `${kind} ${owner} ${controller}`);
+
+for (const [whenDeleted, whenScaled, staying, going] of [
+  ['Retain', 'Retain', [], []],
+  ['Delete', 'Retain', ['StatefulSet web true'], ['StatefulSet web true']],
+  ['Retain', 'Delete', [], ['Pod web-1 true']],
+  ['Delete', 'Delete', ['StatefulSet web true'], ['Pod web-1 true']],
+] as const) {
+  test(`claims belong to whom the policy says: deleted ${whenDeleted}, scaled ${whenScaled}`, async t => {
+    const at = await world();
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, withClaims({whenDeleted, whenScaled}));
+    await at.play();
+    t.deepEqual([await ownersOf(at, 'data-web-0'), await ownersOf(at, 'data-web-1')], [[...staying], [...staying]]);
+    await at.change({spec: {replicas: 1}});
+    t.deepEqual(await at.names(), ['web-0']);
+    t.deepEqual(await ownersOf(at, 'data-web-1'), [...going]);
+    await at.change({spec: {replicas: 2}});
+
+    // A claim that goes with the pod that was scaled away has to be gone before its name is used again.
+    t.deepEqual(await at.names(), whenScaled === 'Delete' ? ['web-0'] : ['web-0', 'web-1']);
+  });
+}
+
+test('a claim that somebody else controls is left to them, and said so', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const other = {apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true};
+  const {spec} = withClaims(undefined).spec!.volumeClaimTemplates![0]!;
+  await at.create(kinds.persistentVolumeClaims, {metadata: {name: 'data-web-0', ownerReferences: [other]}, spec: spec!});
+  await at.create(kinds.statefulSets, withClaims({whenDeleted: 'Delete', whenScaled: 'Retain'}, 1));
+  await at.play();
+
+  t.deepEqual(await ownersOf(at, 'data-web-0'), ['ConfigMap x true']);
+  t.true(
+    (await at.eventsOn('web')).includes(
+      'Warning ConflictingController PersistentVolumeClaim data-web-0 has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim',
+    ),
+  );
+});
+
+test('a claim that was deleted while its pod waits is made anew', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, withClaims(undefined, 1));
+  const before = (await at.get(kinds.persistentVolumeClaims, 'data-web-0')).metadata?.uid;
+  await at.patch(kinds.persistentVolumeClaims, 'data-web-0', {metadata: {finalizers: null}});
+  await at.remove(kinds.persistentVolumeClaims, 'data-web-0');
+  await at.patch(kinds.pods, 'web-0', {metadata: {annotations: {look: 'again'}}});
+
+  const after = (await at.get(kinds.persistentVolumeClaims, 'data-web-0')).metadata?.uid;
+  t.truthy(after);
+  t.not(after, before);
+});
+
+test('labels that tell the place of a pod are put back', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
+  await at.play();
+  const label = subKey('statefulset', 'pod-name');
+  await at.patch(kinds.pods, 'web-0', {metadata: {labels: {[label]: null}}});
+
+  t.is((await at.get(kinds.pods, 'web-0')).metadata?.labels?.[label], 'web-0');
+  t.true((await at.eventsOn('web')).includes('Normal SuccessfulUpdate update Pod web-0 in StatefulSet web successful'));
+});
+
+test('a pod that cannot be made is told of', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  const {metadata, spec} = image(1);
+  await at.create(kinds.statefulSets, aSet('web', {template: {metadata: metadata!, spec: {...spec!, serviceAccountName: 'none'}}}));
+
+  t.is((await at.eventsOn('web'))[0], 'Warning FailedCreate create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: error looking up service account default/none: serviceaccount "none" not found');
+  t.deepEqual((await at.set()).status?.observedGeneration, 1);
+});
+
+test('pods that outlive their set are taken over by the next, without a restart', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet());
+  await at.play();
+  const uids = async () => (await at.list(kinds.pods)).map(({metadata}) => metadata?.uid).sort();
+  const before = await uids();
+  await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
+  // What the garbage collector does for those who ask for orphans.
+  for (const name of await at.names()) await at.patch(kinds.pods, name, {metadata: {ownerReferences: []}});
+  for (const {metadata} of await at.revisions()) await at.patch(kinds.controllerRevisions, metadata!.name!, {metadata: {ownerReferences: []}});
+  await at.create(kinds.statefulSets, aSet());
+
+  t.deepEqual(await uids(), before);
+  const set = await at.set();
+  for (const {metadata} of [...(await at.list(kinds.pods)), ...(await at.revisions())]) t.is(metadata?.ownerReferences?.[0]?.uid, set.metadata?.uid);
+  t.is((await at.revisions()).length, 1);
+  t.is(set.status?.readyReplicas, 3);
+});
+
+test('no more old revisions are kept than asked for, and none that a pod is of is dropped', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 1, revisionHistoryLimit: 1}));
+  for (const version of [2, 3, 4]) {
+    await at.play();
+    await at.change(changed(version));
+  }
+  await at.play();
+
+  t.deepEqual((await at.revisions()).map(({revision}) => revision), [3, 4]);
+});
+
+test('a set that is being deleted makes nothing and tells what is left', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, {...aSet(), metadata: {name: 'web', finalizers: ['example.com/wait']}});
+  await at.play();
+  await at.remove(kinds.statefulSets, 'web');
+  await at.remove(kinds.pods, 'web-1');
+  for (const {metadata} of await at.revisions()) await at.remove(kinds.controllerRevisions, metadata!.name!);
+  await at.remove(kinds.pods, 'web-2');
+
+  t.deepEqual(await at.names(), ['web-0']);
+  t.deepEqual(await at.revisions(), []);
+});

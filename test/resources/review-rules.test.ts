@@ -1,0 +1,63 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {SelfSubjectAccessReview} from '#src/api/types.js';
+import {problems, startWorld} from './world.js';
+
+type Attributes = NonNullable<SelfSubjectAccessReview['spec']['resourceAttributes']>;
+type Requirements = NonNullable<NonNullable<Attributes['labelSelector']>['requirements']>;
+
+const fields = 'spec.resourceAttributes.fieldSelector';
+const labels = 'spec.resourceAttributes.labelSelector';
+const selected = (fieldSelector: Attributes['fieldSelector'], labelSelector?: Attributes['labelSelector']): Attributes => ({verb: 'list', resource: 'pods', ...(fieldSelector ? {fieldSelector} : {}), ...(labelSelector ? {labelSelector} : {})});
+const some = (...requirements: Requirements) => ({requirements});
+
+const refused: readonly (readonly [title: string, attributes: Attributes, expected: readonly string[]])[] = [
+  ['selectors that say nothing', selected({}, {}), [
+    `${fields}.requirements: Required value: when ${fields} is specified, requirements or rawSelector is required`,
+    `${labels}.requirements: Required value: when ${labels} is specified, requirements or rawSelector is required`,
+  ]],
+  ['selectors that say it twice', selected({rawSelector: 'a=b', ...some({key: 'a', operator: 'In', values: ['b']})}), [`${fields}.rawSelector: Invalid value: "a=b": may not specified at the same time as requirements`]],
+  ['fields without names', selected(some({key: '', operator: 'In', values: []}, {key: 'a', operator: 'Exists', values: ['b']})), [
+    `${fields}.requirements[0].key: Required value: must be specified`,
+    `${fields}.requirements[0].values: Required value: must be specified when \`operator\` is 'In' or 'NotIn'`,
+    `${fields}.requirements[1].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist'`,
+  ]],
+  ['labels without values', selected(undefined, some({key: '@', operator: 'In', values: ['@']})), [
+    `${labels}.requirements[0].key: Invalid value: "@": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+    `${labels}.requirements[0].values[0]: Invalid value: "@": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+  ]],
+];
+
+for (const [title, resourceAttributes, expected] of refused) {
+  test(`a review with ${title} is refused`, async t => {
+    const {of} = await startWorld();
+
+    t.deepEqual(await problems(of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes}})), [...expected]);
+  });
+}
+
+const read: readonly (readonly [title: string, attributes: Attributes, asked: {fieldSelector?: string; labelSelector?: string}, problem?: string])[] = [
+  ['fields of one value', selected(some({key: 'a', operator: 'In', values: ['b,c']}, {key: 'd', operator: 'NotIn', values: ['e']})), {fieldSelector: 'a=b\\,c,d!=e'}],
+  ['fields of several values', selected(some({key: 'a', operator: 'In', values: ['b']}, {key: 'c', operator: 'In', values: ['d', 'e']})), {fieldSelector: 'a=b'}, `${fields} partially ignored due to parse error`],
+  ['fields that are there', selected(some({key: 'a', operator: 'Exists'}), some({key: 'a', operator: 'Later'})), {}, `${fields} ignored due to parse error; ${labels} ignored due to parse error`],
+  ['labels in every way', selected(undefined, some({key: 'a', operator: 'In', values: ['b', 'c']}, {key: 'd', operator: 'DoesNotExist'})), {labelSelector: 'a in (b,c),!d'}],
+  ['text', selected({rawSelector: 'a=b'}, {rawSelector: 'a in (b'}), {fieldSelector: 'a=b'}, `${labels} ignored due to parse error`],
+];
+
+for (const [title, resourceAttributes, asked, problem] of read) {
+  test(`a review asks about ${title}`, async t => {
+    const heard: unknown[] = [];
+    const {of} = await startWorld({
+      authorizer: {
+        authorize({verb, resource}) {
+          if (verb === 'list') heard.push(resource);
+          return {decision: 'allow'};
+        },
+      },
+    });
+    const {status} = await of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes}});
+
+    t.deepEqual(heard, [{group: '', version: '*', resource: 'pods', subresource: '', namespace: '', name: '', ...asked}]);
+    t.is(status?.evaluationError, problem);
+  });
+}
