@@ -7,6 +7,8 @@ import cronJob from './cronjob/controller.js';
 import daemonSet from './daemonset/controller.js';
 import deployment from './deployment/controller.js';
 import disruption from './disruption/controller.js';
+import endpoints from './endpoints/controller.js';
+import endpointSlice from './endpointslice/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import horizontalPodAutoscaler from './horizontal-pod-autoscaler/controller.js';
 import job from './job/controller.js';
@@ -37,6 +39,8 @@ export const controllers: readonly Controller[] = [
   daemonSet,
   deployment,
   disruption,
+  endpoints,
+  endpointSlice,
   garbageCollector,
   horizontalPodAutoscaler,
   job,

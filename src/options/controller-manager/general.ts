@@ -76,19 +76,18 @@ export const general = flagSection('Controller selection and misc', {
 });
 
 const seconds = {type: 'int32', subject: 'pending', range: {min: 0}} as const;
-const batchPeriod = {type: 'duration', subject: 'pending', range: {min: '0'}} as const;
+const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 
 /** Batches, the lead, and volumes. */
 export const batching = flagSection('Batching, leader election, volumes', {
   'endpoint-updates-batch-period': {...batchPeriod, help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.'},
   'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
-  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for mirrored endpoint slices.'},
+  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, subject: 'pending', help: 'The same for mirrored endpoint slices.'},
   'max-endpoints-per-slice': {
     type: 'int32',
     help: 'Endpoints in a slice at most. From 1 to 1000.',
     default: '100',
     range: {min: 1, max: 1000},
-    subject: 'pending',
   },
   'mirroring-max-endpoints-per-subset': {
     type: 'int32',

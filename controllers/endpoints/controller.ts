@@ -1,0 +1,14 @@
+import {defineController} from '#src/runtime/controller.js';
+import {endpointsKeeper, type Options} from './reconcile.js';
+
+/** Tells in one Endpoints object a service which pods stand behind it: the ready ones, and apart from them those that are not. */
+export default defineController<Options>({
+  doc: 'Tells the addresses of the pods behind each service in one Endpoints object.',
+  name: 'endpoints-controller',
+  serviceAccount: 'endpoint-controller',
+  eventSource: 'endpoint-controller',
+  flags: ['concurrent-endpoint-syncs', 'endpoint-updates-batch-period'],
+  queue: {name: 'endpoint', maxRetries: 15},
+  workers: options => options.concurrentEndpointSyncs,
+  create: endpointsKeeper,
+});

@@ -1,0 +1,99 @@
+import {readAddress, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import type {Service} from '#controllers/shared/services.js';
+import {sameJson} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isReady} from '#src/model/pod/state.js';
+
+export type Endpoints = ObjectOf<typeof kinds.endpoints>;
+export type Subset = NonNullable<Endpoints['subsets']>[number];
+export type Address = NonNullable<Subset['addresses']>[number];
+export type Port = NonNullable<Subset['ports']>[number];
+
+/** One address, on one port or on none. */
+export interface Place {
+  readonly address: Address;
+  readonly ready: boolean;
+  readonly port: Port | undefined;
+}
+
+/** The one family of which such an object holds addresses. Servers that know of families tell it; else it is that of the service's own address, or the pod's. */
+const familyFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): AddressFamily => {
+  const [family] = spec?.ipFamilies ?? [];
+  if (family) return family as AddressFamily;
+  const own = spec?.clusterIP && spec.clusterIP !== 'None' ? spec.clusterIP : pod.status?.podIP;
+  return readAddress(own ?? '')?.family ?? 'IPv4';
+};
+
+const addressFor = (service: Frozen<Service>, pod: Frozen<Pod>): Address | undefined => {
+  const family = familyFor(service, pod);
+  const found = pod.status?.podIPs?.find(({ip}) => readAddress(ip)?.family === family);
+  if (!found) return undefined;
+  const hostname = hostnameWithin(service, pod);
+  const {nodeName} = pod.spec ?? {};
+  return {ip: found.ip, ...(hostname ? {hostname} : {}), ...(nodeName ? {nodeName} : {}), targetRef: referenceTo(pod)};
+};
+
+/** Where one pod of a service is to be reached. Without ports only a service without an address of its own tells of it. */
+const placesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly Place[] => {
+  const {publishNotReadyAddresses = false, ports = [], clusterIP} = service.spec ?? {};
+  if (!isEndpoint(pod, {terminating: publishNotReadyAddresses})) return [];
+  const address = addressFor(service, pod);
+  if (!address) return [];
+  const ready = publishNotReadyAddresses || isReady(pod);
+  if (ports.length === 0) return clusterIP === 'None' ? [{address, ready, port: undefined}] : [];
+  return ports.flatMap(each => {
+    const port = targetPort(pod, each);
+    if (port === undefined) return [];
+    const {name, protocol = 'TCP', appProtocol} = each;
+    return [{address, ready, port: {...(name ? {name} : {}), port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}}];
+  });
+};
+
+const portText = (port: Port | undefined): string => (port ? JSON.stringify([port.name ?? '', port.port, port.protocol, port.appProtocol ?? '']) : '');
+const addressText = ({ip, targetRef}: Address): string => `${ip} ${targetRef?.uid ?? ''}`;
+const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/**
+ * The fewest subsets that say the same: addresses with the same set of ports share one. An address that is both ready and not on a port is not.
+ * Everything is in a fixed order, so that the same places yield the same subsets.
+ */
+export const packed = (places: Iterable<Place>): readonly Subset[] => {
+  const ports = new Map<string, {readonly port: Port | undefined; readonly at: Map<string, {readonly address: Address; readonly ready: boolean}>}>();
+  const addresses = new Map<string, Address>();
+  for (const {address, ready, port} of places) {
+    const [where, who] = [portText(port), addressText(address)];
+    // The first that is told of an address holds for all ports.
+    const known = addresses.get(who) ?? address;
+    addresses.set(who, known);
+    let group = ports.get(where);
+    if (!group) ports.set(where, (group = {port, at: new Map()}));
+    group.at.set(who, {address: known, ready: ready && (group.at.get(who)?.ready ?? true)});
+  }
+
+  const sets = new Map<string, {readonly ports: Port[]; readonly at: readonly (readonly [string, {readonly address: Address; readonly ready: boolean}])[]}>();
+  for (const [, {port, at}] of [...ports].sort(byText)) {
+    const sorted = [...at].sort(byText);
+    const text = sorted.map(([who, {ready}]) => `${who} ${ready}`).join();
+    const set = sets.get(text);
+    if (set && port) set.ports.push(port);
+    else if (!set) sets.set(text, {ports: port ? [port] : [], at: sorted});
+  }
+  return [...sets.values()].map(({ports: shared, at}) => {
+    const told = (wanted: boolean) => at.filter(([, {ready}]) => ready === wanted).map(([, {address}]) => address);
+    const [ready, notReady] = [told(true), told(false)];
+    return {...(ready.length > 0 ? {addresses: ready} : {}), ...(notReady.length > 0 ? {notReadyAddresses: notReady} : {}), ...(shared.length > 0 ? {ports: shared} : {})};
+  });
+};
+
+/** What an Endpoints object says of the pods behind a service. */
+export const subsetsFor = (service: Frozen<Service>, pods: readonly Frozen<Pod>[]): readonly Subset[] => packed(pods.flatMap(pod => placesOf(service, pod)));
+
+const compared = (subsets: readonly Frozen<Subset>[]): unknown => {
+  const told = (addresses: readonly Frozen<Address>[] = []) => addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));
+  return subsets.map(({addresses, notReadyAddresses, ports = []}) => ({addresses: told(addresses), notReadyAddresses: told(notReadyAddresses), ports}));
+};
+
+/** Whether both say the same, whatever versions of pods they point at. */
+export const sameSubsets = (a: readonly Frozen<Subset>[] = [], b: readonly Frozen<Subset>[] = []): boolean => sameJson(compared(a), compared(b));

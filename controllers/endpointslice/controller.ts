@@ -1,0 +1,14 @@
+import {defineController} from '#src/runtime/controller.js';
+import {sliceKeeper, type Options} from './reconcile.js';
+
+/** Tells in slices of bounded size which pods stand behind a service, of each family of addresses and each set of ports apart. */
+export default defineController<Options>({
+  doc: 'Tells the addresses of the pods behind each service in endpoint slices.',
+  name: 'endpointslice-controller',
+  serviceAccount: 'endpointslice-controller',
+  eventSource: 'endpoint-slice-controller',
+  flags: ['concurrent-service-endpoint-syncs', 'endpointslice-updates-batch-period', 'max-endpoints-per-slice'],
+  queue: {name: 'endpoint_slice', baseDelayMs: 1000, maxRetries: 15},
+  workers: options => options.concurrentServiceEndpointSyncs,
+  create: sliceKeeper,
+});

@@ -1,0 +1,70 @@
+import {portsText, type Endpoint, type SlicePort} from '#controllers/shared/endpoint-slices.js';
+import {hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import type {Service} from '#controllers/shared/services.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
+import {isReady} from '#src/model/pod/state.js';
+
+/** The kinds of addresses a service has slices for. Where the server does not know of families, a service without an address of its own may have both. */
+export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[] => {
+  const {ipFamilies = [], clusterIP} = spec ?? {};
+  if (ipFamilies.length > 0) return ipFamilies as readonly AddressFamily[];
+  if (clusterIP && clusterIP !== 'None') return [readAddress(clusterIP)?.family ?? 'IPv4'];
+  return ['IPv4', 'IPv6'];
+};
+
+/** The ports of the service as this pod has them. Those whose name no container knows are left out. */
+export const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[] =>
+  (spec?.ports ?? []).flatMap(each => {
+    const port = targetPort(pod, each);
+    if (port === undefined) return [];
+    const {name = '', protocol = 'TCP', appProtocol} = each;
+    return [{name, port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}];
+  });
+
+/**
+ * What a slice says of a pod; undefined when the pod has no address of that family. One that is going away still serves as long as it is ready, but is not
+ * told ready, for those who know of nothing else; unless the service wants its pods told whatever their state.
+ */
+export const endpointFor = (service: Frozen<Service>, pod: Frozen<Pod>, node: Frozen<Node> | undefined, {family, zoneLabel}: {readonly family: AddressFamily; readonly zoneLabel: string}): Endpoint | undefined => {
+  const addresses = (pod.status?.podIPs ?? []).map(({ip}) => readAddress(ip)).filter(address => address?.family === family);
+  if (addresses.length === 0) return undefined;
+  const [serving, terminating] = [isReady(pod), pod.metadata?.deletionTimestamp !== undefined];
+  const {nodeName} = pod.spec ?? {};
+  const zone = node?.metadata?.labels?.[zoneLabel];
+  const hostname = hostnameWithin(service, pod);
+  return {
+    addresses: addresses.map(address => address!.text),
+    conditions: {ready: service.spec?.publishNotReadyAddresses === true || (serving && !terminating), serving, terminating},
+    ...(hostname ? {hostname} : {}),
+    targetRef: referenceTo(pod),
+    ...(nodeName ? {nodeName} : {}),
+    ...(zone ? {zone} : {}),
+  };
+};
+
+/** The endpoints that share a set of ports, by what makes them the same ones. */
+export interface PortGroup {
+  readonly ports: SlicePort[];
+  readonly wanted: Map<string, Endpoint>;
+}
+
+/** Ports of pods, resolved once for each way in which pods name their ports. */
+export const portGroups = (service: Frozen<Service>) => {
+  const groups = new Map<string, PortGroup>();
+  const fixed = (service.spec?.ports ?? []).every(({targetPort: target}) => typeof target !== 'string');
+  let shared: PortGroup | undefined;
+  const find = (pod: Frozen<Pod>): PortGroup => {
+    const ports = portsFor(service, pod);
+    const text = portsText(ports);
+    let group = groups.get(text);
+    if (!group) groups.set(text, (group = {ports, wanted: new Map()}));
+    return group;
+  };
+  return {
+    groups: groups as ReadonlyMap<string, PortGroup>,
+    /** The group that the pod belongs to; there is one from then on, even if nobody comes into it. */
+    of: (pod: Frozen<Pod>): PortGroup => (fixed ? (shared ??= find(pod)) : find(pod)),
+  };
+};

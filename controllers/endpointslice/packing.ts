@@ -1,0 +1,103 @@
+import {endpointText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoint-slices.js';
+import type {Frozen} from '#src/api/key.js';
+
+/** A slice as it is to be: a new one, or `existing` with other content. */
+export interface Draft {
+  readonly existing: Frozen<EndpointSlice> | undefined;
+  readonly ports: readonly SlicePort[];
+  endpoints: Endpoint[];
+}
+
+/** What is to be done with the slices of one set of ports. */
+export interface Packing {
+  readonly creates: readonly Draft[];
+  readonly updates: readonly Draft[];
+  readonly deletes: readonly Frozen<EndpointSlice>[];
+  readonly unchanged: readonly Frozen<EndpointSlice>[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+export interface PackOptions {
+  /** So many endpoints a slice holds. */
+  readonly most: number;
+  /** Whether the slice carries what the service says of it. */
+  readonly isLabelled: (slice: Frozen<EndpointSlice>) => boolean;
+}
+
+const draftOf = (existing: Frozen<EndpointSlice>, endpoints: readonly Frozen<Endpoint>[]): Draft => ({
+  existing,
+  ports: (existing.ports ?? []) as readonly SlicePort[],
+  endpoints: [...endpoints] as Endpoint[],
+});
+
+/** Keeps what is wanted of each slice, and takes that from `wanted`. */
+const kept = (slices: readonly Frozen<EndpointSlice>[], wanted: Map<string, Endpoint>, {isLabelled}: PackOptions) => {
+  const [updates, deletes, unchanged]: [Draft[], Frozen<EndpointSlice>[], Frozen<EndpointSlice>[]] = [[], [], []];
+  let removed = 0;
+  for (const slice of slices) {
+    const endpoints: Endpoint[] = [];
+    const before = slice.endpoints ?? [];
+    let changed = false;
+    for (const old of before) {
+      const text = endpointText(old);
+      const endpoint = wanted.get(text);
+      if (!endpoint) continue;
+      endpoints.push(endpoint);
+      changed ||= !sameEndpoint(old, endpoint);
+      wanted.delete(text);
+    }
+    removed += before.length - endpoints.length;
+    if (changed || endpoints.length !== before.length) {
+      if (endpoints.length === 0) deletes.push(slice);
+      else updates.push(draftOf(slice, endpoints));
+    } else if (!isLabelled(slice)) updates.push(draftOf(slice, before));
+    else unchanged.push(slice);
+  }
+  return {updates, deletes, unchanged, removed};
+};
+
+/** Of the slices that have room for all of `count`, the one that is fullest. */
+const fittest = (slices: readonly Frozen<EndpointSlice>[], count: number, most: number): Frozen<EndpointSlice> | undefined => {
+  let found: Frozen<EndpointSlice> | undefined;
+  let fullest = -1;
+  for (const slice of slices) {
+    const length = slice.endpoints?.length ?? 0;
+    if (length + count <= most && length > fullest) [found, fullest] = [slice, length];
+  }
+  return found;
+};
+
+/**
+ * Distributes the wanted endpoints over the slices there are, so that as few of them as possible change: each change is sent to every node. Slices are
+ * never merged, however sparse. Takes everything out of `wanted`.
+ */
+export const packSlices = (slices: readonly Frozen<EndpointSlice>[], {ports, wanted}: {readonly ports: readonly SlicePort[]; readonly wanted: Map<string, Endpoint>}, options: PackOptions): Packing => {
+  const {most} = options;
+  const {updates, deletes, unchanged, removed} = kept(slices, wanted, options);
+  const added = wanted.size;
+  const left = [...wanted].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, endpoint]) => endpoint);
+  wanted.clear();
+  let at = 0;
+  const fill = (draft: Draft): void => {
+    const end = at + Math.max(0, most - draft.endpoints.length);
+    draft.endpoints.push(...left.slice(at, end));
+    at = Math.min(left.length, end);
+  };
+
+  // What is written anyway is filled first, the fullest before others.
+  for (const draft of [...updates].sort((a, b) => b.endpoints.length - a.endpoints.length)) fill(draft);
+  const creates: Draft[] = [];
+  let open: readonly Frozen<EndpointSlice>[] = unchanged;
+  while (at < left.length) {
+    const rest = left.length - at;
+    const fit = rest < most ? fittest(open, rest, most) : undefined;
+    const draft: Draft = fit ? draftOf(fit, fit.endpoints ?? []) : {existing: undefined, ports, endpoints: []};
+    fill(draft);
+    if (fit) {
+      updates.push(draft);
+      open = open.filter(slice => slice !== fit);
+    } else creates.push(draft);
+  }
+  return {creates, updates, deletes, unchanged: open, added, removed};
+};

@@ -1,0 +1,164 @@
+import {aggregate, messageOf} from '#controllers/shared/aggregate.js';
+import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import {hasSelector, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
+import {sliceTracker} from '#controllers/shared/slice-tracker.js';
+import {triggerTimes} from '#controllers/shared/trigger-times.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {Expected, settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {addressTypesOf, endpointFor, portGroups} from './desired.js';
+import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
+import {sliceMetrics, type Efficiency} from './metrics.js';
+import {packSlices, type Packing} from './packing.js';
+import {isLabelled, isOwnedBy, isPlaceholder, sliceWriter} from './writes.js';
+
+export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'>;
+
+/** Changes of slices that others made are looked at after that, for they may be many. */
+const sliceDelayMs = 1000;
+
+/** Keeps the slices that tell, piece by piece, where the pods behind a service are to be reached. */
+export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, naming, options}: KeyedContext<Options>): Loops => {
+  const services = lister(kinds.services);
+  const pods = lister(kinds.pods);
+  const nodes = lister(kinds.nodes);
+  const slices = lister(kinds.endpointSlices);
+  const words = sliceWords(naming);
+  const tracker = sliceTracker(words.service);
+  const times = triggerTimes();
+  const metrics = sliceMetrics(meter, options.maxEndpointsPerSlice);
+  const {write, remove} = sliceWriter({writer: writer(kinds.endpointSlices), tracker, words, naming, changed: metrics.changed});
+  const slicesOf = slicesOfService(words, words.keeper);
+  const zoneLabel = naming.subKey('topology', 'zone');
+  const batchMs = options.endpointsliceUpdatesBatchPeriod;
+
+  listen(kinds.services, ({object}) => enqueue(keyOf(object), {loop: 'services'}));
+  listen(kinds.pods, change => {
+    for (const key of servicesOfPodChange(change, services)) enqueue(key, {loop: 'services', afterMs: batchMs});
+  });
+  listen(kinds.endpointSlices, change => {
+    for (const key of servicesOfSliceChange(change, {words, manager: words.keeper, tracker})) enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
+  });
+
+  /** What the pods make up by their ports; and why some of them had to be left out. */
+  const desired = (service: Frozen<Service>, selected: readonly Frozen<Pod>[], family: AddressFamily) => {
+    const problems: Error[] = [];
+    const {groups, of} = portGroups(service);
+    for (const pod of selected) {
+      if (!isEndpoint(pod, {terminating: true})) continue;
+      const group = of(pod);
+      const {nodeName = ''} = pod.spec ?? {};
+      const node = nodes.get(nodeName);
+      // A pod on a node that is not known may be gone with it. It must not keep the others from being told.
+      if (!node && !service.spec?.publishNotReadyAddresses) {
+        problems.push(new Error(`skipping Pod ${pod.metadata?.name} for Service ${keyText(keyOf(service))}: Node ${nodeName} Not Found`));
+        continue;
+      }
+      const endpoint = endpointFor(service, pod, node, {family, zoneLabel});
+      if (endpoint) group.wanted.set(endpointText(endpoint), endpoint);
+    }
+    return {groups, problems};
+  };
+
+  const hintedFor = (service: Frozen<Service>, plan: Plan): Plan => {
+    const distribution = distributionOf(service);
+    return distribution === undefined ? withoutHints(plan) : withNearHints(plan, distribution);
+  };
+
+  /** Brings the slices of one address type to what the pods ask for; the answer is what could not be done. */
+  const keepType = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], family: AddressFamily, time: string | undefined) => {
+    const key = keyText(keyOf(service));
+    const {groups, problems} = desired(service, selected, family);
+    const byPorts = new Map<string, Frozen<EndpointSlice>[]>();
+    const deletes: Frozen<EndpointSlice>[] = existing.filter(slice => !isOwnedBy(slice, service));
+    for (const slice of existing) if (isOwnedBy(slice, service)) mapped(byPorts, portsText(slice.ports)).push(slice);
+
+    const parts: Efficiency[] = [];
+    const packings: Packing[] = [];
+    for (const [text, group] of groups) {
+      const there = byPorts.get(text) ?? [];
+      const endpoints = group.wanted.size;
+      const packing = packSlices(there, group, {most: options.maxEndpointsPerSlice, isLabelled: slice => isLabelled(slice, service, words)});
+      packings.push(packing);
+      parts.push({endpoints, slices: there.length + packing.creates.length - packing.deletes.length});
+    }
+    deletes.push(...packings.flatMap(packing => packing.deletes));
+    for (const [text, there] of byPorts) if (!groups.has(text)) deletes.push(...there);
+
+    const creates = packings.flatMap(packing => packing.creates);
+    if (existing.length === deletes.length && creates.length === 0) {
+      if (deletes.length === 1 && isPlaceholder(deletes[0]!, service, words)) deletes.pop();
+      else creates.push({existing: undefined, ports: [], endpoints: []});
+      parts.push({endpoints: 0, slices: 1});
+    }
+    metrics.counted({added: packings.reduce((sum, {added}) => sum + added, 0), removed: packings.reduce((sum, {removed}) => sum + removed, 0)});
+    metrics.packed(key, family, parts);
+
+    const plan = hintedFor(service, {creates, updates: packings.flatMap(({updates}) => updates), unchanged: packings.flatMap(({unchanged}) => unchanged)});
+    try {
+      const count = await write(service, family, {creates: plan.creates, updates: plan.updates, deletes}, time);
+      metrics.changedPerSync(count, 'Disabled', distributionOf(service) ?? '');
+    } catch (error) {
+      problems.push(error as Error);
+    }
+    return problems;
+  };
+
+  const keepAll = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], time: string | undefined): Promise<void> => {
+    const types = addressTypesOf(service);
+    const problems: unknown[] = [];
+    for (const type of types) {
+      problems.push(...(await keepType(service, selected, existing.filter(({addressType}) => addressType === type), type, time)));
+    }
+    for (const slice of existing) {
+      if (types.some(type => type === slice.addressType)) continue;
+      try {
+        await remove(slice);
+      } catch (error) {
+        problems.push(new Error(`error deleting ${slice.metadata?.name} EndpointSlice for Service ${keyText(keyOf(service))}: ${messageOf(error)}`, {cause: error}));
+      }
+    }
+    const failure = aggregate(problems);
+    if (failure) throw failure;
+  };
+
+  const keep: Reconcile = async key => {
+    const text = keyText(key);
+    const service = services.get(key);
+    if (!service) {
+      // The collector deletes the slices, as the service owns them.
+      times.forget(text);
+      tracker.forget(key);
+      metrics.forget(text);
+      return settled;
+    }
+    if (service.spec?.type === 'ExternalName' || !hasSelector(service)) return settled;
+    const existing = slicesOf(slices, key).filter(({metadata}) => !metadata?.deletionTimestamp);
+    if (tracker.isStale(key, existing)) {
+      metrics.synced('stale');
+      throw new Expected('EndpointSlice informer cache is out of date');
+    }
+    const selected = selectedPods(pods, service);
+    try {
+      await keepAll(service, selected, existing, times.next(service, selected));
+    } catch (error) {
+      metrics.synced('error');
+      events.warning(service, 'FailedToUpdateEndpointSlices', `Error updating Endpoint Slices for Service ${text}: ${messageOf(error)}`);
+      throw error;
+    }
+    metrics.synced('success');
+    return settled;
+  };
+
+  return {services: keep};
+};
+
+/** The list under a key, made if there is none. */
+const mapped = <T>(lists: Map<string, T[]>, key: string): T[] => {
+  let list = lists.get(key);
+  if (!list) lists.set(key, (list = []));
+  return list;
+};

@@ -1,0 +1,86 @@
+import type {Change} from '#informers/change.js';
+import type {Index, Lister} from '#informers/lister.js';
+import {sameJson} from '#src/api/equal.js';
+import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {asPrefix, dnsSubdomainProblems} from '#src/api/names.js';
+import type {Naming} from '#src/api/naming.js';
+import {withoutVersion} from './pod-endpoints.js';
+import type {SliceTracker} from './slice-tracker.js';
+
+export type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
+export type Endpoint = EndpointSlice['endpoints'][number];
+export type SlicePort = NonNullable<EndpointSlice['ports']>[number];
+
+/** The labels and annotations of slices, and the names of the controllers that write them. */
+export const sliceWords = (naming: Naming) => ({
+  service: naming.key('service-name'),
+  managedBy: naming.subKey('endpointslice', 'managed-by'),
+  headless: naming.subKey('service', 'headless'),
+  triggerTime: naming.subKey('endpoints', 'last-change-trigger-time'),
+  skipMirror: naming.subKey('endpointslice', 'skip-mirror'),
+  keeper: `endpointslice-controller.${naming.apiSuffix}`,
+  mirror: `endpointslicemirroring-controller.${naming.apiSuffix}`,
+});
+export type SliceWords = ReturnType<typeof sliceWords>;
+
+/** How to find the slices of a service that one controller writes. To be made once for a controller. */
+export const slicesOfService = (words: SliceWords, manager: string): ((lister: Lister<EndpointSlice>, service: ObjectKey) => readonly Frozen<EndpointSlice>[]) => {
+  const index: Index<EndpointSlice> = {
+    name: 'service and manager',
+    values({metadata}) {
+      const {[words.service]: name, [words.managedBy]: by} = metadata?.labels ?? {};
+      return name !== undefined && by === manager ? [keyText({namespace: metadata?.namespace ?? '', name})] : [];
+    },
+  };
+  const byName = (a: Frozen<EndpointSlice>, b: Frozen<EndpointSlice>): number => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1);
+  return (lister, service) => [...lister.by(index, keyText(service))].sort(byName);
+};
+
+const serviceOf = ({metadata}: Frozen<EndpointSlice>, words: SliceWords): ObjectKey | undefined => {
+  const name = metadata?.labels?.[words.service];
+  return name ? {namespace: metadata?.namespace ?? '', name} : undefined;
+};
+
+/**
+ * The services that a change of a slice concerns: none if the change is the controller's own, known by what `tracker` was told of it. A slice that
+ * leaves the controller's care or comes into it concerns its service, one that goes over to another service concerns both.
+ */
+export const servicesOfSliceChange = (change: Change<EndpointSlice>, {words, manager, tracker}: {readonly words: SliceWords; readonly manager: string; readonly tracker: SliceTracker}): readonly ObjectKey[] => {
+  const {object} = change;
+  const isOurs = ({metadata}: Frozen<EndpointSlice>) => metadata?.labels?.[words.managedBy] === manager;
+  const found = (...slices: readonly Frozen<EndpointSlice>[]) => slices.map(slice => serviceOf(slice, words)).filter(key => key !== undefined);
+  switch (change.type) {
+    case 'added':
+      return isOurs(object) && tracker.isUnexpected(object) ? found(object) : [];
+    case 'updated': {
+      const {old} = change;
+      const moved = old.metadata?.labels?.[words.service] !== object.metadata?.labels?.[words.service];
+      if (isOurs(old) && (moved || !isOurs(object))) tracker.left(old);
+      if (moved) return found(object, old);
+      return isOurs(old) !== isOurs(object) || (isOurs(object) && tracker.isUnexpected(object)) ? found(object) : [];
+    }
+    case 'deleted':
+      return isOurs(object) && tracker.isUnexpectedDeletion(object) ? found(object) : [];
+  }
+};
+
+/** What the name of a service's new slice begins with. */
+export const slicePrefix = (service: string): string => (dnsSubdomainProblems(asPrefix(`${service}-`)).length === 0 ? `${service}-` : service);
+
+/** Equal for lists that hold the same ports, in whatever order. */
+export const portsText = (ports: readonly Frozen<SlicePort>[] | undefined | null): string =>
+  (ports ?? [])
+    .map(({name, port, protocol, appProtocol}) => JSON.stringify([name ?? '', port ?? null, protocol ?? '', appProtocol ?? null]))
+    .sort()
+    .join();
+
+/** What makes an endpoint the same one, however its state changes. */
+export const endpointText = ({addresses, hostname, targetRef}: Frozen<Endpoint>): string =>
+  `${[...addresses].sort().join()} ${hostname ?? ''} ${targetRef?.namespace ?? ''}/${targetRef?.name ?? ''}`;
+
+/** Whether two states of the same endpoint say the same, leaving aside who should use it and which version of the pod is meant. */
+export const sameEndpoint = (a: Frozen<Endpoint>, b: Frozen<Endpoint>): boolean => {
+  const conditions = ({conditions: {ready, serving, terminating} = {}}: Frozen<Endpoint>) => [ready, serving, terminating];
+  return a.nodeName === b.nodeName && a.zone === b.zone && sameJson(conditions(a), conditions(b)) && sameJson(withoutVersion(a.targetRef), withoutVersion(b.targetRef));
+};

@@ -1,0 +1,61 @@
+import type {Change} from '#informers/change.js';
+import type {Index, Lister} from '#informers/lister.js';
+import {sameContent, sameJson} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {selectorForLabels} from '#src/api/selectors/label-selector.js';
+import {isReady, isTerminal} from '#src/model/pod/state.js';
+import {selecting} from './parents.js';
+
+export type Service = ObjectOf<typeof kinds.services>;
+
+const services = selecting<Service, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
+
+/** Whether the service says which pods stand behind it. Who does not looks after its endpoints by hand. */
+export const hasSelector = ({spec}: Frozen<Service>): boolean => Object.keys(spec?.selector ?? {}).length > 0;
+
+/** Whether clients look for the pods of the service themselves, as it has no address of its own. */
+export const isHeadless = ({spec}: Frozen<Service>): boolean => !spec?.clusterIP || spec.clusterIP === 'None';
+
+const shelf = (namespace: string, label: string, value: string): string => `${namespace} ${label}=${value}`;
+
+const podsByLabel: Index<Pod> = {
+  name: 'label',
+  values: ({metadata}) => Object.entries(metadata?.labels ?? {}).map(([label, value]) => shelf(metadata?.namespace ?? '', label, value)),
+};
+
+/** The pods that a service selects, found under the one of its labels that fewest pods carry. */
+export const selectedPods = (pods: Lister<Pod>, service: Frozen<Service>): readonly Frozen<Pod>[] => {
+  const {namespace = ''} = service.metadata ?? {};
+  const shelves = Object.entries(service.spec?.selector ?? {}).map(([label, value]) => shelf(namespace, label, value));
+  if (shelves.length === 0) return [];
+  const rarest = shelves.reduce((best, each) => (pods.count(podsByLabel, each) < pods.count(podsByLabel, best) ? each : best));
+  const found = pods.by(podsByLabel, rarest);
+  const selector = services.selectorOf(service);
+  return shelves.length === 1 ? found : found.filter(({metadata}) => selector?.matches(metadata?.labels));
+};
+
+/** What callers are told of a pod, beside what its labels say. */
+const told = (pod: Frozen<Pod>): readonly unknown[] => {
+  const {hostname, subdomain, nodeName} = pod.spec ?? {};
+  return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, nodeName, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
+};
+
+/**
+ * The services whose endpoints may be others after a change of a pod: those that select it, before or after. If it went over from some services to
+ * others and is the same otherwise, those that select it in either state have nothing to do.
+ */
+export const servicesOfPodChange = (change: Change<Pod>, lister: Lister<Service>): readonly ObjectKey[] => {
+  const of = (pod: Frozen<Pod>) => new Map(services.parentsOf(lister, pod).map(service => [keyText(keyOf(service)), keyOf(service)]));
+  if (change.type !== 'updated') return [...of(change.object).values()];
+  const {old, object} = change;
+  const differs = !sameJson(told(old), told(object));
+  const moved = !sameContent(old.metadata?.labels, object.metadata?.labels);
+  if (!differs && !moved) return [];
+  const now = of(object);
+  if (!moved) return [...now.values()];
+  const before = of(old);
+  const all = [...new Map([...before, ...now])];
+  return all.filter(([text]) => differs || before.has(text) !== now.has(text)).map(([, key]) => key);
+};

@@ -1,0 +1,304 @@
+import test from 'ava';
+import {packSlices} from '#controllers/endpointslice/packing.js';
+import {sliceKeeper} from '#controllers/endpointslice/reconcile.js';
+import {endpointText, type Endpoint} from '#controllers/shared/endpoint-slices.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Reconcile} from '#src/runtime/controller.js';
+import {aNode, podStatus, world, type Behind, type Slice} from './backends.js';
+import {attempt, contextOver} from './context.js';
+import {namespace} from './workloads.js';
+
+const start = (args: readonly string[] = []) => world(['endpointslice-controller'], args);
+const key = {namespace, name: 'web'};
+
+/** A slice in short: `IPv4 10.0.0.1 !10.0.0.2 ~10.0.0.3: http=80`, where `!` marks who is not ready, `~` who serves while going. */
+const short = ({addressType, endpoints, ports}: Readonly<Slice>): string =>
+  `${addressType} ${(endpoints ?? []).map(({addresses, conditions}) => `${conditions?.terminating && conditions.serving ? '~' : conditions?.ready ? '' : '!'}${addresses.join('+')}`).join(' ')}: ${(ports ?? []).map(({name, port}) => `${name ? `${name}=` : ''}${port}`).join(' ')}`;
+const shown = (slices: readonly Slice[]): string[] => slices.map(short).sort();
+
+const endpoint = (name: string, ready = true): Endpoint => ({addresses: [`10.0.0.${name}`], conditions: {ready, serving: ready, terminating: false}, targetRef: {kind: 'Pod', namespace, name}});
+const slice = (name: string, ...of: readonly Endpoint[]): Slice => ({metadata: {name}, addressType: 'IPv4', endpoints: [...of], ports: []});
+const range = (from: number, to: number): Endpoint[] => Array.from({length: to - from}, (_, i) => endpoint(String(from + i)));
+
+// Three endpoints a slice.
+for (const [what, slices, wanted, expected] of [
+  ['nobody', [], [], {}],
+  ['more than one slice holds', [], range(0, 7), {creates: [3, 3, 1]}],
+  ['what is there already', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 4), {unchanged: ['a', 'b']}],
+  ['one more in the slice that has room for it', [slice('a', ...range(0, 3)), slice('b', ...range(3, 4))], range(0, 5), {updates: {b: 2}, unchanged: ['a']}],
+  ['one more in the fullest slice that has room', [slice('a', ...range(0, 1)), slice('b', ...range(1, 3))], range(0, 4), {updates: {b: 3}, unchanged: ['a']}],
+  ['two more in a new slice, where none has room for both', [slice('a', ...range(0, 2)), slice('b', ...range(2, 4))], range(0, 6), {creates: [2], unchanged: ['a', 'b']}],
+  ['new ones first of all in slices that are written anyway, the fullest first', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6)), slice('c', endpoint('9'))], [...range(2, 3), ...range(3, 5), ...range(6, 9), endpoint('9')], {updates: {a: 3, b: 3}, unchanged: ['c']}],
+  ['those that are left where they are, however few', [slice('a', ...range(0, 3)), slice('b', ...range(3, 6))], [endpoint('0'), endpoint('3')], {updates: {a: 1, b: 1}}],
+  ['nobody any more', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [], {deletes: ['a', 'b']}],
+  ['one whose state is another', [slice('a', ...range(0, 2)), slice('b', ...range(2, 3))], [endpoint('0', false), endpoint('1'), endpoint('2')], {updates: {a: 2}, unchanged: ['b']}],
+  ['once who is there twice', [slice('a', endpoint('0')), slice('b', endpoint('0'), endpoint('1'))], range(0, 2), {updates: {b: 1}, unchanged: ['a']}],
+  ['the labels of the service', [slice('unlabelled', endpoint('0')), slice('b', endpoint('1'))], range(0, 2), {updates: {unlabelled: 1}, unchanged: ['b']}],
+  ['as many as fill one slice in a new one', [slice('a')], range(0, 3), {creates: [3], unchanged: ['a']}],
+  ['the first one in the slice that holds nobody', [slice('a')], range(0, 1), {updates: {a: 1}}],
+] as const satisfies readonly (readonly [string, readonly Slice[], readonly Endpoint[], {creates?: readonly number[]; updates?: Record<string, number>; deletes?: readonly string[]; unchanged?: readonly string[]}])[]) {
+  test(`packs ${what}`, t => {
+    const group = {ports: [], wanted: new Map(wanted.map(each => [endpointText(each), each]))};
+    const packing = packSlices(slices as readonly Frozen<Slice>[], group, {most: 3, isLabelled: ({metadata}) => metadata?.name !== 'unlabelled'});
+
+    const names = (of: readonly Frozen<Slice>[]) => of.map(({metadata}) => metadata!.name!);
+    t.deepEqual(
+      {
+        creates: packing.creates.map(({endpoints}) => endpoints.length),
+        updates: Object.fromEntries(packing.updates.map(({existing, endpoints}) => [existing!.metadata!.name!, endpoints.length])),
+        deletes: names(packing.deletes),
+        unchanged: names(packing.unchanged),
+      },
+      {creates: [], updates: {}, deletes: [], unchanged: [], ...expected} as never,
+    );
+  });
+}
+
+test('packs ten thousand endpoints into their slices by a look at each', t => {
+  const all = Array.from({length: 10_000}, (_, i): Endpoint => ({addresses: [`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`], conditions: {}, targetRef: {kind: 'Pod', namespace, name: `p${i}`}}));
+  const slices = Array.from({length: 100}, (_, i) => slice(`s${i}`, ...all.slice(i * 100, i * 100 + 100)));
+  let looks = 0;
+  const counted = all.map(each => new Proxy(each, {get: (target, field) => (field === 'addresses' && looks++, Reflect.get(target, field))}));
+  const packing = packSlices(slices as readonly Frozen<Slice>[], {ports: [], wanted: new Map(counted.map(each => [endpointText(each), each]))}, {most: 100, isLabelled: () => true});
+
+  t.is(packing.unchanged.length, 100);
+  t.true(looks <= 20_000);
+});
+
+test('a service has one slice that tells there is nobody, and the same one tells of the pods that come', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  const service = await at.service('web', {labels: {team: 'x', 'plat.io/service-name': 'other'}, clusterIP: 'None'});
+  const [placeholder] = await at.slices();
+  t.is(placeholder!.endpoints, null as never);
+  t.is(placeholder!.ports, null as never);
+  t.regex(placeholder!.metadata!.name!, /^web-[a-z0-9]{5}$/);
+  t.deepEqual(placeholder!.metadata!.labels, {
+    team: 'x',
+    'plat.io/service-name': 'web',
+    'endpointslice.plat.io/managed-by': 'endpointslice-controller.plat.io',
+    'service.plat.io/headless': '',
+  });
+  t.deepEqual(placeholder!.metadata!.ownerReferences, [{apiVersion: 'v1', kind: 'Service', name: 'web', uid: service.metadata!.uid!, controller: true, blockOwnerDeletion: true}]);
+  t.deepEqual(placeholder!.metadata!.annotations, {'endpoints.plat.io/last-change-trigger-time': '2026-01-01T00:00:00Z'});
+
+  const pod = await at.run('a', {spec: {hostname: 'first', subdomain: 'web'}});
+  const [told, ...rest] = await at.slices();
+  t.deepEqual(rest, []);
+  t.is(told!.metadata!.name, placeholder!.metadata!.name);
+  t.deepEqual(told!.ports, [{name: '', port: 8080, protocol: 'TCP'}]);
+  t.deepEqual(told!.endpoints, [
+    {
+      addresses: ['10.0.0.1'],
+      conditions: {ready: true, serving: true, terminating: false},
+      hostname: 'first',
+      nodeName: 'node-1',
+      targetRef: {kind: 'Pod', namespace, name: 'a', uid: pod.metadata!.uid!},
+    },
+  ]);
+
+  await at.remove(kinds.pods, 'a', {gracePeriodSeconds: 0});
+  const [again] = await at.slices();
+  t.is(again!.metadata!.name, placeholder!.metadata!.name);
+  t.is(again!.endpoints, null as never);
+});
+
+const named = (port: number) => ({containers: [{name: 'c', image: 'example.com/app:1', ports: [{name: 'http', containerPort: port}]}]});
+const ports = [{name: 'web', port: 80, targetPort: 'http'}];
+
+const told = [
+  ['who is not ready', {}, [{ready: false}], ['IPv4 !10.0.0.1: 8080']],
+  ['all as ready, if the service wants it so, those too whose node is not known', {publishNotReadyAddresses: true}, [{ready: false, node: 'unknown'}], ['IPv4 10.0.0.1: 8080']],
+  ['nobody without an address, nobody who has ended', {}, [{ips: []}, {phase: 'Failed'}, {phase: 'Succeeded'}], ['IPv4 : ']],
+  ['pods with other ports in slices of their own', {ports}, [{spec: named(80)}, {spec: named(81), ips: ['10.0.0.2']}], ['IPv4 10.0.0.1: web=80', 'IPv4 10.0.0.2: web=81']],
+  ['pods that do not know the port without one', {ports}, [{}], ['IPv4 10.0.0.1: ']],
+  ['pods of a headless service without ports', {clusterIP: 'None', ports: []}, [{}], ['IPv4 10.0.0.1: ']],
+  ['nothing of a service that stands for a name', {type: 'ExternalName', externalName: 'example.com'}, [{}], []],
+  ['nothing of a service without a selector', {selector: {}}, [{}], []],
+] as const satisfies readonly (readonly [string, object, readonly Behind[], readonly string[]])[];
+
+test('slices tell what the service asks for', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  for (const [i, [, service, pods]] of told.entries()) {
+    const labels = {app: `case-${i}`};
+    for (const [j, pod] of pods.entries()) await at.run(`pod-${i}-${j}`, {labels, ...(pod as Behind)});
+    await at.service(`case-${i}`, {selector: labels, ...service} as object);
+  }
+
+  for (const [i, [what, , , expected]] of told.entries()) t.deepEqual(shown(await at.slices(`case-${i}`)), [...expected], what);
+});
+
+test('a service of two families has slices of each, and of one family only its own', async t => {
+  const at = await world(['endpointslice-controller'], [], ['--service-cluster-ip-range=10.96.0.0/16,fd00:1::/108']);
+  await using _ = at.plane;
+  await at.service('web', {ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv4', 'IPv6']});
+  await at.service('four');
+  await at.run('a', {ips: ['10.0.0.1', 'fd00::1']});
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080', 'IPv6 fd00::1: 8080']);
+  t.deepEqual(shown(await at.slices('four')), ['IPv4 10.0.0.1: 8080']);
+
+  await at.patch(kinds.services, 'web', {spec: {ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], clusterIPs: [(await at.get(kinds.services, 'web')).spec!.clusterIP!]}});
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
+});
+
+test('a pod that goes serves on until it is not ready any more', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.service('web');
+  await at.run('a');
+  await at.remove(kinds.pods, 'a', {gracePeriodSeconds: 30});
+  t.deepEqual((await at.slices())[0]!.endpoints[0]!.conditions, {ready: false, serving: true, terminating: true});
+  await at.tell('a', {ready: false});
+  t.deepEqual((await at.slices())[0]!.endpoints[0]!.conditions, {ready: false, serving: false, terminating: true});
+});
+
+test('a pod on a node that is not known is left out until it is, and told then with its zone', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.service('web');
+  await at.run('a');
+  await at.run('b', {ips: ['10.0.0.2'], node: 'node-2'});
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
+  t.deepEqual(await at.eventsOn('web'), ['Warning FailedToUpdateEndpointSlices Error updating Endpoint Slices for Service default/web: skipping Pod b for Service default/web: Node node-2 Not Found']);
+
+  await at.node('node-2', {zone: 'x'});
+  await at.later(5000);
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1 10.0.0.2: 8080']);
+  t.deepEqual((await at.slices())[0]!.endpoints.map(({zone}) => zone), [undefined, 'x']);
+});
+
+test('slices hold no more than they may, stay as they are when pods go, and take up those that come', async t => {
+  const at = await start(['--max-endpoints-per-slice=2', '--endpointslice-updates-batch-period=1s']);
+  await using _ = at.plane;
+  await at.service('web');
+  for (let i = 1; i <= 5; i++) await at.run(`p${i}`, {ips: [`10.0.0.${i}`]});
+  await at.later(2000);
+  const sizes = async () => (await at.slices()).map(({endpoints}) => (endpoints ?? []).length).sort();
+  t.deepEqual(await sizes(), [1, 2, 2]);
+
+  await at.remove(kinds.pods, 'p1', {gracePeriodSeconds: 0});
+  t.deepEqual(await sizes(), [1, 2, 2]);
+  await at.later(2000);
+  t.deepEqual(await sizes(), [1, 1, 2]);
+  await at.run('p6', {ips: ['10.0.0.6']});
+  await at.later(2000);
+  t.deepEqual(await sizes(), [1, 2, 2]);
+});
+
+test('labels and ports of the service come to its slices, without new ones', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.service('web');
+  await at.run('a');
+  const [{metadata: before} = {}] = await at.slices();
+  await at.patch(kinds.services, 'web', {metadata: {labels: {team: 'x'}}});
+  t.is((await at.slices())[0]!.metadata!.labels!.team, 'x');
+  await at.patch(kinds.services, 'web', {spec: {ports: [{port: 80, targetPort: 9090, protocol: 'TCP'}]}});
+  const [{metadata: after} = {}, ...rest] = await at.slices();
+  t.deepEqual(rest, []);
+  t.is(after!.name, before!.name);
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 9090']);
+  const {resourceVersion} = after!;
+  await at.patch(kinds.services, 'web', {metadata: {annotations: {a: 'b'}}});
+  t.is((await at.slices())[0]!.metadata!.resourceVersion, resourceVersion);
+});
+
+test('what others do to a slice is put right after a second; what they do to slices of their own is not', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.service('web');
+  await at.run('a');
+  const nameOf = async () => (await at.slices()).find(({metadata}) => metadata?.labels?.['endpointslice.plat.io/managed-by'] === 'endpointslice-controller.plat.io')!.metadata!.name!;
+  await at.later(2000);
+
+  await at.patch(kinds.endpointSlices, await nameOf(), {endpoints: []});
+  t.deepEqual(shown(await at.slices()), ['IPv4 : 8080']);
+  await at.later(1000);
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
+
+  await at.remove(kinds.endpointSlices, await nameOf());
+  await at.later(1000);
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080']);
+
+  const kept = await nameOf();
+  await at.patch(kinds.endpointSlices, kept, {metadata: {labels: {'endpointslice.plat.io/managed-by': 'me'}}, endpoints: []});
+  await at.later(2000);
+  t.not(await nameOf(), kept);
+  t.deepEqual(shown(await at.slices()), ['IPv4 10.0.0.1: 8080', 'IPv4 : 8080'].sort());
+
+  const mine = await nameOf();
+  await at.patch(kinds.endpointSlices, mine, {metadata: {labels: {'plat.io/service-name': 'elsewhere'}}});
+  await at.later(2000);
+  t.not(await nameOf(), mine);
+});
+
+test('the slices of an earlier service of that name are not taken over', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.service('web');
+  await at.run('a');
+  const [old] = await at.slices();
+  await at.remove(kinds.services, 'web');
+  const service = await at.service('web');
+
+  const [now, ...rest] = await at.slices();
+  t.deepEqual(rest, []);
+  t.not(now!.metadata!.uid, old!.metadata!.uid);
+  t.is(now!.metadata!.ownerReferences![0]!.uid, service.metadata!.uid!);
+});
+
+for (const [distribution, zones, nodes] of [
+  ['PreferClose', ['x'], undefined],
+  ['PreferSameZone', ['x'], undefined],
+  ['PreferSameNode', ['x'], ['node-2']],
+] as const) {
+  test(`a service that asks for ${distribution} has its ready pods meant for callers that are near, until it does not`, async t => {
+    const at = await start();
+    await using _ = at.plane;
+    await at.node('node-2', {zone: 'x'});
+    await at.service('web');
+    await at.run('a', {node: 'node-2'});
+    await at.run('b', {node: 'node-2', ips: ['10.0.0.2'], ready: false});
+    const hints = async () => (await at.slices())[0]!.endpoints.map(each => each.hints);
+    t.deepEqual(await hints(), [undefined, undefined]);
+
+    await at.patch(kinds.services, 'web', {spec: {trafficDistribution: distribution}});
+    t.deepEqual(await hints(), [{forZones: zones.map(name => ({name})), ...(nodes ? {forNodes: nodes.map(name => ({name}))} : {})}, undefined]);
+    await at.patch(kinds.services, 'web', {spec: {trafficDistribution: null}});
+    t.deepEqual(await hints(), [undefined, undefined]);
+  });
+}
+
+test('a cache that has not seen the last writes is waited for, and one pod more changes one slice among many', async t => {
+  const at = await world(['namespace-controller']);
+  await using _ = at.plane;
+  const service = await at.service('web');
+  const pods = Array.from({length: 1000}, (___, i) => ({
+    kind: 'Pod',
+    metadata: {name: `pod-${i}`, namespace, uid: `${i}`, labels: {app: 'a'}},
+    spec: {nodeName: 'node-1', containers: []},
+    status: podStatus({ips: [`10.1.${i >> 8}.${i & 255}`]}, at.clock.now()),
+  }));
+  const keeper = (cached: readonly KubeObject[]) => {
+    const context = contextOver(at.plane, [aNode('node-1'), service, ...cached].map((each, i) => (i === 0 ? {kind: 'Node', ...each} : each)) as readonly Frozen<KubeObject>[], {
+      concurrentServiceEndpointSyncs: 1,
+      endpointsliceUpdatesBatchPeriod: 0,
+      maxEndpointsPerSlice: 100,
+    });
+    return (sliceKeeper(context) as {services: Reconcile}).services;
+  };
+  const first = keeper(pods.slice(1));
+  await first(key, attempt);
+  const made = await at.slices();
+  t.is(made.length, 10);
+  await t.throwsAsync(async () => first(key, attempt), {message: 'EndpointSlice informer cache is out of date'});
+
+  await keeper([...pods, ...made.map(each => ({kind: 'EndpointSlice', ...each}))])(key, attempt);
+  const after = await at.slices();
+  const version = ({metadata}: Slice) => metadata!.resourceVersion;
+  t.is(after.filter(each => !made.some(old => version(old) === version(each))).length, 1);
+  t.is(after.reduce((sum, {endpoints}) => sum + endpoints.length, 0), 1000);
+});
