@@ -23,10 +23,18 @@ export const revisionHashLabel = (naming: Naming): string => naming.subKey('cont
 /** What a revision keeps of a workload: the patch that brings its template back. */
 export const templatePatch = (template: Frozen<PodTemplateSpec>): object => ({spec: {template: {...template, $patch: 'replace'}}});
 
+/** The template that a revision keeps; undefined where it keeps something else. */
+export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTemplateSpec> | undefined => {
+  const kept = (data as {spec?: {template?: Frozen<PodTemplateSpec> & {$patch?: string}}} | undefined)?.spec?.template;
+  if (!kept) return undefined;
+  const {$patch: _, ...template} = kept;
+  return template;
+};
+
 /** The workload with the template that a revision keeps. */
-export const withRevision = <T extends KubeObject & {spec?: {template: PodTemplateSpec}}>(workload: Frozen<T>, {data}: Frozen<ControllerRevision>): Frozen<T> => {
-  const {$patch: _, ...template} = (data as {spec: {template: {$patch?: string}}}).spec.template;
-  return {...workload, spec: {...workload.spec, template}} as Frozen<T>;
+export const withRevision = <T extends KubeObject & {spec?: {template: PodTemplateSpec}}>(workload: Frozen<T>, revision: Frozen<ControllerRevision>): Frozen<T> => {
+  const template = templateOf(revision);
+  return template ? ({...workload, spec: {...workload.spec, template}} as Frozen<T>) : workload;
 };
 
 export interface RevisionOf {

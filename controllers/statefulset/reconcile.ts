@@ -37,11 +37,16 @@ export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Re
   const claims = storage(context);
   const podWriter = podWrites(context, claims);
   const replacesSeveral = gates.enabled('MaxUnavailableStatefulSet');
+  const byMeaning = gates.enabled('StatefulSetSemanticRevisionComparison');
 
   const writeStatus = async (set: StatefulSet, next: StatefulSetStatus): Promise<void> => {
-    const status = written(completed(set, next));
+    const counts = written(completed(set, next));
     let latest = set;
-    for (let attempt = 1; !sameJson(latest.status, status); attempt++) {
+    for (let attempt = 1; ; attempt++) {
+      // Conditions are not ours: whoever set them may read them.
+      const {conditions} = latest.status ?? {};
+      const status = {...counts, ...(conditions ? {conditions} : {})};
+      if (sameJson(latest.status, status)) return;
       try {
         await writer(kinds.statefulSets).updateStatus({...latest, status} as Made);
         return;
@@ -97,7 +102,7 @@ export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Re
 
     const errors: unknown[] = [];
     const noted = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));
-    const between = await noted(revisionsBetween(set, {client, revisions: kept}));
+    const between = await noted(revisionsBetween(set, {client, revisions: kept, byMeaning}));
     const status = between && (await noted(act(set, own, between)));
     // Even when the rest failed: a set that fails for ever must not grow for ever.
     await noted(forgetOld(set, kept, own, between));

@@ -6,12 +6,16 @@ import {
   revisionHashLabel,
   sameRevision,
   templatePatch,
+  templateOf,
   type ControllerRevision,
   type RevisionOf,
 } from '#controllers/shared/revisions.js';
+import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import type {PodTemplateSpec} from '#src/api/pod.js';
 import type {Client} from '#src/client/client.js';
+import {defaultPodTemplate} from '#src/model/pod/defaults.js';
 import type {StatefulSet} from './kinds.js';
 
 type Revision = Frozen<ControllerRevision>;
@@ -36,7 +40,22 @@ const isEqual = (a: Revision, b: Revision, label: string): boolean => {
   return (left === undefined || right === undefined || left === right) && sameRevision(a, b);
 };
 
+/** A template as the server fills it in now, whenever it was written. */
+const filledIn = (template: Frozen<PodTemplateSpec>): PodTemplateSpec => {
+  const copy = structuredClone(template) as PodTemplateSpec;
+  defaultPodTemplate(copy);
+  return copy;
+};
+
+/** Whether a revision brings the template back that the set has, though it may be written down in other words: by another release, or before a field had a default. */
+const meansTheSame = (set: StatefulSet, revision: Revision): boolean => {
+  const template = templateOf(revision);
+  return template !== undefined && sameContent(filledIn(template), filledIn(set.spec!.template));
+};
+
 export interface RevisionsOptions {
+  /** Whether a revision that means the same as the template will do. */
+  readonly byMeaning: boolean;
   readonly client: Client;
   /** The set's revisions in order. */
   readonly revisions: readonly Revision[];
@@ -46,7 +65,7 @@ export interface RevisionsOptions {
  * The revision of the set's template: the one that is there, made the newest if it is an older one, or a new one. Undefined where a new one would have to be made for a
  * set that is being deleted.
  */
-export const revisionsBetween = async (set: StatefulSet, {client, revisions}: RevisionsOptions): Promise<Between | undefined> => {
+export const revisionsBetween = async (set: StatefulSet, {client, revisions, byMeaning}: RevisionsOptions): Promise<Between | undefined> => {
   const {naming} = client;
   const number = nextRevision(revisions);
   const wanted: RevisionOf = {
@@ -67,6 +86,7 @@ export const revisionsBetween = async (set: StatefulSet, {client, revisions}: Re
   if (equal && latest && isEqual(latest, equal, label)) return at(latest);
   if (set.metadata?.deletionTimestamp) return equal && at(equal);
   if (equal) return at(await renumbered(client, equal, number));
+  if (byMeaning && latest && meansTheSame(set, latest)) return at(latest);
   const {revision, collisionCount} = await createRevision(client, wanted);
   return at(revision, collisionCount);
 };

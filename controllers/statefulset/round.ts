@@ -1,5 +1,6 @@
 import {slowStart} from '#controllers/shared/slow-start.js';
 import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
@@ -49,7 +50,7 @@ const newPod = ({set, between, naming}: Round, ordinal: number): Pod => {
   const {type, rollingUpdate} = set.spec?.updateStrategy ?? {};
   const kept = rollingUpdate ? partitionOf(set) : type === 'RollingUpdate' ? (set.status?.currentReplicas ?? 0) : 0;
   const revision: Frozen<ControllerRevision> = ordinal < firstOrdinal(set) + kept ? between.current : between.update;
-  return podAt(withRevision(set as never, revision), ordinal, revision.metadata?.name ?? '', naming);
+  return podAt(withRevision<ObjectOf<typeof kinds.statefulSets>>(set, revision), ordinal, revision.metadata?.name ?? '', naming);
 };
 
 const createAt = async (round: Round, ordinal: number): Promise<Verdict> => {

@@ -4,6 +4,11 @@ import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {nodeOf} from '#controllers/daemonset/placement.js';
+import {nodeKeeper} from '#controllers/daemonset/reconcile.js';
+import {trackingExpectations} from '#controllers/shared/expectations.js';
+import {selecting} from '#controllers/shared/parents.js';
+import {settled} from '#src/runtime/controller.js';
+import {attempt, contextOver} from './context.js';
 import {aPlaneWith, aTemplate, hands} from './workloads.js';
 
 type DaemonSet = ObjectOf<typeof kinds.daemonSets>;
@@ -22,8 +27,8 @@ const aNode = (name: string, {taints, ...metadata}: {taints?: NonNullable<Node['
 });
 const taint = (effect: string) => [{key: 'example.com/t', effect}];
 
-const world = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3']) => {
-  const plane = await aPlaneWith(['daemonset-controller']);
+const world = async (nodes: readonly (string | Node)[] = ['n1', 'n2', 'n3'], controllers = ['daemonset-controller']) => {
+  const plane = await aPlaneWith(controllers);
   const at = hands(plane);
   const nodeClient = at.client.resource(kinds.nodes);
   const settle = () => at.clock.drain();
@@ -373,4 +378,30 @@ test('a set that is being deleted makes nothing', async t => {
   await at.remove(kinds.pods, (await at.on('n2'))[0]!.metadata!.name!);
 
   t.deepEqual(await at.where(), ['n1', 'n3']);
+});
+
+test('a set that selects everything is told so, and left alone', async t => {
+  const at = await world([], ['serviceaccount-controller']);
+  await using _ = at.plane;
+  const told: string[] = [];
+  const set = {...aSet('agent', {selector: {}}), kind: 'DaemonSet', metadata: {name: 'agent', namespace: 'default'}};
+  const events = {normal() {}, warning: (_about: unknown, reason: string, message: string) => void told.push(`${reason} ${message}`)};
+  const context = {...contextOver(at.plane, [set], {}), events};
+  t.deepEqual(await nodeKeeper(context, selecting<DaemonSet>(({spec}) => spec?.selector), trackingExpectations(at.clock))({namespace: 'default', name: 'agent'}, attempt), settled);
+
+  t.deepEqual(told, ['SelectingAll This daemon set is selecting all pods. A non-empty selector is required.']);
+});
+
+test('while pods that were made are not seen yet, none are made, and the generation is not said to be followed', async t => {
+  const at = await world(['n1'], ['serviceaccount-controller']);
+  await using _ = at.plane;
+  const set = await at.create(kinds.daemonSets, aSet());
+  const expected = trackingExpectations(at.clock);
+  expected.expectBoth('default/agent', 1, []);
+  const node = {...(await at.nodeClient.get('n1')), kind: 'Node'};
+  const context = contextOver(at.plane, [{...set, kind: 'DaemonSet'}, node] as never[], {});
+  await nodeKeeper(context, selecting<DaemonSet>(({spec}) => spec?.selector), expected)({namespace: 'default', name: 'agent'}, attempt);
+
+  const {status} = await at.set();
+  t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.observedGeneration], [1, 0, undefined]);
 });

@@ -187,6 +187,66 @@ test('a return to an earlier template takes up its revision again', async t => {
   t.deepEqual((await at.revisions()).map(({metadata, revision}) => [revision, metadata?.name === first?.currentRevision]), [[2, false], [3, true]]);
 });
 
+test('a revision that says the same in other words is kept, unless the gate is off', async t => {
+  for (const [gate, expected] of [
+    [true, [1]],
+    [false, [1, 2]],
+  ] as const) {
+    const at = await world([`--feature-gates=StatefulSetSemanticRevisionComparison=${gate}`]);
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
+    await at.play();
+    const [made] = await at.revisions();
+    const {uid} = (await at.get(kinds.pods, 'web-0')).metadata!;
+    // As an older release wrote it: with a time that says nothing, and without a field that has a default by now.
+    const {spec} = image(1);
+    const {name: _name, uid: _uid, resourceVersion: _version, creationTimestamp: _time, managedFields: _fields, ...metadata} = made!.metadata!;
+    await at.remove(kinds.statefulSets, 'web', {propagationPolicy: 'Background'});
+    await at.remove(kinds.controllerRevisions, made!.metadata!.name!);
+    const data = {spec: {template: {$patch: 'replace', metadata: {creationTimestamp: null, labels}, spec}}};
+    await at.create(kinds.controllerRevisions, {metadata: {...metadata, ownerReferences: [], name: 'web-old'}, data, revision: 1});
+    await at.patch(kinds.pods, 'web-0', {metadata: {ownerReferences: [], labels: {'controller-revision-hash': 'web-old'}}});
+    await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
+
+    t.deepEqual((await at.revisions()).map(({revision}) => revision), [...expected], `${gate}`);
+    t.is((await at.get(kinds.pods, 'web-0')).metadata?.uid === uid, gate);
+  }
+});
+
+test('conditions that others set stay', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
+  const condition = {type: 'Mine', status: 'True', reason: 'Test', message: 'x'};
+  await at.patch(kinds.statefulSets, 'web', {status: {conditions: [condition]}}, 'status');
+  await at.play();
+
+  const {status} = await at.set();
+  t.deepEqual([status?.conditions, status?.readyReplicas], [[condition], 1]);
+});
+
+test('a set of none says so', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 0}));
+
+  const {currentRevision, updateRevision, ...counts} = (await at.set()).status!;
+  t.deepEqual(counts, {observedGeneration: 1, replicas: 0, availableReplicas: 0, collisionCount: 0});
+  t.is(currentRevision, updateRevision);
+});
+
+test('a pod of that name that belongs to somebody else is waited for without a word', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.pods, {metadata: {name: 'web-0'}, spec: image(1).spec!});
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 1}));
+  t.deepEqual([await at.eventsOn('web'), (await at.set()).status?.replicas], [[], 0]);
+  await at.remove(kinds.pods, 'web-0');
+  await at.clock.advance(60_000);
+
+  t.is((await at.podsOf('web')).length, 1);
+});
+
 test('places before the partition keep their template, also when they are made anew', async t => {
   const at = await world();
   await using _ = at.plane;

@@ -35,7 +35,7 @@ const main: Endpoint<StatefulSet> = {
   writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
   prepare(set, old, {gate}) {
     dropDisabledTemplateFields(set.spec?.template, old?.spec?.template, gate);
-    if (!old) set.status = {replicas: 0};
+    if (!old) set.status = {replicas: 0, availableReplicas: 0};
     const rolling = set.spec?.updateStrategy?.rollingUpdate;
     if (rolling && !gate('MaxUnavailableStatefulSet') && old?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable === undefined) delete rolling.maxUnavailable;
   },
@@ -55,7 +55,7 @@ export const statefulSets = defineResource<StatefulSet>({
   shortNames: ['sts'],
   categories: ['all'],
   nameProblems: labelName,
-  alwaysPresent: {status: {replicas: 0}},
+  alwaysPresent: {status: {replicas: 0, availableReplicas: 0}},
   generation: true,
   default(set, {gate}) {
     const spec = (set.spec ??= {} as Spec);

@@ -8,7 +8,7 @@ import type {PodSpecRules} from './validation/rules.js';
 import {validatePodSpec} from './validation/spec.js';
 
 export {oddTermValues} from './validation/allowances.js';
-export {defaultPodTemplate} from './defaults.js';
+export {defaultPodTemplate} from '#src/model/pod/defaults.js';
 export {dropDisabledTemplateFields} from './disabled-fields.js';
 export {podTemplateWarnings} from './warnings.js';
 
