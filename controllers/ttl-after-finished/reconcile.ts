@@ -41,7 +41,7 @@ export const collector = ({lister, writer, client, clock, meter}: KeyedContext):
     const remaining = left(live);
     if (!live || remaining === undefined) return settled;
     if (remaining > 0) return againAfter(remaining);
-    await writer(kinds.jobs).delete(live, {propagationPolicy: 'Foreground'});
+    await unlessMissing(writer(kinds.jobs).delete(live, {propagationPolicy: 'Foreground'}));
     delay.observe(-remaining / 1000);
     return settled;
   };
