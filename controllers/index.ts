@@ -16,6 +16,8 @@ import legacyServiceAccountTokenCleaner from './legacy-serviceaccount-token-clea
 import namespace from './namespace/controller.js';
 import nodeIpam from './node-ipam/controller.js';
 import nodeLifecycle from './node-lifecycle/controller.js';
+import persistentVolumeProtection from './persistentvolume-protection/controller.js';
+import persistentVolumeClaimProtection from './persistentvolumeclaim-protection/controller.js';
 import podGarbageCollector from './pod-garbage-collector/controller.js';
 import replicaSet from './replicaset/controller.js';
 import replicationController from './replicationcontroller/controller.js';
@@ -48,6 +50,8 @@ export const controllers: readonly Controller[] = [
   namespace,
   nodeIpam,
   nodeLifecycle,
+  persistentVolumeProtection,
+  persistentVolumeClaimProtection,
   podGarbageCollector,
   replicaSet,
   replicationController,

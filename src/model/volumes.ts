@@ -1,6 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
 import {compareQuantities, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {Node, ObjectMeta} from '#src/api/types.js';
@@ -103,3 +104,7 @@ export const promisedTo = (volume: Frozen<Volume>, claim: Frozen<Claim>, naming:
   promised.spec!.claimRef = {kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, ...(uid ? {uid} : {}), ...(resourceVersion ? {resourceVersion} : {})};
   return promised;
 };
+
+/** The name of the claim that a volume of a pod stands for; the claim of an ephemeral volume is named after both. */
+export const claimOfVolume = (pod: Frozen<Pod>, volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number]): string | undefined =>
+  volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);

@@ -1,16 +1,12 @@
 import type {Frozen} from '#src/api/key.js';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {compareQuantities, parseQuantity, quantityOf} from '#src/api/quantity.js';
+import {classOf, type Claim} from '#src/model/volumes.js';
 import {amounts, type QuotaEvaluator} from './evaluator.js';
 import {selects} from './scopes.js';
 
-type Claim = ObjectOf<typeof kinds.persistentVolumeClaims>;
-
 const own = ['persistentvolumeclaims', 'requests.storage'];
-
-/** The class a claim asks for, in the old way or the new. */
-const classOf = ({metadata, spec}: Frozen<Claim>, naming: Naming): string => metadata?.annotations?.[naming.subKey('volume.beta', 'storage-class')] ?? spec?.storageClassName ?? '';
 
 /** The attributes a claim has, has been promised, or asks for. */
 const attributes = ({spec, status}: Frozen<Claim>): string[] =>

@@ -1,3 +1,4 @@
+import {claimOfVolume} from '#src/model/volumes.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {parseQuantity, type Quantity} from '#src/api/quantity.js';
@@ -49,10 +50,6 @@ export const hostPortsOf = ({spec}: Frozen<Pod>): HostPort[] =>
   [...(spec?.containers ?? []), ...(spec?.initContainers ?? []).filter(({restartPolicy}) => restartPolicy === 'Always')].flatMap(({ports = []}) =>
     ports.flatMap(({hostPort = 0, hostIP, protocol}) => (hostPort > 0 ? [{ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort}] : [])),
   );
-
-/** The name of the claim that a volume of a pod stands for; the claim of an ephemeral volume is named after both. */
-export const claimOfVolume = (pod: Frozen<Pod>, volume: NonNullable<NonNullable<Frozen<Pod>['spec']>['volumes']>[number]): string | undefined =>
-  volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral ? `${pod.metadata?.name}-${volume.name}` : undefined);
 
 /** Reads what matters of a pod. Throws a 400 for a malformed selector in its affinity. */
 export const podInfoOf = (pod: Frozen<Pod>, {podLevel}: {readonly podLevel: boolean}): PodInfo => {

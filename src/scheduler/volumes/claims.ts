@@ -1,8 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, Volume as PodVolume} from '#src/api/pod.js';
-import {classOf, isFullyBound, waitsForPod, type Claim, type StorageClass} from '#src/model/volumes.js';
-import {claimOfVolume, type PodInfo} from '#src/scheduler/cache/pod-info.js';
+import {claimOfVolume, classOf, isFullyBound, waitsForPod, type Claim, type StorageClass} from '#src/model/volumes.js';
+import {type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
 
 /** The claims of a pod by how far they are. */

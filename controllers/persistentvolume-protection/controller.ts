@@ -1,0 +1,20 @@
+import {awaits, lacks} from '#controllers/shared/finalizers.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, sameKey} from '#src/runtime/controller.js';
+import {protector} from './reconcile.js';
+
+/** Keeps volumes that are deleted until no claim is bound to them. */
+export default defineController({
+  doc: 'Keeps deleted volumes until no claim is bound to them any more.',
+  name: 'persistentvolume-protection-controller',
+  serviceAccount: 'pv-protection-controller',
+  queue: {name: 'pvprotection'},
+  reads: [kinds.persistentVolumes],
+  watches: [
+    sameKey(kinds.persistentVolumes, ({type, object}, {naming}) => {
+      const finalizer = naming.key('pv-protection');
+      return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
+    }),
+  ],
+  create: protector,
+});

@@ -1,0 +1,25 @@
+import {awaits, lacks} from '#controllers/shared/finalizers.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, forLoop, mapped, sameKey} from '#src/runtime/controller.js';
+import {protector} from './reconcile.js';
+import {claimsLetGo} from './uses.js';
+
+/** Keeps claims that are deleted until no pod on a node uses them. */
+export default defineController({
+  doc: 'Keeps deleted claims on volumes until no pod uses them any more.',
+  name: 'persistentvolumeclaim-protection-controller',
+  serviceAccount: 'pvc-protection-controller',
+  queue: {name: 'pvcprotection'},
+  reads: [kinds.persistentVolumeClaims, kinds.pods],
+  watches: [
+    forLoop(
+      'claims',
+      sameKey(kinds.persistentVolumeClaims, ({type, object}, {naming}) => {
+        const finalizer = naming.key('pvc-protection');
+        return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
+      }),
+    ),
+    forLoop('claims', mapped(kinds.pods, claimsLetGo)),
+  ],
+  create: protector,
+});

@@ -1,0 +1,20 @@
+import {copyOf, type Frozen} from '#src/api/key.js';
+import type {KubeObject} from '#src/api/types.js';
+
+const has = ({metadata}: Frozen<KubeObject>, finalizer: string): boolean => metadata?.finalizers?.includes(finalizer) ?? false;
+
+/** Whether an object is to go and waits for this finalizer. */
+export const awaits = (object: Frozen<KubeObject>, finalizer: string): boolean => Boolean(object.metadata?.deletionTimestamp) && has(object, finalizer);
+
+/** Whether an object that stays lacks this finalizer. */
+export const lacks = (object: Frozen<KubeObject>, finalizer: string): boolean => !object.metadata?.deletionTimestamp && !has(object, finalizer);
+
+export const withFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
+  const copy = copyOf<T>(object);
+  return {...copy, metadata: {...copy.metadata, finalizers: [...(copy.metadata?.finalizers ?? []), finalizer]}};
+};
+
+export const withoutFinalizer = <T extends KubeObject>(object: Frozen<T>, finalizer: string): T => {
+  const copy = copyOf<T>(object);
+  return {...copy, metadata: {...copy.metadata, finalizers: (copy.metadata?.finalizers ?? []).filter(each => each !== finalizer)}};
+};
