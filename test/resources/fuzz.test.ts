@@ -8,6 +8,7 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import {furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {aPluginContext} from '#test/apiserver/admission/context.js';
+import {samples as validSamples} from '#test/apiserver/samples.js';
 import {rbacOf} from '#test/apiserver/authorization/policy.js';
 import {startServer} from '#test/fixtures/server.js';
 import {jane, words} from './world.js';
@@ -18,13 +19,13 @@ const oneOf = <T>(choices: readonly T[]): T => choices[Math.floor(float() * choi
 const junk = (): unknown =>
   oneOf([null, 0, -1, 1.5, 1e20, true, '', 'x', '__proto__', 'constructor', [], [null], ['x'], [{}], [[]], {}, {a: null}, {a: 'b'}, 'MjAyNg==', '2026-01-01T00:00:00Z']);
 
-/** The value with parts lost, replaced by junk, or added. */
-const mangled = (value: unknown): unknown => {
-  if (float() < 0.2) return junk();
-  if (Array.isArray(value)) return [...value.map(mangled), ...(float() < 0.2 ? [junk()] : [])];
+/** The value with parts lost, replaced by junk, or added: the more often, the nearer `rate` is to one. */
+const mangled = (value: unknown, rate = 0.2): unknown => {
+  if (float() < rate) return junk();
+  if (Array.isArray(value)) return [...value.map(item => mangled(item, rate)), ...(float() < rate ? [junk()] : [])];
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).flatMap(([name, field]) => (float() < 0.9 ? [[name, mangled(field)] as const] : []));
-  return Object.fromEntries([...fields, ...(float() < 0.1 ? [[oneOf(['__proto__', 'constructor', 'toString']), junk()] as const] : [])]);
+  const fields = Object.entries(value).flatMap(([name, field]) => (float() < 1 - rate / 2 ? [[name, mangled(field, rate)] as const] : []));
+  return Object.fromEntries([...fields, ...(float() < rate / 2 ? [[oneOf(['__proto__', 'constructor', 'toString']), junk()] as const] : [])]);
 };
 
 const time = '2026-01-01T00:00:00.000000Z';
@@ -34,7 +35,7 @@ const event = {series: {count: 1, lastObservedTime: time}, eventTime: time, type
 const rules = [{verbs: ['get'], apiGroups: [''], resources: ['x'], resourceNames: ['a'], nonResourceURLs: ['x']}];
 const subjects = [{kind: 'User', name: 'x'}, {kind: 'ServiceAccount', name: 'x', namespace: 'y'}];
 
-/** Something of everything that a kind's hooks look at. */
+/** Something of everything that the hooks of a kind look at whose smallest object has little. */
 const samples: Readonly<Record<string, object>> = {
   namespaces: {spec: {finalizers: ['a']}, status: {phase: 'x', conditions: [{type: 'a', status: 'True'}]}},
   nodes: {
@@ -60,6 +61,13 @@ const samples: Readonly<Record<string, object>> = {
   localsubjectaccessreviews: review,
   selfsubjectaccessreviews: review,
   selfsubjectrulesreviews: {spec: {namespace: 'x'}},
+};
+
+const valid = validSamples(words);
+
+const nameOf = (kind: string, i: number): string => {
+  if (kind === 'IPAddress') return `10.9.0.${i}`;
+  return kind === 'StorageVersion' ? `a.n${i}` : `n${i}`;
 };
 
 const metadata = (name: string): unknown => {
@@ -96,12 +104,13 @@ test('no object that anyone can write is more than a kind can bear', async t => 
   for (const {kind, resource} of server.registry.served) {
     const collection = collectionPath(words, kind, kind.namespaced ? 'default' : undefined);
     const addresses = ['', ...Object.keys(resource.definition.subresources ?? {}).map(name => `/${name}`)];
-    const sample = samples[kind.plural] ?? {};
-    for (let i = 0; i < 60; i++) {
-      const made = await send('POST', collection, {metadata: metadata(`n${i}`), ...(mangled(sample) as object)});
+    const sample = samples[kind.plural] ?? valid[`${words.group(kind.group)}/${kind.kind}`] ?? valid[kind.kind] ?? {};
+    for (let i = 0; i < 50; i++) {
+      const rate = oneOf([0.02, 0.2]);
+      const made = await send('POST', collection, {metadata: metadata(nameOf(kind.kind, i)), ...(mangled(sample, rate) as object)});
       if (!made || resource.definition.review) continue;
       const object = `${collection}/${encodeURIComponent(made.metadata?.name ?? '')}`;
-      for (const address of addresses) await send('PUT', object + address, {...made, ...(mangled(sample) as object), metadata: made.metadata});
+      for (const address of addresses) await send('PUT', object + address, {...made, ...(mangled(sample, rate) as object), metadata: made.metadata});
       const stored = (await send('GET', object, undefined)) ?? made;
       for (const column of resource.definition.columns ?? []) t.notThrows(() => column.of(stored, 0, words));
     }

@@ -4,6 +4,7 @@ import {judgesChanges, judgesCreations, warnsOnCreation, type Given} from './rul
 const label = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const label1035 = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const labelValue = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const wildcard = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const immutable = 'field is immutable';
 
@@ -45,7 +46,7 @@ judgesChanges(kinds.ingresses, [
   ['where it is reached', ingress({}), {status: {loadBalancer: {ingress: [{ip: 'a'}, {hostname: '1.2.3.4'}, {hostname: 'A'}]}}}, [
     'status.loadBalancer.ingress[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     'status.loadBalancer.ingress[1].hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address',
-    "status.loadBalancer.ingress[2].hostname: Invalid value: \"A\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    `status.loadBalancer.ingress[2].hostname: Invalid value: "A": ${subdomain}`,
   ], {subresource: 'status'}],
 ]);
 
@@ -88,7 +89,7 @@ warnsOnCreation(kinds.networkPolicies, [
 judgesCreations(kinds.ingressClasses, [
   ['a long controller', {spec: {controller: `example.com/${'a'.repeat(239)}`}}, ['spec.controller: Too long: may not be more than 250 bytes']],
   ['parameters of nothing', {spec: {controller: 'a.b/c', parameters: {apiGroup: 'A', scope: 'Odd'}}}, [
-    "spec.parameters.apiGroup: Invalid value: \"A\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    `spec.parameters.apiGroup: Invalid value: "A": ${subdomain}`,
     'spec.parameters.kind: Required value',
     'spec.parameters.name: Required value',
     'spec.parameters.scope: Unsupported value: "Odd": supported values: "Cluster", "Namespace"',
@@ -125,6 +126,7 @@ judgesCreations(kinds.endpointSlices, [
     `endpoints[0].hints.forZones[2].name: Invalid value: "@": ${labelValue}`,
     'endpoints[0].hints.forNodes: Too many: 9: must have at most 8 items',
   ]],
+  ['a hint at no node', slice({endpoints: [{addresses: ['10.1.2.3'], hints: {forNodes: [null]}}]}), [`endpoints[0].hints.forNodes[0].name: Invalid value: "": ${subdomain}`]],
 ]);
 
 const manager = (name: string) => ({metadata: {labels: {'endpointslice.plat.io/managed-by': name}}});
@@ -152,7 +154,7 @@ judgesCreations(kinds.ipAddresses, [
   ['an address of nobody', {metadata: {name: '10.9.0.1'}}, ['spec.parentRef: Required value']],
   ['an address in a form of old', {metadata: {name: '10.9.0.01'}, spec: {parentRef: {resource: 'r', name: 'n'}}}, ['metadata.name: Invalid value: "10.9.0.01": must not have leading 0s']],
   ['an address of a parent without a place', {metadata: {name: '10.9.0.2'}, spec: {parentRef: {group: 'A', namespace: '..'}}}, [
-    "spec.parentRef.group: Invalid value: \"A\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    `spec.parentRef.group: Invalid value: "A": ${subdomain}`,
     'spec.parentRef.resource: Required value',
     'spec.parentRef.name: Required value',
     "spec.parentRef.namespace: Invalid value: \"..\": may not be '..'",

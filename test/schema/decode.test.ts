@@ -49,7 +49,7 @@ test('only known fields remain, in their canonical form', t => {
       kind: 'Pod',
       metadata: {name: 'a', creationTimestamp: '2026-01-01T10:00:00Z'},
       spec: {
-        containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}}, {}],
+        containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}}, {name: '', resources: {}}],
         nodeSelector: {a: ''},
         volumes: [{name: 'v', emptyDir: {}}],
       },

@@ -11,12 +11,11 @@ const jsonType = (value: unknown): string => {
   return typeof value;
 };
 
-/** What an absent element of a list or map stands for. */
+/** What an absent element of a list or map stands for, where it is not an object. */
 const zero = (node: SchemaNode): unknown => {
   if (node.type === 'string') return node.format === 'byte' || node.format?.startsWith('date-time') ? null : '';
   if (node.type === 'integer' || node.type === 'number') return 0;
   if (node.type === 'boolean') return false;
-  if (node.type === 'object') return {};
   if (node.format === 'quantity') return '0';
   if (node.format === 'int-or-string') return 0;
   return null;
@@ -109,7 +108,7 @@ export class TypedDecoder {
 
   #element(value: unknown, {items}: SchemaNode): unknown {
     if (!items) return value;
-    return value === null ? zero(items) : (this.#value(value, items) ?? zero(items));
+    return (value === null ? undefined : this.#value(value, items)) ?? (items.type === 'object' ? this.#object({}, items) : zero(items));
   }
 
   #string(value: unknown, node: SchemaNode): unknown {
