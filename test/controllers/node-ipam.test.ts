@@ -1,3 +1,6 @@
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import test from 'ava';
 import {allocator} from '#controllers/node-ipam/allocator.js';
 import {cidrSet} from '#controllers/node-ipam/cidr-set.js';
@@ -193,4 +196,23 @@ test('a range that cannot be written is free again', async t => {
   await plane.clock.advance(60_000);
 
   t.deepEqual(await rangesOf(plane), {b: '10.0.0.0/24'});
+});
+
+test('after a restart every node keeps its range, and new nodes get others', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'plat-ranges-'));
+  t.teardown(() => rmSync(dataDir, {recursive: true, force: true}));
+  {
+    await using plane = await aPlane({dataDir, ...args('10.0.0.0/22')});
+    for (const name of ['a', 'b', 'c']) await nodesOf(plane).create({metadata: {name}});
+    await plane.clock.drain();
+    await nodesOf(plane).delete('b');
+    await plane.clock.drain();
+  }
+  await using plane = await aPlane({dataDir, ...args('10.0.0.0/22')});
+  for (const name of ['d', 'e', 'f']) await nodesOf(plane).create({metadata: {name}});
+  await plane.clock.drain();
+
+  t.deepEqual(await rangesOf(plane), {a: '10.0.0.0/24', c: '10.0.2.0/24', d: '10.0.1.0/24', e: '10.0.3.0/24', f: ''});
+  await plane.stop();
+  await t.throwsAsync(aPlane({dataDir, ...args('10.1.0.0/22')}), {message: /--cluster-cidr: the range of node a does not fit/});
 });

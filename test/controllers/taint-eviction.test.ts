@@ -120,3 +120,27 @@ test('a pod that cannot be deleted is tried again a few times, and anew when its
 
   t.false(await isThere(plane, 'pod'));
 });
+
+test('the pods of a node that is lost go after five minutes and come up elsewhere', async t => {
+  await using plane = await aPlane({nodes: 3, controllers: ['node-lifecycle-controller', 'taint-eviction-controller', 'serviceaccount-controller', 'replicaset-controller']});
+  const {clock, naming} = plane;
+  const client = plane.client();
+  const labels = {app: 'web'};
+  await clock.advance(10_000);
+  await client.resource(kinds.replicaSets).create({
+    metadata: {name: 'web', namespace: 'default'},
+    spec: {replicas: 3, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'nginx'}]}}},
+  });
+  await clock.advance(5_000);
+  const [lost] = (await podsOf(plane).list({namespace: 'default'})).items;
+  const node = lost?.spec?.nodeName ?? '';
+  const here = async () => (await podsOf(plane).list({namespace: 'default'})).items.filter(({spec, metadata}) => spec?.nodeName === node && !metadata?.deletionTimestamp).length;
+  t.true((await here()) > 0);
+  await client.resource(kinds.nodes).patch(node, 'merge', {metadata: {annotations: {[naming.subKey('simulation', 'state')]: 'stopped'}}});
+  await clock.advance(340_000);
+  t.true((await here()) > 0);
+  await clock.advance(40_000);
+
+  t.is(await here(), 0);
+  t.is((await client.resource(kinds.replicaSets).get('web', {namespace: 'default'})).status?.readyReplicas, 3);
+});
