@@ -9,6 +9,7 @@ import deployment from './deployment/controller.js';
 import disruption from './disruption/controller.js';
 import endpoints from './endpoints/controller.js';
 import endpointSlice from './endpointslice/controller.js';
+import endpointSliceMirroring from './endpointslice-mirroring/controller.js';
 import garbageCollector from './garbage-collector/controller.js';
 import horizontalPodAutoscaler from './horizontal-pod-autoscaler/controller.js';
 import job from './job/controller.js';
@@ -43,6 +44,7 @@ export const controllers: readonly Controller[] = [
   disruption,
   endpoints,
   endpointSlice,
+  endpointSliceMirroring,
   garbageCollector,
   horizontalPodAutoscaler,
   job,

@@ -2,6 +2,7 @@ import {aggregate, messageOf} from '#controllers/shared/aggregate.js';
 import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import {hasSelector, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
+import type {Efficiency} from '#controllers/shared/slice-metrics.js';
 import {sliceTracker} from '#controllers/shared/slice-tracker.js';
 import {triggerTimes} from '#controllers/shared/trigger-times.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
@@ -11,7 +12,7 @@ import type {ControllerManagerOptions} from '#src/options/controller-manager.js'
 import {Expected, settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
 import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
-import {sliceMetrics, type Efficiency} from './metrics.js';
+import {sliceMetrics} from './metrics.js';
 import {packSlices, type Packing} from './packing.js';
 import {isLabelled, isOwnedBy, isPlaceholder, sliceWriter} from './writes.js';
 
@@ -65,6 +66,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
 
   const hintedFor = (service: Frozen<Service>, plan: Plan): Plan => {
     const distribution = distributionOf(service);
+    metrics.distribute(keyText(keyOf(service)), distribution);
     return distribution === undefined ? withoutHints(plan) : withNearHints(plan, distribution);
   };
 

@@ -82,7 +82,7 @@ const batchPeriod = {type: 'duration', range: {min: '0'}} as const;
 export const batching = flagSection('Batching, leader election, volumes', {
   'endpoint-updates-batch-period': {...batchPeriod, help: 'How long changes of pods are gathered before endpoints are updated: fewer revisions, more delay.'},
   'endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for endpoint slices.'},
-  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, subject: 'pending', help: 'The same for mirrored endpoint slices.'},
+  'mirroring-endpointslice-updates-batch-period': {...batchPeriod, help: 'The same for mirrored endpoint slices.'},
   'max-endpoints-per-slice': {
     type: 'int32',
     help: 'Endpoints in a slice at most. From 1 to 1000.',
@@ -94,7 +94,6 @@ export const batching = flagSection('Batching, leader election, volumes', {
     help: 'Endpoints in a mirrored slice at most. From 1 to 1000.',
     default: '1000',
     range: {min: 1, max: 1000},
-    subject: 'pending',
   },
   'leader-elect': {type: 'bool', help: 'Gain the lead before the controllers run, so that one of several managers acts.', default: 'true'},
   'leader-elect-lease-duration': {

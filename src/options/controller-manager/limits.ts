@@ -35,7 +35,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-statefulset-syncs': workers('5', 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': workers('5', 'Finished jobs'),
   'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),
-  'mirroring-concurrent-service-endpoint-syncs': pendingWorkers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
+  'mirroring-concurrent-service-endpoint-syncs': workers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
 });
 
 const activePeriod = <const D extends string>(text: D, help: string) => ({type: 'duration', help, default: text, range: {above: '0'}}) as const;

@@ -1,0 +1,14 @@
+import {defineController} from '#src/runtime/controller.js';
+import {mirror, type Options} from './reconcile.js';
+
+/** Tells in slices what the Endpoints of services without a selector say, which somebody looks after by hand. */
+export default defineController<Options>({
+  doc: 'Mirrors the Endpoints that others write for services without a selector in endpoint slices.',
+  name: 'endpointslice-mirroring-controller',
+  serviceAccount: 'endpointslicemirroring-controller',
+  eventSource: 'endpoint-slice-mirroring-controller',
+  flags: ['mirroring-concurrent-service-endpoint-syncs', 'mirroring-endpointslice-updates-batch-period', 'mirroring-max-endpoints-per-subset'],
+  queue: {name: 'endpoint_slice_mirroring', baseDelayMs: 1000, maxDelayMs: 100_000, maxRetries: 15},
+  workers: options => options.mirroringConcurrentServiceEndpointSyncs,
+  create: mirror,
+});

@@ -1,0 +1,81 @@
+import {endpointText, portsText, sameEndpoint, type Endpoint, type EndpointSlice, type SlicePort} from '#controllers/shared/endpoint-slices.js';
+import {readAddress, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {ObjectReference} from '#src/api/types.js';
+
+export type Endpoints = ObjectOf<typeof kinds.endpoints>;
+type Subset = NonNullable<Endpoints['subsets']>[number];
+type Address = NonNullable<Subset['addresses']>[number];
+
+/** What one slice mirrors: the endpoints of one family with one set of ports. */
+export interface Mirrored {
+  readonly family: AddressFamily;
+  readonly ports: readonly SlicePort[];
+  readonly wanted: Map<string, Endpoint>;
+}
+
+export interface Desired {
+  readonly groups: ReadonlyMap<string, Mirrored>;
+  /** Addresses that are none. */
+  readonly invalid: number;
+  /** Addresses left out, those that are none among them. */
+  readonly skipped: number;
+}
+
+/** What tells apart the slices that mirror different things. */
+export const groupText = (family: string, ports: readonly Frozen<SlicePort>[] | undefined): string => `${family} ${portsText(ports)}`;
+
+const portsOf = ({ports = []}: Frozen<Subset>): SlicePort[] =>
+  ports.map(({name = '', port, protocol = 'TCP', appProtocol}) => ({name, port, protocol, ...(appProtocol === undefined ? {} : {appProtocol})}));
+
+const endpointOf = ({hostname, nodeName, targetRef}: Frozen<Address>, text: string, ready: boolean): Endpoint => ({
+  addresses: [text],
+  conditions: {ready},
+  ...(hostname ? {hostname} : {}),
+  ...(nodeName === undefined ? {} : {nodeName}),
+  ...(targetRef ? {targetRef: targetRef as ObjectReference} : {}),
+});
+
+/** What the slices are to mirror of an object: so many addresses of each subset at `most`, the ready ones before others. */
+export const desiredOf = ({subsets = []}: Frozen<Endpoints>, most: number): Desired => {
+  const groups = new Map<string, Mirrored>();
+  let [invalid, skipped] = [0, 0];
+  for (const subset of subsets) {
+    const ports = portsOf(subset);
+    const groupFor = (family: AddressFamily): Mirrored => {
+      const text = groupText(family, ports);
+      let group = groups.get(text);
+      if (!group) groups.set(text, (group = {family, ports, wanted: new Map()}));
+      return group;
+    };
+    const all = [...(subset.addresses ?? []).map(address => [address, true] as const), ...(subset.notReadyAddresses ?? []).map(address => [address, false] as const)];
+    let added = 0;
+    for (const [address, ready] of all) {
+      if (added >= most) break;
+      const read = readAddress(address.ip);
+      if (!read) {
+        invalid++;
+        continue;
+      }
+      const endpoint = endpointOf(address, read.text, ready);
+      groupFor(read.family).wanted.set(endpointText(endpoint), endpoint);
+      added++;
+    }
+    skipped += all.length - added;
+  }
+  return {groups, invalid, skipped};
+};
+
+/** How many endpoints of a slice come, go and change until it holds those that are wanted. */
+export const differences = ({endpoints}: Frozen<EndpointSlice>, wanted: ReadonlyMap<string, Endpoint>) => {
+  let [matching, updated] = [0, 0];
+  const there = endpoints ?? [];
+  for (const old of there) {
+    const endpoint = wanted.get(endpointText(old));
+    if (!endpoint) continue;
+    matching++;
+    if (!sameEndpoint(old, endpoint)) updated++;
+  }
+  return {added: wanted.size - matching, updated, removed: there.length - matching};
+};

@@ -1,0 +1,184 @@
+import {messageOf} from '#controllers/shared/aggregate.js';
+import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import {unlessMissing} from '#controllers/shared/missing.js';
+import {hasSelector} from '#controllers/shared/services.js';
+import {sliceTracker} from '#controllers/shared/slice-tracker.js';
+import {sameContent} from '#src/api/equal.js';
+import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {hasCause} from '#src/api/status.js';
+import {controllerRefTo} from '#src/model/owners.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {Expected, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {desiredOf, differences, groupText, type Endpoints, type Mirrored} from './desired.js';
+import {mirrorMetrics} from './metrics.js';
+
+export type Options = Pick<ControllerManagerOptions, 'mirroringConcurrentServiceEndpointSyncs' | 'mirroringEndpointsliceUpdatesBatchPeriod' | 'mirroringMaxEndpointsPerSubset'>;
+
+interface Changes {
+  /** With a name those that are there, without one those that are new. */
+  readonly writes: EndpointSlice[];
+  readonly deletes: Frozen<EndpointSlice>[];
+}
+
+/** Keeps slices that tell what somebody wrote by hand into the Endpoints of a service without a selector, for those who read slices alone. */
+export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Reconcile => {
+  const services = lister(kinds.services);
+  const endpoints = lister(kinds.endpoints);
+  const slices = lister(kinds.endpointSlices);
+  const words = sliceWords(naming);
+  const tracker = sliceTracker(words.service);
+  const slicesOf = slicesOfService(words, words.mirror);
+  const most = options.mirroringMaxEndpointsPerSubset;
+  const metrics = mirrorMetrics(meter, most);
+  const writes = writer(kinds.endpointSlices);
+  const leader = naming.subKey('control-plane.alpha', 'leader');
+
+  const isMirrored = ({metadata}: Frozen<Endpoints>): boolean => metadata?.labels?.[words.skipMirror] !== 'true' && metadata?.annotations?.[leader] === undefined;
+
+  listen(kinds.endpoints, change => {
+    if (isMirrored(change.object) || (change.type === 'updated' && isMirrored(change.old))) enqueue(keyOf(change.object));
+  });
+  listen(kinds.services, change => {
+    const concerns = change.type === 'updated' ? hasSelector(change.old) !== hasSelector(change.object) : !hasSelector(change.object);
+    if (concerns) enqueue(keyOf(change.object));
+  });
+  listen(kinds.endpointSlices, change => {
+    for (const key of servicesOfSliceChange(change, {words, manager: words.mirror, tracker})) enqueue(key, {afterMs: options.mirroringEndpointsliceUpdatesBatchPeriod});
+  });
+
+  const annotationsFor = ({metadata}: Frozen<Endpoints>): Record<string, string> => {
+    const {[words.triggerTime]: _, [naming.annotations.lastApplied]: __, ...rest} = metadata?.annotations ?? {};
+    return rest;
+  };
+
+  const sliceFor = (object: Frozen<Endpoints>, {family, ports, wanted}: Mirrored, existing: Frozen<EndpointSlice> | undefined): EndpointSlice => {
+    const {namespace, name} = keyOf(object);
+    return {
+      metadata: {
+        namespace,
+        ...(existing ? taken(existing) : {generateName: slicePrefix(name)}),
+        labels: {...object.metadata?.labels, [words.service]: name, [words.managedBy]: words.mirror},
+        annotations: annotationsFor(object),
+        ownerReferences: [controllerRefTo(object, kinds.endpoints, naming)],
+      },
+      addressType: family,
+      endpoints: [...wanted.values()].slice(0, most),
+      ports: [...ports],
+    };
+  };
+
+  const isRight = (slice: Frozen<EndpointSlice>, object: Frozen<Endpoints>, changes: ReturnType<typeof differences>): boolean => {
+    const {[words.service]: _, [words.managedBy]: __, ...labels} = slice.metadata?.labels ?? {};
+    const {[words.service]: ___, [words.managedBy]: ____, ...wanted} = object.metadata?.labels ?? {};
+    return changes.added + changes.updated + changes.removed === 0 && sameContent(labels, wanted) && sameContent(slice.metadata?.annotations, annotationsFor(object));
+  };
+
+  /** One slice for each group: the first of those that are there stays. */
+  const changesFor = (object: Frozen<Endpoints>, existing: readonly Frozen<EndpointSlice>[], groups: ReadonlyMap<string, Mirrored>): Changes => {
+    const there = new Map<string, Frozen<EndpointSlice>[]>();
+    for (const slice of existing) {
+      const text = groupText(slice.addressType, slice.ports);
+      there.set(text, [...(there.get(text) ?? []), slice]);
+    }
+    const changes: Changes = {writes: [], deletes: []};
+    const [counts, fresh] = [{added: 0, updated: 0, removed: 0}, [] as Mirrored[]];
+    for (const [text, group] of groups) {
+      const [first, ...others] = there.get(text) ?? [];
+      there.delete(text);
+      changes.deletes.push(...others);
+      if (!first) {
+        fresh.push(group);
+        counts.added += group.wanted.size;
+        continue;
+      }
+      const differing = differences(first, group.wanted);
+      for (const what of ['added', 'updated', 'removed'] as const) counts[what] += differing[what];
+      if (!isRight(first, object, differing)) changes.writes.push(sliceFor(object, group, first));
+    }
+    for (const [, unwanted] of there) changes.deletes.push(...unwanted);
+    // New ones take over slices that would go, which costs those who watch less.
+    for (const group of fresh) {
+      const at = changes.deletes.findIndex(({addressType}) => addressType === group.family);
+      const [reused] = at < 0 ? [] : changes.deletes.splice(at, 1);
+      changes.writes.push(sliceFor(object, group, reused));
+    }
+    metrics.counted(counts);
+    metrics.updated(counts.updated);
+    metrics.packed(keyText(keyOf(object)), '', [...groups.values()].map(({wanted}) => ({endpoints: wanted.size, slices: 1})));
+    return changes;
+  };
+
+  const write = async (object: Frozen<Endpoints>, changes: Changes): Promise<void> => {
+    const text = keyText(keyOf(object));
+    const failed = (what: string, error: unknown) => new Error(`failed to ${what} for Endpoints ${text}: ${messageOf(error)}`, {cause: error});
+    // What is made for an object that goes would go with it.
+    for (const slice of object.metadata?.deletionTimestamp ? [] : changes.writes.filter(({metadata}) => !metadata?.name)) {
+      try {
+        tracker.wrote((await writes.create(slice)) as Frozen<EndpointSlice>);
+      } catch (error) {
+        if (hasCause(error, 'NamespaceTerminating')) return;
+        throw failed('create EndpointSlice', error);
+      }
+      metrics.changed('create');
+    }
+    for (const slice of changes.writes.filter(({metadata}) => metadata?.name)) {
+      try {
+        tracker.wrote((await writes.update(slice)) as Frozen<EndpointSlice>);
+      } catch (error) {
+        throw failed(`update ${slice.metadata?.name} EndpointSlice`, error);
+      }
+      metrics.changed('update');
+    }
+    for (const slice of changes.deletes) {
+      try {
+        await unlessMissing(writes.delete(slice, {onlyIf: 'named'}));
+      } catch (error) {
+        throw failed(`delete ${slice.metadata?.name} EndpointSlice`, error);
+      }
+      tracker.deleted(slice);
+      metrics.changed('delete');
+    }
+  };
+
+  const removeAll = async (key: ObjectKey): Promise<void> => {
+    const text = keyText(key);
+    tracker.forget(key);
+    metrics.forget(text);
+    const existing = slicesOf(slices, key);
+    const failures: unknown[] = [];
+    for (const slice of existing) await unlessMissing(writes.delete(slice, {onlyIf: 'named'})).catch(error => failures.push(error));
+    if (failures.length > 0) {
+      throw new Error(`Error(s) deleting ${failures.length}/${existing.length} EndpointSlices for ${text} Endpoints, including: ${messageOf(failures[0])}`, {cause: failures[0]});
+    }
+  };
+
+  const keep = async (key: ObjectKey): Promise<void> => {
+    const object = endpoints.get(key);
+    const service = services.get(key);
+    if (!object || !isMirrored(object) || !service || hasSelector(service)) return removeAll(key);
+    const existing = slicesOf(slices, key);
+    if (tracker.isStale(key, existing)) throw new Expected('EndpointSlice informer cache is out of date');
+
+    const {groups, invalid, skipped} = desiredOf(object, most);
+    metrics.skipped(skipped);
+    if (invalid > 0) events.warning(object, 'InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
+    if (skipped > invalid) {
+      events.warning(object, 'TooManyAddressesToMirror', `A max of ${most} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`);
+    }
+    await write(object, changesFor(object, existing, groups));
+  };
+
+  return async key => {
+    const started = clock.monotonic();
+    try {
+      await keep(key);
+    } finally {
+      metrics.took((clock.monotonic() - started) / 1000);
+    }
+    return settled;
+  };
+};
+
+/** The name of a slice that is there, and the version that is written over. */
+const taken = ({metadata}: Frozen<EndpointSlice>) => ({name: metadata?.name ?? '', ...(metadata?.resourceVersion ? {resourceVersion: metadata.resourceVersion} : {})});
