@@ -3,7 +3,7 @@ import {createAuthority, signRequest} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain} from '#src/pki/chain.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
-import {checkRequestSignature, createSigningRequest, parseSigningRequest} from '#src/pki/signing-request.js';
+import {checkRequestSignature, createSigningRequest, parseSigningRequest, parseSigningRequestDer} from '#src/pki/signing-request.js';
 
 interface Row {
   readonly name: string;
@@ -39,6 +39,7 @@ export const pkiRows = async (): Promise<Row[]> => {
   const pem = createSigningRequest(key, {subject: {commonName: 'system:node:a', organizations: ['system:nodes']}});
   const terms = {usages: ['digital signature', 'client auth'], maximumTtlMs: 86_400_000, now};
   const request = parseSigningRequest(pem);
+  const fresh = () => parseSigningRequestDer(request.raw); // What is parsed by its text is remembered.
   const leaf = signRequest(authority, request, terms);
   const chainTerms = {anchors: trustAnchors([authority.certificate]), usage: 'client auth', now} as const;
   const {bytes, signature} = request.signed;
@@ -47,8 +48,8 @@ export const pkiRows = async (): Promise<Row[]> => {
   const verifies = perSecond(() => verify('sha256', bytes, publicKey, signature));
   const signs = perSecond(() => verify('sha256', bytes, publicKey, signature) && sign('sha256', bytes, key));
   return [
-    row('parse, verify and sign a request', signs, 'one verify and one sign', () => signRequest(authority, parseSigningRequest(pem), terms)),
-    row('parse and verify a request', verifies, 'one verify', () => checkRequestSignature(parseSigningRequest(pem))),
+    row('parse, verify and sign a request', signs, 'one verify and one sign', () => signRequest(authority, fresh(), terms)),
+    row('parse and verify a request', verifies, 'one verify', () => checkRequestSignature(fresh())),
     row('parse a client certificate and verify its chain', verifies, 'one verify', () => verifyChain(parseCertificate(leaf), chainTerms)),
   ];
 };

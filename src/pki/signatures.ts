@@ -130,7 +130,8 @@ export const checkSignature = ({bytes, signature, algorithm}: SignedBytes, key: 
   if (kindOf(key) !== algorithm.key) {
     throw new PkiError(`x509: signature algorithm specifies an ${keyNames[algorithm.key]} public key, but have public key of type ${keyNames[kindOf(key) as KeyKind]}`);
   }
-  const bits = key.asymmetricKeyDetails?.modulusLength;
+  // Asking other keys for details costs as much as verifying with them.
+  const bits = kindOf(key) === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
   if (bits !== undefined && bits < 1024) throw new PkiError(`crypto/rsa: ${bits}-bit keys are insecure`);
   if (!verifies(algorithm, bytes, key, signature)) throw new PkiError(failure(algorithm));
 };

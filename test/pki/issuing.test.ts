@@ -2,10 +2,10 @@ import {createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate}
 import test from 'ava';
 import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningTerms} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
-import {tags} from '#src/pki/der.js';
+import {DerReader, tags} from '#src/pki/der.js';
 import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/der-builder.js';
 import {PkiError} from '#src/pki/error.js';
-import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, sameKey, type KeySpec} from '#src/pki/keys.js';
+import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyDer, readPublicKey, sameKey, type KeySpec} from '#src/pki/keys.js';
 import {certificateValidity, grantedTtl} from '#src/pki/lifetime.js';
 import {buildName} from '#src/pki/names.js';
 import {toPem} from '#src/pki/pem.js';
@@ -106,6 +106,41 @@ test('refuses keys on curves that are not supported, and points off their curve'
   t.throws(() => parseSigningRequest(craftedRequest(foreign)), {message: 'x509: unsupported elliptic curve'});
   t.throws(() => parseSigningRequest(craftedRequest(key, {publicKeyInfo: off})), {message: 'x509: failed to unmarshal elliptic curve point'});
 });
+
+/** The same key with its point as one coordinate and the sign of the other. */
+const compressedForm = (info: Buffer, size: number): Buffer => {
+  const point = info.length - 2 * size;
+  const outer = new DerReader(info).enter();
+  const algorithm = outer.next();
+  const compressed = Buffer.concat([Buffer.from([2 + (info.at(-1)! & 1)]), info.subarray(point, point + size)]);
+  const bitString = Buffer.concat([Buffer.from([tags.bitString, compressed.length + 1, 0]), compressed]);
+  const content = Buffer.concat([algorithm.raw, bitString]);
+  return Buffer.concat([Buffer.from([0x30, content.length]), content]);
+};
+
+for (const namedCurve of ['P-224', 'P-256', 'P-384', 'P-521']) {
+  test(`reads a public key on ${namedCurve} whatever form its point has, and refuses points that are none`, t => {
+    const {publicKey} = generateKeyPairSync('ec', {namedCurve});
+    const info = publicKeyDer(publicKey);
+    const size = namedCurve === 'P-521' ? 66 : Number(namedCurve.slice(2)) / 8;
+    const spoilt = (spoil: (der: Buffer) => void): Buffer => {
+      const der = Buffer.from(info);
+      spoil(der);
+      return der;
+    };
+
+    t.true(readPublicKey(info)?.equals(publicKey));
+    t.true(readPublicKey(compressedForm(info, size))?.equals(publicKey));
+    for (const bad of [
+      spoilt(der => (der[der.length - 1]! ^= 1)),
+      spoilt(der => der.fill(0, der.length - 2 * size)),
+      spoilt(der => der.fill(0xff, der.length - 2 * size)),
+      spoilt(der => (der[der.length - 2 * size - 1] = 5)),
+    ]) {
+      t.throws(() => readPublicKey(bad), {message: 'x509: failed to unmarshal elliptic curve point'});
+    }
+  });
+}
 
 for (const [what, names, message] of [
   ['an IP address of 5 bytes', sequence(tagged(tags.context(7), Buffer.alloc(5))), /cannot parse IP address of length 5/],
