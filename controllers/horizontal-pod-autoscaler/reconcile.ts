@@ -1,6 +1,6 @@
 import {messageOf} from '#controllers/shared/aggregate.js';
 import type {FoundResource} from '#controllers/shared/discovery.js';
-import {Scales, type Scale} from '#controllers/shared/scale.js';
+import {NoSuchKind, Scales, type Scale} from '#controllers/shared/scale.js';
 import type {Change} from '#informers/change.js';
 import {sameContent} from '#src/api/equal.js';
 import {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
@@ -90,7 +90,8 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     const {apiVersion = '', kind, name} = hpa.spec!.scaleTargetRef;
     if (apiVersion.split('/').length > 2) throw new Failed(`invalid API version in scale target reference: unexpected GroupVersion string: ${apiVersion}`, 'spec');
     const found = await scales.resourcesOf({apiVersion, kind}).catch((error: unknown) => {
-      throw new Failed(`unable to determine resource for scale target reference: ${messageOf(error)}`, 'spec', error);
+      const cause = error instanceof NoSuchKind ? new Error(error.inGroup, {cause: error}) : error;
+      throw new Failed(`unable to determine resource for scale target reference: ${messageOf(cause)}`, 'spec', cause);
     });
     let first: unknown;
     for (const resource of found) {

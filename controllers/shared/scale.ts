@@ -18,6 +18,18 @@ export interface Scaled {
   readonly name: string;
 }
 
+/** The server has no resource of a kind. The message names the version that was asked for, `inGroup` the group. */
+export class NoSuchKind extends Error {
+  override readonly name = 'NoSuchKind';
+  readonly inGroup: string;
+
+  constructor({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>) {
+    const none = `no matches for kind ${JSON.stringify(kind)} in`;
+    super(`${none} version ${JSON.stringify(apiVersion)}`);
+    this.inGroup = `${none} group ${JSON.stringify(groupOf(apiVersion))}`;
+  }
+}
+
 /** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
 const believedMs = 30_000;
 const patienceMs = 1_000;
@@ -36,14 +48,14 @@ export class Scales {
     this.#clock = clock;
   }
 
-  /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects when there is none. */
+  /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects with a `NoSuchKind` when there is none. */
   async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
     const find = () => this.#known.filter(found => found.group === groupOf(apiVersion) && found.kind === kind);
     const age = this.#clock.monotonic() - this.#askedAt;
     if (age > believedMs || (find().length === 0 && age > patienceMs)) await this.#ask();
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
     const found = find().sort((a, b) => Number(b.version === version) - Number(a.version === version));
-    if (found.length === 0) throw new Error(`no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`);
+    if (found.length === 0) throw new NoSuchKind({apiVersion, kind});
     return found;
   }
 
