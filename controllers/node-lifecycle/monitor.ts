@@ -82,7 +82,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
 
   const change = async (node: Frozen<Node>, wanted: TaintChange): Promise<boolean> => {
     try {
-      await changeTaints(context, node, wanted);
+      await changeTaints({...context, pause: ms => sleep(clock, ms, signal)}, node, wanted);
       return true;
     } catch (error) {
       if (!isNotFound(error) && !signal.aborted) log.error({node: node.metadata?.name, err: error}, 'the taints of a node could not be changed');

@@ -40,11 +40,11 @@ const olderLabels = ({naming}: Context, {metadata}: Frozen<Node>): Record<string
 const nodeKeeper = (context: Context): Reconcile => {
   const {lister, naming, writer} = context;
   const nodes = lister(kinds.nodes);
-  return async ({name}) => {
+  return async ({name}, {pause}) => {
     const node = nodes.get(name);
     if (!node) return settled;
     try {
-      await changeTaints(context, node, schedulingChange(naming, node));
+      await changeTaints({...context, pause}, node, schedulingChange(naming, node));
       const labels = olderLabels(context, node);
       if (Object.keys(labels).length > 0) await writer(kinds.nodes).patch(node, 'strategic', {metadata: {uid: node.metadata?.uid, labels}});
     } catch (error) {

@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Node} from '#src/api/types.js';
-import {held, sleep, type Clock} from '#src/base/clock.js';
+import {held, type Clock} from '#src/base/clock.js';
 import {jittered, type Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {Taint} from '#src/model/taints.js';
@@ -60,6 +60,8 @@ export interface TaintParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
+  /** Waits, where others keep changing the node. */
+  pause(ms: number): Promise<void>;
 }
 
 const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now: number): Frozen<Taint>[] | undefined => {
@@ -71,7 +73,7 @@ const changed = ({spec}: Frozen<Node>, {add = [], remove = []}: TaintChange, now
 };
 
 /** Changes a node's taints in one write, first as the cache has the node, then as it is. Does nothing where nothing is to change; rejects when others keep changing the node. */
-export const changeTaints = async ({client, clock, random, signal}: TaintParts, node: Frozen<Node>, change: TaintChange): Promise<void> => {
+export const changeTaints = async ({client, clock, random, signal, pause}: TaintParts, node: Frozen<Node>, change: TaintChange): Promise<void> => {
   const nodes = client.resource(kinds.nodes);
   const {name = '', uid} = node.metadata ?? {};
   for (let known = node, attempt = 1; ; attempt++) {
@@ -84,7 +86,7 @@ export const changeTaints = async ({client, clock, random, signal}: TaintParts, 
     } catch (error) {
       if (!isConflict(error) || attempt >= tries) throw error;
     }
-    await sleep(clock, jittered(random, conflictMs, 1), signal);
+    await pause(jittered(random, conflictMs, 1));
     known = await held(clock, () => nodes.get(name, {signal}));
     if (known.metadata?.uid !== uid) return;
   }

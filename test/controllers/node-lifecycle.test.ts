@@ -280,3 +280,12 @@ test('a cordoned node and one under pressure take no pods', async t => {
 
   t.deepEqual(await taintsOf(plane), ['disk-pressure:NoSchedule']);
 });
+
+test('taints are set on nodes that others change at the same time', async t => {
+  await using plane = await aPlane({controllers: ['node-lifecycle-controller', 'node-ipam-controller']});
+  const nodes = plane.client().resource(kinds.nodes);
+  await Promise.all(Array.from({length: 20}, (_, index) => nodes.create({metadata: {name: `n${index}`}, spec: {unschedulable: true}})));
+  await plane.clock.advance(1_000);
+
+  for (const {spec} of (await nodes.list()).items) t.deepEqual([spec?.podCIDRs?.length, spec?.taints?.map(taint => taint.key)], [1, [key('unschedulable')]]);
+});
