@@ -1,13 +1,23 @@
 import {selecting} from '#controllers/shared/parents.js';
 import {followPods} from '#controllers/shared/pod-events.js';
+import {keyOf} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import {defineController} from '#src/runtime/controller.js';
+import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import {rowKeeper} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'>;
 
 const statefulSets = selecting<ObjectOf<typeof kinds.statefulSets>>(({spec}) => spec?.selector);
+
+/** A claim that goes may be missed by a pod that waits, or make room for one. Differs from upstream, where sets learn of it when something else happens. */
+const followClaims = ({listen, lister, enqueue}: KeyedContext): void => {
+  const sets = lister(kinds.statefulSets);
+  listen(kinds.persistentVolumeClaims, ({type, object}) => {
+    if (type !== 'deleted') return;
+    for (const set of statefulSets.parentsOf(sets, object)) enqueue(keyOf(set));
+  });
+};
 
 /**
  * Keeps a row of pods for each stateful set: each has a number, a name and claims of its own and gets them back when it is made anew. They come in order and go in
@@ -24,6 +34,7 @@ export default defineController<Options>({
   reads: [kinds.persistentVolumeClaims, kinds.controllerRevisions],
   create(context) {
     followPods(context, {parents: kinds.statefulSets, selecting: statefulSets, minReadySecondsOf: ({spec}) => spec?.minReadySeconds});
+    followClaims(context);
     return rowKeeper(context, statefulSets);
   },
 });

@@ -261,6 +261,8 @@ test('new pods come before old ones go where surge is allowed', async t => {
   await using _ = at.plane;
   await at.create(kinds.daemonSets, aSet('agent', rolling({maxSurge: 1, maxUnavailable: 0})));
   await at.play();
+  // Which of two pods is the older is told by whole seconds.
+  await at.clock.advance(1_000);
   await at.change(changed(2));
   const shown = await at.shown();
   t.is(shown.filter(each => each.endsWith(' 1')).length, 3);
@@ -404,4 +406,40 @@ test('while pods that were made are not seen yet, none are made, and the generat
 
   const {status} = await at.set();
   t.deepEqual([status?.desiredNumberScheduled, status?.currentNumberScheduled, status?.observedGeneration], [1, 0, undefined]);
+});
+
+test('a pod that is over and held back by somebody does not keep the next one from its node', async t => {
+  const at = await world(['n1']);
+  await using _ = at.plane;
+  const {metadata, spec} = image(1);
+  await at.create(kinds.daemonSets, aSet('agent', {template: {metadata: {...metadata, finalizers: ['example.com/hold']}, spec: spec!}}));
+  const [first] = await at.pods();
+  await at.runs(first!, {phase: 'Failed', ready: false});
+
+  const pods = await at.pods();
+  t.is(pods.length, 2);
+  t.truthy(pods.find(({metadata: meta}) => meta?.uid === first?.metadata?.uid)?.metadata?.deletionTimestamp);
+  const {status} = await at.set();
+  t.deepEqual([status?.currentNumberScheduled, status?.numberMisscheduled], [1, 0]);
+});
+
+test('in a namespace that ends no pods are asked for again and again', async t => {
+  const at = await world(['n1'], ['daemonset-controller', 'statefulset-controller']);
+  await using _ = at.plane;
+  const ending = {metadata: {name: 'ending', finalizers: ['example.com/hold']}};
+  await at.client.resource(kinds.namespaces).create(ending);
+  await at.clock.drain();
+  const place = {name: 'agent', namespace: 'ending'};
+  await at.client.resource(kinds.daemonSets).create({...aSet('agent', {template: {...image(1), spec: {...image(1).spec!, nodeSelector: {late: 'x'}}}}), metadata: place});
+  const row = {selector: {matchLabels: labels}, serviceName: 's', replicas: 1, template: image(1)};
+  await at.client.resource(kinds.statefulSets).create({metadata: place, spec: row});
+  await at.clock.drain();
+  await at.client.resource(kinds.namespaces).delete('ending');
+  await at.client.resource(kinds.pods).delete('agent-0', {namespace: 'ending'});
+  await at.changeNode('n1', {metadata: {labels: {late: 'x'}}});
+  await at.clock.advance(60_000);
+
+  t.deepEqual((await at.client.resource(kinds.pods).list({namespace: 'ending'})).items, []);
+  const told = (await at.client.resource(kinds.coreEvents).list({})).items.filter(({involvedObject, type}) => involvedObject.namespace === 'ending' && type === 'Warning');
+  t.deepEqual(told.map(({message}) => message), []);
 });
