@@ -27,6 +27,7 @@ import {keepSelfService, type SelfService} from '#src/controlplane/self-service.
 import {ServiceRepair} from '#src/controlplane/service-repair.js';
 import {alone, Peers} from '#src/apiserver/registry/peers.js';
 import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
+import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {keepFlowControl} from '#src/controlplane/flow-control.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
@@ -46,6 +47,7 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
+import {watchSecondsInProcess} from './watch-seconds.js';
 import {ServerHealth, type StartHook} from './health.js';
 import {externalAddress, selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
@@ -199,7 +201,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}] : []),
+      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

@@ -4,8 +4,10 @@ import {serviceUnavailable} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {keepFlowControl, settleFlowControl} from '#src/controlplane/flow-control.js';
+import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {startServer, type ServerOptions} from '#test/fixtures/server.js';
 
 const key = 'apf.plat.io/autoupdate-spec';
@@ -117,6 +119,26 @@ test('a server looks after the objects every minute until it stops', async t => 
   await clock.advance(120_000);
   t.false((await schemas.list()).items.some(({metadata}) => metadata?.name === 'exempt'));
   t.is(clock.pending, 0);
+});
+
+test('the status of each schema tells whether the level it refers to exists, as levels come and go', async t => {
+  const {client, clock, schemas, levels} = await start();
+  await settleFlowControl(client);
+  const stop = new AbortController();
+  tellDanglingSchemas({client, clock, random: seededRandom(1), log: noLog, watchSeconds: 86_400}, stop.signal);
+  const told = async (name: string) => (await schemas.get(name)).status?.conditions?.map(({type, status, reason, message}) => [type, status, reason, message].join(' '));
+  await schemas.create({metadata: {name: 'own'}, spec: {priorityLevelConfiguration: {name: 'mine'}, matchingPrecedence: 500}});
+  await clock.advance(1_000);
+  t.deepEqual(await told('own'), ['Dangling True NotFound This FlowSchema references the PriorityLevelConfiguration object named "mine" but there is no such object']);
+  t.deepEqual(await told('exempt'), ['Dangling False Found This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists']);
+
+  await levels.create({metadata: {name: 'mine'}, spec: {type: 'Limited', limited: {nominalConcurrencyShares: 1, limitResponse: {type: 'Reject'}}}});
+  await clock.advance(1_000);
+  t.regex((await told('own'))?.[0] ?? '', /^Dangling False Found/);
+  await levels.delete('mine');
+  await clock.advance(1_000);
+  t.regex((await told('own'))?.[0] ?? '', /^Dangling True NotFound/);
+  stop.abort();
 });
 
 /** A server that takes no schemas for so long. */

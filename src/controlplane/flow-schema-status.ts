@@ -1,0 +1,80 @@
+import {InformerFactory} from '#informers/factory.js';
+import type {Frozen} from '#src/api/key.js';
+import {apiVersionOf, kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import {wireTime} from '#src/api/time.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+
+type FlowSchema = ObjectOf<typeof kinds.flowSchemas>;
+
+const fieldManager = 'api-priority-and-fairness-config-consumer-v1';
+const retryMs = 1_000;
+/** Changes come in crowds, above all at the start, when there is more urgent work. */
+const settleMs = 200;
+
+export interface FlowSchemaStatusParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The least time a watch is asked to last. */
+  readonly watchSeconds: number;
+}
+
+/** What a schema's condition has to say of the level it refers to. */
+export const danglingCondition = ({spec}: Frozen<FlowSchema>, isThere: boolean) => {
+  const level = JSON.stringify(spec?.priorityLevelConfiguration.name ?? '');
+  const message = `This FlowSchema references the PriorityLevelConfiguration object named ${level} ${isThere ? 'and it exists' : 'but there is no such object'}`;
+  return {type: 'Dangling', status: isThere ? 'False' : 'True', reason: isThere ? 'Found' : 'NotFound', message};
+};
+
+/** Keeps telling in the status of each flow schema whether the level it refers to exists, as both come and go (KEP-1040). */
+export const tellDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusParts, signal: AbortSignal): void => {
+  const {clock} = rest;
+  const informers = new InformerFactory({...rest, client, log, meter: noMeter, minResyncMs: 0, signal});
+  const schemas = informers.informer(kinds.flowSchemas);
+  const levels = informers.informer(kinds.priorityLevelConfigurations);
+  const apiVersion = apiVersionOf(client.naming, kinds.flowSchemas);
+
+  const tell = async (schema: Frozen<FlowSchema>): Promise<void> => {
+    const wanted = danglingCondition(schema, levels.lister.get(schema.spec?.priorityLevelConfiguration.name ?? '') !== undefined);
+    const told = schema.status?.conditions?.find(({type}) => type === wanted.type);
+    if (told?.status === wanted.status && told.reason === wanted.reason && told.message === wanted.message) return;
+    const name = schema.metadata?.name ?? '';
+    const status = {conditions: [{...wanted, lastTransitionTime: wireTime(clock.now())}]};
+    await client
+      .resource(kinds.flowSchemas)
+      .patch(name, 'apply', {apiVersion, kind: kinds.flowSchemas.kind, metadata: {name}, status}, {subresource: 'status', fieldManager, force: true})
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+  };
+
+  let soon: Disposable | undefined;
+  const later = (afterMs: number) => {
+    if (signal.aborted) return;
+    soon ??= clock.schedule(afterMs, () => {
+      soon = undefined;
+      void pass();
+    });
+  };
+  const pass = async () => {
+    using _ = clock.hold();
+    try {
+      if (!schemas.isSynced || !levels.isSynced) return later(retryMs);
+      for (const schema of schemas.lister.list()) await tell(schema);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({err: error}, 'the status of flow schemas could not be told');
+      later(retryMs);
+    }
+  };
+  schemas.listen(() => later(settleMs));
+  levels.listen(() => later(settleMs));
+  signal.addEventListener('abort', () => soon?.[Symbol.dispose](), {once: true});
+  informers.start();
+};
