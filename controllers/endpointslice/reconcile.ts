@@ -5,16 +5,18 @@ import {hasSelector, selectedPods, servicesOfPodChange, type Service} from '#con
 import type {Efficiency} from '#controllers/shared/slice-metrics.js';
 import {sliceTracker} from '#controllers/shared/slice-tracker.js';
 import {triggerTimes} from '#controllers/shared/trigger-times.js';
-import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {keyOf, keyText, parseKey, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import {Expected, settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
 import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
 import {sliceMetrics} from './metrics.js';
 import {packSlices, type Packing} from './packing.js';
+import {wantsZoneShares, zoneTopology} from './topology.js';
 import {isLabelled, isOwnedBy, isPlaceholder, sliceWriter} from './writes.js';
+import {isReadyNode, zoneOf} from './zones.js';
 
 export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointSyncs' | 'endpointsliceUpdatesBatchPeriod' | 'maxEndpointsPerSlice'>;
 
@@ -33,6 +35,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
   const metrics = sliceMetrics(meter, options.maxEndpointsPerSlice);
   const {write, remove} = sliceWriter({writer: writer(kinds.endpointSlices), tracker, words, naming, changed: metrics.changed});
   const slicesOf = slicesOfService(words, words.keeper);
+  const topology = zoneTopology(nodes, {events, naming});
   const zoneLabel = naming.subKey('topology', 'zone');
   const batchMs = options.endpointsliceUpdatesBatchPeriod;
 
@@ -42,6 +45,11 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
   });
   listen(kinds.endpointSlices, change => {
     for (const key of servicesOfSliceChange(change, {words, manager: words.keeper, tracker})) enqueue(key, {loop: 'services', afterMs: Math.max(sliceDelayMs, batchMs)});
+  });
+
+  listen(kinds.nodes, change => {
+    const same = change.type === 'updated' && isReadyNode(change.old) === isReadyNode(change.object) && zoneOf(change.old, naming) === zoneOf(change.object, naming);
+    if (!same) enqueue(theOnlyKey, {loop: 'topology'});
   });
 
   /** What the pods make up by their ports; and why some of them had to be left out. */
@@ -64,9 +72,10 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
     return {groups, problems};
   };
 
-  const hintedFor = (service: Frozen<Service>, plan: Plan): Plan => {
+  const hintedFor = (service: Frozen<Service>, family: AddressFamily, plan: Plan): Plan => {
+    if (wantsZoneShares(service, naming)) return topology.hinted(service, family, plan);
+    topology.unwanted(service, family);
     const distribution = distributionOf(service);
-    metrics.distribute(keyText(keyOf(service)), distribution);
     return distribution === undefined ? withoutHints(plan) : withNearHints(plan, distribution);
   };
 
@@ -99,10 +108,13 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
     metrics.counted({added: packings.reduce((sum, {added}) => sum + added, 0), removed: packings.reduce((sum, {removed}) => sum + removed, 0)});
     metrics.packed(key, family, parts);
 
-    const plan = hintedFor(service, {creates, updates: packings.flatMap(({updates}) => updates), unchanged: packings.flatMap(({unchanged}) => unchanged)});
+    const plan = hintedFor(service, family, {creates, updates: packings.flatMap(({updates}) => updates), unchanged: packings.flatMap(({unchanged}) => unchanged)});
+    const byZones = wantsZoneShares(service, naming);
+    const distribution = byZones ? undefined : distributionOf(service);
+    metrics.distribute(key, distribution);
     try {
       const count = await write(service, family, {creates: plan.creates, updates: plan.updates, deletes}, time);
-      metrics.changedPerSync(count, 'Disabled', distributionOf(service) ?? '');
+      metrics.changedPerSync(count, byZones ? 'Auto' : 'Disabled', distribution ?? '');
     } catch (error) {
       problems.push(error as Error);
     }
@@ -117,6 +129,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
     }
     for (const slice of existing) {
       if (types.some(type => type === slice.addressType)) continue;
+      topology.forget(keyText(keyOf(service)), slice.addressType);
       try {
         await remove(slice);
       } catch (error) {
@@ -135,6 +148,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
       times.forget(text);
       tracker.forget(key);
       metrics.forget(text);
+      topology.forgetAll(text);
       return settled;
     }
     if (service.spec?.type === 'ExternalName' || !hasSelector(service)) return settled;
@@ -155,7 +169,12 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
     return settled;
   };
 
-  return {services: keep};
+  const recount: Reconcile = async () => {
+    for (const service of topology.recount()) enqueue(parseKey(service), {loop: 'services'});
+    return settled;
+  };
+
+  return {services: keep, topology: {reconcile: recount, workers: 1, queueName: 'endpoint_slice_topology'}};
 };
 
 /** The list under a key, made if there is none. */

@@ -1,0 +1,112 @@
+import type {EndpointSlice} from '#controllers/shared/endpoint-slices.js';
+import type {Frozen} from '#src/api/key.js';
+import {hinted, isReadyEndpoint, reopened, withoutHints, type Plan} from './hints.js';
+import type {Draft} from './packing.js';
+import {allocations, type Allocation, type ZoneShares} from './zones.js';
+
+type Counts = Map<string, number>;
+type Allocations = ReadonlyMap<string, Allocation>;
+
+const add = (counts: Counts, zone: string, count: number): void => void counts.set(zone, (counts.get(zone) ?? 0) + count);
+
+/** The zone with the most, the first by name among equals. */
+const mostOf = (counts: Counts): readonly [zone: string, count: number] | undefined => {
+  let most: readonly [string, number] | undefined;
+  for (const [zone, count] of counts) if (count > 0 && (!most || count > most[1])) most = [zone, count];
+  return most;
+};
+
+/** How the ready endpoints of a slice are hinted; undefined when one is not, or for a zone that has no claim, or a zone would get too many. */
+const hintsOf = ({endpoints}: Frozen<EndpointSlice>, hints: Counts, zones: Allocations): Counts | undefined => {
+  const found: Counts = new Map();
+  for (const endpoint of endpoints ?? []) {
+    if (!isReadyEndpoint(endpoint)) continue;
+    const {forZones = []} = endpoint.hints ?? {};
+    if (forZones.length === 0 || forZones.some(({name}) => !zones.has(name))) return undefined;
+    for (const {name} of forZones) add(found, name, 1);
+  }
+  for (const [zone, count] of found) if (count + (hints.get(zone) ?? 0) > zones.get(zone)!.maximum) return undefined;
+  return found;
+};
+
+/** How many endpoints each zone gives to others, and how many each gets, until all are about where they should be. */
+export const exchange = (zones: Allocations, hints: ReadonlyMap<string, number>): {readonly giving: Counts; readonly receiving: Counts} => {
+  const [surplus, lack, giving, receiving]: [Counts, Counts, Counts, Counts] = [new Map(), new Map(), new Map(), new Map()];
+  for (const [zone, {desired}] of zones) {
+    const difference = (hints.get(zone) ?? 0) - desired;
+    if (difference > 0) surplus.set(zone, difference);
+    else if (difference < 0) lack.set(zone, -difference);
+  }
+  for (;;) {
+    const [from, to] = [mostOf(surplus), mostOf(lack)];
+    if (!from || !to || (from[1] < 1 && to[1] < 1) || from[1] < 0.5 || to[1] < 0.5) return {giving, receiving};
+    add(giving, from[0], 1);
+    add(surplus, from[0], -1);
+    add(receiving, to[0], 1);
+    add(lack, to[0], -1);
+  }
+};
+
+/** Gives each ready endpoint to its own zone. Answers whether all of them have one. */
+const giveOwn = (drafts: readonly Draft[], hints: Counts): boolean => {
+  for (const draft of drafts) {
+    if (draft.endpoints.some(endpoint => isReadyEndpoint(endpoint) && !endpoint.zone)) return false;
+    draft.endpoints = draft.endpoints.map(endpoint => {
+      if (!isReadyEndpoint(endpoint)) return hinted(endpoint, undefined);
+      add(hints, endpoint.zone!, 1);
+      return hinted(endpoint, {forZones: [{name: endpoint.zone!}]});
+    });
+  }
+  return true;
+};
+
+/** Gives some endpoints of zones that have more than they need to others. */
+const redistribute = (drafts: readonly Draft[], hints: Counts, zones: Allocations): void => {
+  const {giving, receiving} = exchange(zones, hints);
+  for (const draft of drafts) {
+    draft.endpoints = draft.endpoints.map(endpoint => {
+      const from = endpoint.zone ?? '';
+      const to = isReadyEndpoint(endpoint) && (giving.get(from) ?? 0) > 0 ? mostOf(receiving)?.[0] : undefined;
+      if (to === undefined) return endpoint;
+      add(giving, from, -1);
+      add(receiving, to, -1);
+      add(hints, from, -1);
+      add(hints, to, 1);
+      return hinted(endpoint, {forZones: [{name: to}]});
+    });
+  }
+};
+
+export interface ZoneHinted {
+  readonly plan: Plan;
+  /** How many endpoints each zone is meant to use; undefined when there are no hints, for the reason given. */
+  readonly hints: ReadonlyMap<string, number> | undefined;
+  readonly problem?: string;
+}
+
+/**
+ * The slices with each ready endpoint meant for one zone, so that each zone has endpoints by its share of CPU and none too few: most in their own, and as
+ * many as it takes in others. Slices that fit in stay as they are. Where that cannot be, there are no hints at all.
+ */
+export const withZoneHints = (plan: Plan, shares: ZoneShares | undefined): ZoneHinted => {
+  const ready = (endpoints: Frozen<EndpointSlice>['endpoints'] | Draft['endpoints']) => (endpoints ?? []).filter(isReadyEndpoint).length;
+  const total = [...plan.creates, ...plan.updates, ...plan.unchanged].reduce((sum, {endpoints}) => sum + ready(endpoints), 0);
+  const zones = allocations(shares, total);
+  if (typeof zones === 'string') return {plan: withoutHints(plan), hints: undefined, problem: zones};
+
+  const hints: Counts = new Map();
+  const unchanged: Frozen<EndpointSlice>[] = [];
+  const updates = [...plan.updates];
+  for (const slice of plan.unchanged) {
+    const own = hintsOf(slice, hints, zones);
+    if (!own) updates.push(reopened(slice));
+    else {
+      unchanged.push(slice);
+      for (const [zone, count] of own) add(hints, zone, count);
+    }
+  }
+  const drafts = [...plan.creates, ...updates];
+  if (!giveOwn(drafts, hints)) return {plan: withoutHints({...plan, updates, unchanged}), hints: undefined, problem: 'One or more endpoints do not have a zone specified'};
+  redistribute(drafts, hints, zones);
+  return {plan: {creates: plan.creates, updates, unchanged}, hints};
+};

@@ -1,0 +1,63 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import {parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
+import type {Node} from '#src/api/types.js';
+
+/** The share of all CPU that each zone has; they add up to 1. */
+export type ZoneShares = ReadonlyMap<string, number>;
+
+/** How many endpoints a zone is to have. */
+export interface Allocation {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly desired: number;
+}
+
+/** An endpoint may get that much more than its even share. */
+const overload = 0.2;
+const within = 1 / (1 + overload);
+
+export const zoneOf = ({metadata}: Frozen<Node>, naming: Naming): string => metadata?.labels?.[naming.subKey('topology', 'zone')] ?? '';
+
+export const isReadyNode = ({status}: Frozen<Node>): boolean => status?.conditions?.find(({type}) => type === 'Ready')?.status === 'True';
+
+/**
+ * The zones by the CPU of their nodes that are ready, leaving aside those that are kept for the control plane. Undefined where one of them does not tell
+ * its zone or its CPU, and where there are fewer than two zones.
+ */
+export const zoneShares = (nodes: Iterable<Frozen<Node>>, naming: Naming): ZoneShares | undefined => {
+  const zones = new Map<string, number>();
+  let total = 0;
+  for (const node of nodes) {
+    const labels = node.metadata?.labels ?? {};
+    if (['control-plane', 'master'].some(role => labels[naming.subKey('node-role', role)] !== undefined) || !isReadyNode(node)) continue;
+    const zone = zoneOf(node, naming);
+    const cpu = Number(quantityMilliValue(parseQuantity(node.status?.allocatable?.cpu ?? '0')));
+    if (!zone || cpu === 0) return undefined;
+    zones.set(zone, (zones.get(zone) ?? 0) + cpu);
+    total += cpu;
+  }
+  if (zones.size < 2) return undefined;
+  return new Map([...zones].sort(([a], [b]) => (a < b ? -1 : 1)).map(([zone, cpu]) => [zone, cpu / total]));
+};
+
+/** How many of `count` endpoints each zone is to have, or why that cannot be said. */
+export const allocations = (shares: ZoneShares | undefined, count: number): ReadonlyMap<string, Allocation> | string => {
+  if (!shares) return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+  if (shares.size > count) return `Insufficient number of endpoints (${count} endpoints, ${shares.size} zones)`;
+  const wanted = [...shares].map(([zone, share]) => {
+    const minimum = Math.ceil(share * count * within);
+    return {zone, minimum, desired: Math.max(share * count, minimum)};
+  });
+  const spare = count - wanted.reduce((sum, {minimum}) => sum + minimum, 0);
+  if (spare < 0) return `Unable to allocate minimum required endpoints to each zone without exceeding overload threshold (${count} endpoints, ${shares.size} zones)`;
+  return new Map(wanted.map(({zone, minimum, desired}) => [zone, {minimum, desired, maximum: minimum + spare}]));
+};
+
+/** Whether the endpoints of a zone have to bear more than they may, or a zone has none. */
+export const isOverloaded = (hints: ReadonlyMap<string, number>, shares: ZoneShares | undefined): boolean => {
+  if (hints.size === 0) return false;
+  if (!shares) return true;
+  const total = [...hints.values()].reduce((sum, count) => sum + count, 0);
+  return [...shares].some(([zone, share]) => (hints.get(zone) ?? -1) < Math.ceil(total * share * within));
+};
