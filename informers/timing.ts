@@ -11,27 +11,71 @@ export const after = (clock: Clock, ms: number): Observable<void> =>
     return () => timer[Symbol.dispose]();
   });
 
+/** A stream that must not be silent for long. */
+interface Heard {
+  at: number;
+  fail(): void;
+}
+
+/** Watches over the silence of streams with one timer for all: a process has many, which mostly hear something at the same moments. */
+class Silences {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  readonly #streams = new Set<Heard>();
+  #timer: Disposable | undefined;
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#ms = ms;
+  }
+
+  add(stream: Heard): Disposable {
+    this.#streams.add(stream);
+    // Whoever is there already was heard no later.
+    this.#timer ??= this.#clock.schedule(this.#ms, this.#look);
+    return {
+      [Symbol.dispose]: () => {
+        this.#streams.delete(stream);
+        if (this.#streams.size > 0) return;
+        this.#timer?.[Symbol.dispose]();
+        this.#timer = undefined;
+      },
+    };
+  }
+
+  readonly #look = (): void => {
+    const now = this.#clock.monotonic();
+    const silent = [...this.#streams].filter(({at}) => at + this.#ms <= now);
+    for (const stream of silent) this.#streams.delete(stream);
+    let next = Infinity;
+    for (const {at} of this.#streams) next = Math.min(next, at + this.#ms);
+    this.#timer = this.#streams.size > 0 ? this.#clock.schedule(next - now, this.#look) : undefined;
+    for (const stream of silent) stream.fail();
+  };
+}
+
+const silences = new WeakMap<Clock, Map<number, Silences>>();
+
+const silencesOf = (clock: Clock, ms: number): Silences => {
+  let byLength = silences.get(clock);
+  if (!byLength) silences.set(clock, (byLength = new Map()));
+  let known = byLength.get(ms);
+  if (!known) byLength.set(ms, (known = new Silences(clock, ms)));
+  return known;
+};
+
 /** Fails the stream once nothing has come from it for `ms`. */
 export const neverSilentFor =
   <T>(clock: Clock, ms: number, failure: () => Error): MonoTypeOperatorFunction<T> =>
   source =>
     new Observable(subscriber => {
-      let heardAt = clock.monotonic();
-      let timer: Disposable;
-      // One timer that looks again when it fires too early: a busy stream sets no timers.
-      const watch = (inMs: number) => {
-        timer = clock.schedule(inMs, () => {
-          const left = heardAt + ms - clock.monotonic();
-          if (left > 0) watch(left);
-          else subscriber.error(failure());
-        });
-      };
-      watch(ms);
-      subscriber.add(() => timer[Symbol.dispose]());
+      const heard: Heard = {at: clock.monotonic(), fail: () => subscriber.error(failure())};
+      const watched = silencesOf(clock, ms).add(heard);
+      subscriber.add(() => watched[Symbol.dispose]());
       subscriber.add(
         source.subscribe({
           next(value) {
-            heardAt = clock.monotonic();
+            heard.at = clock.monotonic();
             subscriber.next(value);
           },
           error: error => subscriber.error(error),

@@ -1,10 +1,12 @@
 import test, {type ExecutionContext} from 'ava';
+import {Subject} from 'rxjs';
 import {kinds} from '#src/api/kinds.js';
 import {expired, serviceUnavailable, timeout} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
 import {seededRandom} from '#src/base/random.js';
 import {Backoff} from '#informers/backoff.js';
 import {follow, StreamFault, type Followed, type FollowOptions} from '#informers/follow.js';
+import {neverSilentFor} from '#informers/timing.js';
 import {listerWatcher} from '#informers/lister-watcher.js';
 import {resolveSelection} from '#informers/selection.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -231,4 +233,25 @@ test('nothing is left behind by who stops listening', async t => {
   await clock.drain();
 
   t.is(api.open, 0);
+});
+
+test('one timer watches over the silence of all streams, and each fails for its own', async t => {
+  const clock = new VirtualClock();
+  const failed: string[] = [];
+  const [busy, silent, short] = [new Subject<number>(), new Subject<number>(), new Subject<number>()];
+  for (const [name, source] of [['busy', busy], ['silent', silent], ['short', short]] as const) {
+    source.pipe(neverSilentFor(clock, 1000, () => new Error(name))).subscribe({error: (error: Error) => failed.push(`${error.message} ${clock.monotonic()}`)});
+  }
+  t.is(clock.pending, 1);
+  await clock.advance(600);
+  busy.next(1);
+  short.complete();
+  await clock.advance(399);
+  t.deepEqual(failed, []);
+  await clock.advance(1);
+  t.deepEqual(failed, ['silent 1000']);
+  await clock.advance(1000);
+
+  t.deepEqual(failed, ['silent 1000', 'busy 1600']);
+  t.is(clock.pending, 0);
 });

@@ -27,10 +27,22 @@ const bitsOf = (data: string): bigint => {
   return hex ? BigInt(`0x${hex}`) : 0n;
 };
 
-const dataOf = (bits: bigint): string => {
-  if (bits === 0n) return '';
+/** Big-endian, without leading zeros. */
+const bytesOf = (bits: bigint): Buffer => {
   const hex = bits.toString(16);
-  return Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex').toString('base64');
+  return bits === 0n ? Buffer.alloc(0) : Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex');
+};
+
+const dataOf = (bits: bigint): string => bytesOf(bits).toString('base64');
+
+/** The places whose bits are set, lowest first. Most bytes are empty, and all are looked at regularly. */
+const placesOf = (bits: bigint): number[] => {
+  const bytes = bytesOf(bits).toReversed();
+  const places: number[] = [];
+  for (const [index, byte] of bytes.entries()) {
+    for (let bit = 0; byte >> bit > 0; bit++) if ((byte >> bit) & 1) places.push(index * 8 + bit);
+  }
+  return places;
 };
 
 const has = (bits: bigint, place: number): boolean => ((bits >> BigInt(place)) & 1n) === 1n;
@@ -79,7 +91,7 @@ export class NodePorts implements PortPool {
     const record = await this.#settings.store.get(this.#key);
     const bits = record ? this.#bits(record.value, record.revision) : 0n;
     const {from, to} = this.#range;
-    return Array.from({length: to - from + 1}, (_, place) => place).flatMap(place => (has(bits, place) ? from + place : []));
+    return placesOf(bits).map(place => from + place).filter(port => port <= to);
   }
 
   get #text(): string {
