@@ -37,9 +37,6 @@ export class NoProposal extends Error {
   }
 }
 
-/** Thrown for what no other look will heal. */
-class WrongSpec extends Error {}
-
 /** What a metric is measured with. */
 export interface Surroundings extends Situation {
   readonly sources: MetricSources;
@@ -81,7 +78,7 @@ const ofResource = async (around: Surroundings, resource: string, container: str
     return {replicas, name: `${resource} resource`, current: {averageValue: textOfMilli(average)}};
   }
   const {averageUtilization: share} = target;
-  if (typeof share !== 'number') throw new WrongSpec('invalid resource metric source: neither an average utilization target nor an average value target was set');
+  if (typeof share !== 'number') throw new Error('invalid resource metric source: neither an average utilization target nor an average value target was set');
   const {replicas, average, utilization} = await during(
     failing,
     read().then(samples => {
@@ -124,7 +121,7 @@ const ofObject = async (around: Surroundings, {metric, target, describedObject: 
     const name = `external metric ${metric.name}(${selectorText(metric.selector)})`;
     return {replicas, name, status: {type: 'Object', object: {...shown, current: {averageValue: textOfMilli(average)}}}};
   }
-  throw new WrongSpec('invalid object metric source: neither a value target nor an average value target was set');
+  throw new Error('invalid object metric source: neither a value target nor an average value target was set');
 };
 
 const ofExternal = async (around: Surroundings, {metric, target}: NonNullable<MetricSpec['external']>): Promise<Proposal> => {
@@ -141,7 +138,7 @@ const ofExternal = async (around: Surroundings, {metric, target}: NonNullable<Me
     const value = await read();
     return {replicas: replicasForValue(value, milliText(target.value), around), name, status: status({value: textOfMilli(value)})};
   }
-  throw new WrongSpec('invalid external metric source: neither a value target nor an average value target was set');
+  throw new Error('invalid external metric source: neither a value target nor an average value target was set');
 };
 
 /** A kind of metric: how it is measured, the reason told when it cannot be, and what is put before the cause then. */
@@ -197,6 +194,6 @@ export const proposalOf = async (spec: MetricSpec, around: Surroundings): Promis
   try {
     return await source.propose();
   } catch (error) {
-    throw new NoProposal(source.reason, messageOf(error), `${source.failure}: ${messageOf(error)}`, error instanceof WrongSpec);
+    throw new NoProposal(source.reason, messageOf(error), `${source.failure}: ${messageOf(error)}`, false);
   }
 };

@@ -91,7 +91,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     if (apiVersion.split('/').length > 2) throw new Failed(`invalid API version in scale target reference: unexpected GroupVersion string: ${apiVersion}`, 'spec');
     const found = await scales.resourcesOf({apiVersion, kind}).catch((error: unknown) => {
       const cause = error instanceof NoSuchKind ? new Error(error.inGroup, {cause: error}) : error;
-      throw new Failed(`unable to determine resource for scale target reference: ${messageOf(cause)}`, 'spec', cause);
+      throw new Failed(`unable to determine resource for scale target reference: ${messageOf(cause)}`, 'internal', cause);
     });
     let first: unknown;
     for (const resource of found) {
@@ -112,7 +112,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       const [event, condition] = error.reasons;
       events.warning(hpa, event, error.message);
       report.tell('ScalingActive', 'False', {reason: condition, message: error.told});
-      throw new Failed(error.message, 'spec', error);
+      throw new Failed(error.message, 'internal', error);
     }
   };
 

@@ -2,24 +2,15 @@ import {resourceText} from '#controllers/shared/discovery.js';
 import type {Scaled, Scales} from '#controllers/shared/scale.js';
 import {messageOf} from '#controllers/shared/aggregate.js';
 import {parseDuration} from '#src/api/duration.js';
+import {kind} from '#src/api/kind.js';
+import {kinds} from '#src/api/kinds.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {parseTime} from '#src/api/time.js';
-import type {GroupToken} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
+import type {PodMetrics} from '#src/api/kinds/metrics.js';
 import {milliText} from './amounts.js';
 import type {Sample, Samples} from './readings.js';
-
-interface ContainerMetrics {
-  readonly name: string;
-  readonly usage?: Readonly<Record<string, string>>;
-}
-interface PodMetrics {
-  readonly metadata?: {readonly name?: string; readonly namespace?: string};
-  readonly timestamp?: string;
-  readonly window?: string;
-  readonly containers?: readonly ContainerMetrics[];
-}
 
 /** A value of the other two APIs of metrics; its window is spelled in two ways. */
 interface MetricValue {
@@ -73,24 +64,26 @@ const ofContainers = (items: readonly PodMetrics[], resource: string, only: stri
   return samples;
 };
 
+/** Metrics from outside are a resource each. */
+const externalMetric = (metric: string) => kind('external.metrics', 'v1beta1', 'ExternalMetricValue', encodeURIComponent(metric), true);
+
 const query = (given: Readonly<Record<string, string>>): Record<string, string> => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
 
 /** Reads the APIs through `client`, which names the versions there are when it is asked which groups the server has. */
 export const metricSources = (client: Client, scales: Scales, clock: Clock): MetricSources => {
   const {naming} = client;
-  const items = async <T>(api: string, path: string, options: Readonly<Record<string, string>>): Promise<readonly T[]> => {
+  const items = async <T>(api: string, call: Promise<unknown>): Promise<readonly T[]> => {
     using _ = clock.hold();
-    const found = await client.request('GET', path, {query: query(options)}).catch((error: unknown) => {
+    const found = await call.catch((error: unknown) => {
       throw new Error(`unable to fetch metrics from ${api} metrics API: ${messageOf(error)}`, {cause: error});
     });
     return (found as List<T>).items ?? [];
   };
-  const some = async <T>(api: string, path: string, options: Readonly<Record<string, string>>): Promise<readonly T[]> => {
-    const found = await items<T>(api, path, options);
+  const some = async <T>(api: string, call: Promise<unknown>): Promise<readonly T[]> => {
+    const found = await items<T>(api, call);
     if (found.length === 0) throw new Error(`no metrics returned from ${api} metrics API`);
     return found;
   };
-  const root = (group: GroupToken, version: string, namespace: string) => `/apis/${naming.apiVersion(group, version)}/namespaces/${encodeURIComponent(namespace)}`;
   /** Where the metrics of objects in a namespace lie, in the best version there is. */
   const customRoot = async (namespace: string): Promise<string> => {
     using _ = clock.hold();
@@ -99,7 +92,7 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
     const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version) ?? [];
     const version = customVersions.find(each => served.includes(each));
     if (!version) throw new Error(`unable to fetch metrics from custom metrics API: no custom metrics API (${group}) registered`);
-    return root('custom.metrics', version, namespace);
+    return `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}`;
   };
   const addressOf = async (described: Scaled): Promise<string> => {
     if (described.kind === 'Namespace' && !described.apiVersion.includes('/')) return 'metrics';
@@ -111,13 +104,12 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
 
   return {
     async resource(resource, namespace, selector, container) {
-      const path = `${root('metrics', 'v1beta1', namespace)}/pods`;
-      const found = await some<PodMetrics>('resource', path, {labelSelector: selector.toString()});
+      const found = await some<PodMetrics>('resource', client.resource(kinds.podMetrics).list({namespace, labelSelector: selector.toString()}));
       return container ? ofContainers(found, resource, container) : ofPods(found, resource);
     },
     async pods(metric, namespace, selector, metricSelector) {
       const path = `${await customRoot(namespace)}/pods/*/${encodeURIComponent(metric)}`;
-      const found = await some<MetricValue>('custom', path, {labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()});
+      const found = await some<MetricValue>('custom', client.request('GET', path, {query: query({labelSelector: selector.toString(), metricLabelSelector: metricSelector.toString()})}));
       return new Map(
         found.map(({describedObject, timestamp, window, windowSeconds, value}) => {
           const seconds = windowSeconds ?? window;
@@ -127,13 +119,13 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
     },
     async object(metric, namespace, described, metricSelector) {
       const path = `${await customRoot(namespace)}/${await addressOf(described)}/${encodeURIComponent(metric)}`;
-      const found = await items<MetricValue>('custom', path, {metricLabelSelector: metricSelector.toString()});
+      const found = await items<MetricValue>('custom', client.request('GET', path, {query: query({metricLabelSelector: metricSelector.toString()})}));
       if (found.length !== 1) throw new Error(`unable to fetch metrics from custom metrics API: the custom metrics API server returned ${found.length} results when we asked for exactly one`);
       return milliText(found[0]!.value);
     },
     async external(metric, namespace, metricSelector) {
-      const path = `${root('external.metrics', 'v1beta1', namespace)}/${encodeURIComponent(metric)}`;
-      return (await some<MetricValue>('external', path, {labelSelector: metricSelector.toString()})).map(({value}) => milliText(value));
+      const call = client.resource(externalMetric(metric)).list({namespace, labelSelector: metricSelector.toString()});
+      return (await some<MetricValue>('external', call)).map(({value}) => milliText(value));
     },
   };
 };

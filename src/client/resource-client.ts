@@ -67,13 +67,13 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
   }
 
   list(options: ListOptions = {}): Promise<KubeList<T>> {
-    return this.#collection('list', 'GET', options, accepting(this.#shapes.list)) as Promise<KubeList<T>>;
+    return this.#collection('get', 'GET', options, accepting(this.#shapes.list)) as Promise<KubeList<T>>;
   }
 
   watch(options: WatchOptions = {}): Observable<WatchEvent<T>> {
     const query = {...listQuery(options), watch: true, allowWatchBookmarks: options.allowWatchBookmarks, sendInitialEvents: options.sendInitialEvents};
     const path = withQuery(this.#path(options.namespace), query);
-    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, about: this.#about('watch')});
+    return watched<T>(this.#caller, {method: 'GET', path, ...accepting(this.#shapes.one), signal: options.signal, about: this.#about('get')});
   }
 
   async create(object: T, options: WriteOptions & {subresource?: string; name?: string} = {}): Promise<T> {

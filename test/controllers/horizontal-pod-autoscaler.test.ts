@@ -127,7 +127,7 @@ test('a metric that says nothing keeps a deployment from shrinking, not from gro
   await world.clock.advance(330_000);
   t.is(await world.replicas(), 10);
   t.like(told(await world.hpa()), {
-    ScalingActive: 'False FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/queue/nil: unable to fetch metrics from external metrics API: the server could not find the requested resource',
+    ScalingActive: 'False FailedGetExternalMetric: the HPA was unable to compute the replica count: unable to get external metric default/queue/nil: unable to fetch metrics from external metrics API: the server could not find the requested resource (get queue.external.metrics.plat.io)',
   });
   const events = await world.eventsOn('web');
   t.true(events.some(text => text.startsWith('Warning FailedGetExternalMetric unable to get external metric default/queue/nil: ')));
@@ -157,7 +157,7 @@ const alone = async (world: Awaited<ReturnType<typeof aWorld>>, {refused}: {read
   const tell = (_: unknown, reason: string, message: string) => void told.push(`${reason}: ${message}`);
   const resource = (kind: Kind) => {
     const own = client.resource(kind);
-    return {get: own.get.bind(own), update: (object: KubeObject, how?: object) => (refused && how && 'subresource' in how && how.subresource === 'scale' ? Promise.reject(refused) : own.update(object, how))};
+    return {get: own.get.bind(own), list: own.list.bind(own), update: (object: KubeObject, how?: object) => (refused && how && 'subresource' in how && how.subresource === 'scale' ? Promise.reject(refused) : own.update(object, how))};
   };
   const options = {
     concurrentHorizontalPodAutoscalerSyncs: 1, horizontalPodAutoscalerCpuInitializationPeriod: 300_000, horizontalPodAutoscalerDownscaleStabilization: 300_000,

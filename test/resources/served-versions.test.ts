@@ -52,6 +52,7 @@ for (const [key, message] of [
   ['api', '--runtime-config: invalid key api'],
   ['a/b/c/d', '--runtime-config: invalid key a/b/c/d'],
   ['other.plat.io/v1', '--runtime-config: unknown api groups other.plat.io'],
+  ['metrics.plat.io/v1beta1', '--runtime-config: unknown api groups metrics.plat.io'],
   ['apps/v1beta1', '--runtime-config: group version apps/v1beta1 that has not been registered'],
   ['apps/v1/pods', '--runtime-config: unknown resource pods in apps/v1/pods'],
 ] as const) {
