@@ -1,4 +1,5 @@
 import test from 'ava';
+import {sliceMetrics} from '#controllers/endpointslice/metrics.js';
 import {packSlices} from '#controllers/endpointslice/packing.js';
 import {sliceKeeper} from '#controllers/endpointslice/reconcile.js';
 import {withZoneHints} from '#controllers/endpointslice/zone-hints.js';
@@ -8,6 +9,7 @@ import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {KubeObject, Node} from '#src/api/types.js';
+import {noMeter, type Labels} from '#src/base/meter.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {aNode, podStatus, world, type Behind, type Slice} from './backends.js';
 import {attempt, contextOver} from './context.js';
@@ -253,27 +255,25 @@ test('the slices of an earlier service of that name are not taken over', async t
   t.is(now!.metadata!.ownerReferences![0]!.uid, service.metadata!.uid!);
 });
 
-for (const [distribution, zones, nodes] of [
-  ['PreferClose', ['x'], undefined],
-  ['PreferSameZone', ['x'], undefined],
-  ['PreferSameNode', ['x'], ['node-2']],
-] as const) {
-  test(`a service that asks for ${distribution} has its ready pods meant for callers that are near, until it does not`, async t => {
-    const at = await start();
-    await using _ = at.plane;
-    await at.node('node-2', {zone: 'x'});
-    await at.service('web');
-    await at.run('a', {node: 'node-2'});
-    await at.run('b', {node: 'node-2', ips: ['10.0.0.2'], ready: false});
-    const hints = async () => (await at.slices())[0]!.endpoints.map(each => each.hints);
-    t.deepEqual(await hints(), [undefined, undefined]);
+test('a service that asks for it has its ready pods meant for callers that are near, until it does not', async t => {
+  const at = await start();
+  await using _ = at.plane;
+  await at.node('node-2', {zone: 'x'});
+  await at.service('web');
+  await at.run('a', {node: 'node-2'});
+  await at.run('b', {node: 'node-2', ips: ['10.0.0.2'], ready: false});
+  const zone = {forZones: [{name: 'x'}]};
 
-    await at.patch(kinds.services, 'web', {spec: {trafficDistribution: distribution}});
-    t.deepEqual(await hints(), [{forZones: zones.map(name => ({name})), ...(nodes ? {forNodes: nodes.map(name => ({name}))} : {})}, undefined]);
-    await at.patch(kinds.services, 'web', {spec: {trafficDistribution: null}});
-    t.deepEqual(await hints(), [undefined, undefined]);
-  });
-}
+  for (const [trafficDistribution, hints] of [
+    ['PreferClose', zone],
+    ['PreferSameNode', {...zone, forNodes: [{name: 'node-2'}]}],
+    ['PreferSameZone', zone],
+    [null, undefined],
+  ] as const) {
+    await at.patch(kinds.services, 'web', {spec: {trafficDistribution}});
+    t.deepEqual((await at.slices())[0]!.endpoints.map(each => each.hints), [hints, undefined] as never, String(trafficDistribution));
+  }
+});
 
 test('a cache that has not seen the last writes is waited for, and one pod more changes one slice among many', async t => {
   const at = await world(['namespace-controller']);
@@ -399,4 +399,28 @@ test('a service that asks for shares of zones gets hints, keeps them while zones
   await at.patch(kinds.services, 'web', {metadata: {annotations: {'service.plat.io/topology-mode': 'Disabled'}}});
   t.is(await hints(), '    ');
   t.deepEqual((await events()).at(-1), 'Warning Disabled Topology Aware Hints has been disabled, addressType: IPv4');
+});
+
+test('the figures add up over services, families and sets of ports, and lose what is forgotten', t => {
+  const values: Record<string, number> = {};
+  const gauge = ({name}: {readonly name: string}) => ({
+    set() {},
+    remove() {},
+    add: (labels: Labels = {}, amount = 1) => {
+      const series = [name.replace('endpoint_slice_controller_', ''), ...Object.values(labels)].join(' ');
+      values[series] = (values[series] ?? 0) + amount;
+    },
+  });
+  const metrics = sliceMetrics({...noMeter, gauge}, 10);
+  metrics.packed('a', 'IPv4', [{endpoints: 25, slices: 4}, {endpoints: 1, slices: 1}]);
+  metrics.packed('a', 'IPv6', [{endpoints: 0, slices: 1}]);
+  metrics.packed('b', 'IPv4', [{endpoints: 5, slices: 1}]);
+  metrics.packed('b', 'IPv4', [{endpoints: 6, slices: 1}]);
+  metrics.distribute('a', 'PreferClose');
+  metrics.distribute('a', 'PreferSameNode');
+  const distributions = {'services_count_by_traffic_distribution PreferClose': 0};
+  t.deepEqual(values, {endpoints_desired: 32, num_endpoint_slices: 7, desired_endpoint_slices: 6, ...distributions, 'services_count_by_traffic_distribution PreferSameNode': 1});
+
+  metrics.forget('a');
+  t.deepEqual(values, {endpoints_desired: 6, num_endpoint_slices: 1, desired_endpoint_slices: 1, ...distributions, 'services_count_by_traffic_distribution PreferSameNode': 0});
 });
