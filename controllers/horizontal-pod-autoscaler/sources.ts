@@ -89,9 +89,10 @@ export const metricSources = (client: Client, scales: Scales, clock: Clock): Met
     using _ = clock.hold();
     const group = naming.group('custom.metrics');
     const {groups = []} = (await client.request('GET', '/apis')) as {readonly groups?: readonly {readonly name: string; readonly versions: readonly {readonly version: string}[]}[]};
-    const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version) ?? [];
-    const version = customVersions.find(each => served.includes(each));
-    if (!version) throw new Error(`unable to fetch metrics from custom metrics API: no custom metrics API (${group}) registered`);
+    const served = groups.find(({name}) => name === group)?.versions.map(({version}) => version);
+    const version = customVersions.find(each => served?.includes(each));
+    const lacking = served ? 'no known available metric versions found' : `no custom metrics API (${group}) registered`;
+    if (!version) throw new Error(`unable to fetch metrics from custom metrics API: ${lacking}`);
     return `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}`;
   };
   const addressOf = async (described: Scaled): Promise<string> => {

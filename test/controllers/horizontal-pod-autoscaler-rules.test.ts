@@ -279,9 +279,10 @@ test('metrics of pods and objects come from the best version there is', async t 
 
 test('metrics from outside are every value that is selected; servers that are not there are told of', async t => {
   const path = '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/queue';
-  const {asked, sources} = sourcesOver({'/apis': groupsWith('v2'), [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
+  const {asked, sources} = sourcesOver({'/apis': {kind: 'APIGroupList', groups: []}, [path]: {items: [{value: '3'}, {value: '500m'}]}, '/apis/external.metrics.k8s.io/v1beta1/namespaces/d/none': {items: []}});
   t.deepEqual(await sources.external('queue', 'd', read), [3000n, 500n]);
   t.deepEqual(asked, [`${path}?labelSelector=verb=GET`]);
   await t.throwsAsync(sources.external('none', 'd', read), {message: 'no metrics returned from external metrics API'});
   await t.throwsAsync(sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered'});
+  await t.throwsAsync(sourcesOver({'/apis': groupsWith('v2')}).sources.pods('qps', 'd', web, read), {message: 'unable to fetch metrics from custom metrics API: no known available metric versions found'});
 });
