@@ -3,6 +3,7 @@ import {garbageRows} from './garbage.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
 import type {Row} from './row.js';
+import {rolloutRows} from './rollout.js';
 import {schedulingRows} from './scheduling.js';
 import {servingRows} from './serving.js';
 import {simulationRows} from './simulation.js';
@@ -19,6 +20,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   garbage: garbageRows,
   scheduling: schedulingRows,
   simulation: simulationRows,
+  rollout: rolloutRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,
