@@ -42,6 +42,8 @@ export const allocator = (sets: readonly CidrSet[]): Allocator => {
   return {
     release,
     occupy(node, cidrs) {
+      // A node that has none is still to be given some.
+      if (cidrs.length === 0) return release(node);
       const before = held.get(node);
       if (before?.length === cidrs.length && before.every((cidr, at) => cidr === cidrs[at])) return;
       for (const [at, cidr] of cidrs.entries()) {

@@ -169,6 +169,8 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
   };
 
   const lookAfter = async (cached: Frozen<Node>, conditions: Map<string, (NodeCondition | undefined)[]>): Promise<void> => {
+    // Whoever noted that the node is down may have been stopped before he told its pods.
+    if (!healths.has(cached.metadata?.name ?? '')) toRetry.add(cached.metadata?.name ?? '');
     const sight = await timed.one(() => healthOf(cached));
     if (!sight) return;
     const {node, observed, current} = sight;

@@ -1,0 +1,228 @@
+import type {ApiRequest, ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {Kind} from '#src/api/kinds.js';
+import {expired} from '#src/api/status.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {inProcessManager} from '#src/plane/controllers.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {parseFlags} from '#src/options/parse.js';
+import {gateOf} from '#src/options/parsed.js';
+import type {Controller} from '#src/runtime/controller.js';
+import {startServer} from '#test/fixtures/server.js';
+import {comparable, touchKey} from './comparable.js';
+import {stageOf, type Stage} from './stage.js';
+
+/** What a controller is put through. */
+export interface Scenario {
+  /** The story: what users and nodes do, one after the other, with time to react in between. */
+  readonly steps: readonly ((stage: Stage) => Promise<unknown>)[];
+  /** What is compared in the end. */
+  readonly compare: readonly Kind[];
+  /** What is touched to make the controller look again while its caches stand still. */
+  readonly touch: Kind;
+  /** Flags of the controller manager beside those all have. */
+  readonly args?: readonly string[];
+  /** Fields whose content is random, whatever the run. */
+  readonly blurred?: readonly string[];
+  /** Writes that are lost with a manager that stops before them: only the deletion of something that left no trace asks for them, as in the original. */
+  readonly lost?: RegExp;
+  /** How long each step is given; 30 s unless said. */
+  readonly settleMs?: number;
+}
+
+/** What can happen at a write. The manager is stopped by sudden death: nothing it still says is heard. */
+export const faults = ['stopped before', 'stopped after, the answer unheard', 'caches held back', 'event lost'] as const;
+export type Fault = (typeof faults)[number];
+
+/** A fault at the nth write of a run, from 0. */
+export interface Planned {
+  readonly fault: Fault;
+  readonly write: number;
+}
+
+export interface Outcome {
+  /** What the controller wrote, Events left out. */
+  readonly writes: readonly string[];
+  readonly state: unknown;
+  /** Faults of the program itself, such as a change of a frozen object. */
+  readonly bugs: readonly unknown[];
+}
+
+/** How long caches are held back: longer than anybody batches what he sees. */
+const heldMs = 3_000;
+
+const untracked = /\/(events|tokenreviews|subjectaccessreviews)(\/|\?|$)/;
+/** The resource a path is about. */
+const resourceOf = (url: string): string => {
+  const [path = ''] = url.split('?');
+  const [, version, rest = ''] = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)\/(.*)$/.exec(path) ?? [];
+  const segments = rest.split('/');
+  const within = segments[0] === 'namespaces' && segments.length > 2 && !['status', 'finalize'].includes(segments[2]!) ? segments[2] : segments[0];
+  return `${version}/${within}`;
+};
+
+/** One life of the manager. */
+interface Life {
+  isOver: boolean;
+  readonly stop: AbortController;
+}
+
+interface Stream {
+  readonly resource: string;
+  readonly sink: WatchSink;
+}
+
+/** Runs a scenario of a controller over a server of its own, with a fault or undisturbed. */
+export const play = async (controller: Controller, scenario: Scenario, files: readonly string[], planned?: Planned): Promise<Outcome> => {
+  const {clock, server, clientOf} = startServer({garbageCollector: true});
+  const client = clientOf('admin');
+  const {naming} = client;
+  const parsed = parseFlags(controllerManagerFlags, [`--controllers=${controller.name}`, '--leader-elect=false', '--use-service-account-credentials', ...files, ...(scenario.args ?? [])]);
+  const writes: string[] = [];
+  const {log, bugs} = bugLog();
+  const streams = new Set<Stream>();
+  let held: (() => void)[] | undefined;
+  let losing: ((stream: Stream) => boolean) | undefined;
+  const outdated = new Set<string>();
+
+  const sinkOf = (life: Life, resource: string, inner: WatchSink): WatchSink => {
+    const stream: Stream = {resource, sink: inner};
+    streams.add(stream);
+    let over = false;
+    const inTurn = (act: () => void) => {
+      if (held) held.push(act);
+      else act();
+    };
+    return {
+      event(event) {
+        if (life.isOver || over) return false;
+        if (event.type !== 'BOOKMARK' && losing?.(stream)) {
+          losing = undefined;
+          over = true;
+          streams.delete(stream);
+          outdated.add(resource);
+          inner.end();
+          return false;
+        }
+        inTurn(() => inner.event(event));
+        return true;
+      },
+      drained: () => Promise.resolve(),
+      end() {
+        if (over) return;
+        over = true;
+        streams.delete(stream);
+        inTurn(() => inner.end());
+      },
+    };
+  };
+
+  const touch = async () => {
+    const resource = client.resource(scenario.touch);
+    for (const {metadata} of (await resource.list()).items) {
+      // Others may be deleting it at this moment.
+      await resource.patch(metadata!.name!, 'merge', {metadata: {annotations: {[touchKey]: 'yes'}}}, metadata?.namespace ? {namespace: metadata.namespace} : {}).catch(() => {});
+    }
+    for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve));
+  };
+
+  const strike = async (fault: Fault, life: Life, request: ApiRequest): Promise<ApiResponse> => {
+    switch (fault) {
+      case 'stopped before':
+        return restart(life);
+      case 'stopped after, the answer unheard':
+        await server.exchange(request);
+        return restart(life);
+      case 'caches held back': {
+        await touch();
+        held = [];
+        clock.schedule(heldMs, () => {
+          const waiting = held ?? [];
+          held = undefined;
+          for (const act of waiting) act();
+        });
+        return server.exchange(request);
+      }
+      case 'event lost': {
+        const resource = resourceOf(request.url);
+        const isWatched = [...streams].some(stream => stream.resource === resource);
+        losing = stream => !isWatched || stream.resource === resource;
+        return server.exchange(request);
+      }
+    }
+  };
+
+  const exchangeOf = (life: Life): Exchange => async request => {
+    if (life.isOver) throw new Error('the manager is dead');
+    using _ = clock.hold();
+    if (request.method !== 'GET' && !untracked.test(request.url)) {
+      const write = writes.push(`${request.method} ${request.url}`) - 1;
+      if (planned?.write === write) return strike(planned.fault, life, request);
+      return server.exchange(request);
+    }
+    const resource = resourceOf(request.url);
+    if (request.url.includes('watch=true') && outdated.delete(resource)) {
+      const {status} = expired('too old resource version');
+      return {status: 410, headers: {}, body: {kind: 'bytes', bytes: JSON.stringify(status), contentType: 'application/json'}};
+    }
+    const response = await server.exchange(request);
+    if (response.body.kind !== 'watch') return response;
+    const {body} = response;
+    return {...response, body: {...body, start: sink => body.start(sinkOf(life, resource, sink))}};
+  };
+
+  let current: Life | undefined;
+  const begin = () => {
+    const life: Life = {isOver: false, stop: new AbortController()};
+    current = life;
+    const {manager} = inProcessManager({
+      options: parsed.options,
+      set: parsed.set,
+      controllers: [controller],
+      naming,
+      clock,
+      random: seededRandom(3),
+      log,
+      gate: gateOf(parsed),
+      exchange: exchangeOf(life),
+      freeze: true,
+      signal: life.stop.signal,
+    });
+    // Files are read at the start, which no virtual clock knows of.
+    const starting = clock.hold();
+    void manager.ready.catch(() => {}).finally(() => starting[Symbol.dispose]());
+    void manager.run(life.stop.signal).catch((error: unknown) => life.isOver || bugs.push(error));
+  };
+  const restart = (life: Life): never => {
+    life.isOver = true;
+    streams.clear();
+    life.stop.abort(new Error('dead'));
+    begin();
+    throw new Error('the manager is dead');
+  };
+
+  begin();
+  await clock.drain();
+  const stage = stageOf(clientOf, clock);
+  for (const step of scenario.steps) {
+    await step(stage);
+    await clock.advance(scenario.settleMs ?? 30_000);
+  }
+  const state = await comparable(client, scenario);
+  const last = current!;
+  last.isOver = true;
+  last.stop.abort(new Error('the play is over'));
+  await clock.drain();
+  return {writes, state, bugs};
+};
+
+/** A log that keeps what only a fault of the program can have caused. */
+const bugLog = () => {
+  const bugs: unknown[] = [];
+  const hear = (first: string | LogFields) => {
+    const {err} = typeof first === 'string' ? {err: undefined} : first;
+    if (err instanceof TypeError || err instanceof ReferenceError || err instanceof RangeError) bugs.push(err.stack);
+  };
+  const log: Log = {...noLog, warn: hear, error: hear, v: () => noLog, child: () => log};
+  return {log, bugs};
+};

@@ -1,0 +1,435 @@
+import type {CronJob} from '#controllers/cronjob/kinds.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {wireTime} from '#src/api/time.js';
+import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
+import {nodeClientUsages, nodeUser, aRequest} from '#test/controllers/requests.js';
+import {aTemplate} from '#test/controllers/workloads.js';
+import type {Scenario} from './harness.js';
+import {home, type Stage} from './stage.js';
+
+const labels = {app: 'a'};
+const selector = {matchLabels: labels};
+const template = (version = 1) => aTemplate(labels, `example.com/app:${version}`);
+const jobTemplate = () => {
+  const {spec, ...rest} = template();
+  return {...rest, spec: {...spec!, restartPolicy: 'Never'}};
+};
+const newTemplate = {spec: {template: template(2)}};
+const minute = 60_000;
+const hour = 60 * minute;
+
+const named = (...names: readonly string[]) => names.map(name => ({metadata: {name}}));
+const aPod = (name: string, spec: Partial<NonNullable<Pod['spec']>> = {}, metadata: Partial<ObjectMeta> = {}): Pod => ({metadata: {name, labels, ...metadata}, spec: {...template().spec!, ...spec}});
+const nodes = (stage: Stage) => stage.nodes();
+
+const signingRequest = async (stage: Stage) => {
+  const signer = stage.naming.signers.apiserverClientAgent;
+  const requests = stage.as(nodeUser).resource(kinds.certificateSigningRequests);
+  for (const name of ['one', 'two']) await requests.create(await aRequest({name, signer, usages: nodeClientUsages}));
+};
+const judged = async (stage: Stage) => {
+  const requests = stage.client.resource(kinds.certificateSigningRequests);
+  for (const csr of (await requests.list()).items) {
+    await requests.update({...csr, status: {conditions: [{type: 'Approved', status: 'True', reason: 'Test'}]}}, {subresource: 'approval'});
+  }
+};
+
+const jobEnds = async ({client, clock}: Stage) => {
+  const jobs = client.resource(kinds.jobs);
+  const time = wireTime(clock.now());
+  const why = {status: 'True', lastProbeTime: time, lastTransitionTime: time, reason: '', message: ''};
+  for (const {metadata, status} of (await jobs.list()).items) {
+    if (status?.completionTime) continue;
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map(type => ({type, ...why}));
+    await jobs.patch(metadata!.name!, 'merge', {status: {startTime: time, completionTime: time, conditions}}, {namespace: home, subresource: 'status'});
+  }
+};
+
+const ownedBy = (owner: {metadata?: ObjectMeta}): OwnerReference[] => [{apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata!.name!, uid: owner.metadata!.uid!, blockOwnerDeletion: true}];
+const family = async ({client}: Stage) => {
+  const maps = client.resource(kinds.configMaps);
+  for (const name of ['foreground', 'background', 'orphan']) {
+    const owner = await maps.create({metadata: {namespace: home, name}});
+    const child = await maps.create({metadata: {namespace: home, name: `${name}-child`, ownerReferences: ownedBy(owner)}});
+    await maps.create({metadata: {namespace: home, name: `${name}-grandchild`, ownerReferences: ownedBy(child)}});
+  }
+};
+
+const nodeWith = (name: string, spec: object = {}) => ({metadata: {name}, spec});
+const isReady = (stage: Stage, name: string, status = 'True') => {
+  const time = wireTime(stage.clock.now());
+  return stage.change(kinds.nodes, name, {status: {conditions: [{type: 'Ready', status, lastHeartbeatTime: time, lastTransitionTime: time}]}}, 'status');
+};
+
+const tokenSecret = ({naming}: Stage, name: string, account: string) => ({
+  metadata: {name, annotations: {[naming.key('service-account.name')]: account}},
+  type: naming.key('service-account-token'),
+});
+
+const aService = async (stage: Stage) => {
+  await stage.make(kinds.services, {metadata: {name: 's'}, spec: {selector: labels, ports: [{port: 80}]}});
+  await stage.make(kinds.pods, ...['one', 'two', 'three'].map(name => aPod(name, {nodeName: 'n1'})));
+};
+const withAddresses = async (stage: Stage, state: 'Ready' | 'NotReady', ...only: readonly string[]) => {
+  for (const [i, name] of ['one', 'two', 'three'].entries()) {
+    if (only.length > 0 && !only.includes(name)) continue;
+    const podIP = `10.2.0.${i + 1}`;
+    await stage.change(kinds.pods, name, {status: {phase: 'Running', podIP, podIPs: [{ip: podIP}], conditions: [{type: 'Ready', status: state === 'Ready' ? 'True' : 'False'}]}}, 'status');
+  }
+};
+
+const workload = [kinds.pods, kinds.replicaSets] as const;
+
+/** One for each controller, by the name less `-controller`. */
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  'certificatesigningrequest-approving': {
+    steps: [signingRequest],
+    touch: kinds.certificateSigningRequests,
+    compare: [kinds.certificateSigningRequests],
+    blurred: ['request'],
+  },
+  'certificatesigningrequest-signing': {
+    steps: [signingRequest, judged],
+    touch: kinds.certificateSigningRequests,
+    compare: [kinds.certificateSigningRequests],
+    blurred: ['request', 'certificate'],
+  },
+  'certificatesigningrequest-cleaner': {
+    steps: [signingRequest, judged, () => Promise.resolve()],
+    touch: kinds.certificateSigningRequests,
+    compare: [kinds.certificateSigningRequests],
+    settleMs: 26 * hour,
+  },
+  'clusterrole-aggregation': {
+    steps: [
+      async stage => {
+        const part = (name: string, more: object) => ({metadata: {name, labels: {[`to-${name}`]: 'yes'}}, rules: [{verbs: ['get'], apiGroups: [''], resources: [name]}], ...more});
+        const from = (...names: string[]) => ({aggregationRule: {clusterRoleSelectors: names.map(name => ({matchLabels: {[`to-${name}`]: 'yes'}}))}});
+        await stage.make(kinds.clusterRoles, part('a', {}), part('b', {}), part('middle', from('a', 'b')), part('top', from('middle')));
+      },
+      stage => stage.change(kinds.clusterRoles, 'a', {rules: [{verbs: ['list'], apiGroups: [''], resources: ['a']}]}),
+      stage => stage.remove(kinds.clusterRoles, 'b'),
+    ],
+    touch: kinds.clusterRoles,
+    compare: [kinds.clusterRoles],
+  },
+  cronjob: {
+    steps: [
+      stage => stage.make<CronJob>(kinds.cronJobs, {metadata: {name: 'c'}, spec: {schedule: '*/10 * * * *', successfulJobsHistoryLimit: 1, jobTemplate: {spec: {template: jobTemplate()}}}}),
+      () => Promise.resolve(),
+      jobEnds,
+      jobEnds,
+      jobEnds,
+    ],
+    settleMs: 8 * minute,
+    touch: kinds.cronJobs,
+    compare: [kinds.cronJobs, kinds.jobs],
+  },
+  daemonset: {
+    steps: [
+      async stage => {
+        await stage.make(kinds.nodes, ...['n1', 'n2', 'n3'].map(name => nodeWith(name)));
+        await stage.make(kinds.daemonSets, {metadata: {name: 'd'}, spec: {selector, template: template()}});
+      },
+      nodes,
+      stage => stage.change(kinds.daemonSets, 'd', newTemplate),
+      nodes,
+      stage => stage.remove(kinds.nodes, 'n3'),
+      nodes,
+    ],
+    touch: kinds.daemonSets,
+    compare: [kinds.daemonSets, kinds.pods, kinds.controllerRevisions],
+  },
+  deployment: {
+    // Replica sets have no pods here: the scenario plays their controller.
+    steps: [
+      stage => stage.make(kinds.deployments, {metadata: {name: 'd'}, spec: {replicas: 3, selector, template: template()}}),
+      setsFollow,
+      stage => stage.change(kinds.deployments, 'd', newTemplate),
+      setsFollow,
+      setsFollow,
+      setsFollow,
+      setsFollow,
+      stage => stage.change(kinds.deployments, 'd', {spec: {replicas: 5}}),
+      setsFollow,
+    ],
+    touch: kinds.deployments,
+    compare: [kinds.deployments, kinds.replicaSets],
+  },
+  disruption: {
+    steps: [
+      async stage => {
+        await stage.make(kinds.podDisruptionBudgets, {metadata: {name: 'b'}, spec: {minAvailable: 1, selector}});
+        await stage.make(kinds.pods, aPod('one'), aPod('two'), aPod('three'));
+      },
+      nodes,
+      async stage => {
+        const eviction = (name: string) => stage.client.request('POST', `/api/v1/namespaces/${home}/pods/${name}/eviction`, {body: {apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name, namespace: home}}});
+        await eviction('one');
+      },
+      nodes,
+      stage => stage.change(kinds.pods, 'two', {status: {conditions: [{type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', lastTransitionTime: wireTime(stage.clock.now())}]}}, 'status'),
+    ],
+    settleMs: 3 * minute,
+    touch: kinds.podDisruptionBudgets,
+    compare: [kinds.podDisruptionBudgets, kinds.pods],
+  },
+  endpoints: {
+    steps: [aService, stage => withAddresses(stage, 'Ready'), stage => withAddresses(stage, 'NotReady', 'two'), stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}), stage => stage.remove(kinds.services, 's')],
+    touch: kinds.services,
+    compare: [kinds.endpoints],
+  },
+  endpointslice: {
+    args: ['--max-endpoints-per-slice=2'],
+    steps: [aService, stage => withAddresses(stage, 'Ready'), stage => withAddresses(stage, 'NotReady', 'two'), stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0})],
+    touch: kinds.services,
+    compare: [kinds.endpointSlices],
+  },
+  'garbage-collector': {
+    steps: [
+      family,
+      async stage => {
+        await stage.remove(kinds.configMaps, 'foreground', {propagationPolicy: 'Foreground'});
+        await stage.remove(kinds.configMaps, 'background', {propagationPolicy: 'Background'});
+        await stage.remove(kinds.configMaps, 'orphan', {propagationPolicy: 'Orphan'});
+      },
+    ],
+    touch: kinds.configMaps,
+    compare: [kinds.configMaps],
+  },
+  'horizontal-pod-autoscaler': {
+    // Nothing is measured here: what counts is the least number.
+    steps: [
+      async stage => {
+        await stage.make(kinds.deployments, {metadata: {name: 'd'}, spec: {replicas: 1, selector, template: template()}});
+        const metrics = [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}];
+        await stage.make(kinds.horizontalPodAutoscalers, {metadata: {name: 'h'}, spec: {scaleTargetRef: {apiVersion: 'apps/v1', kind: 'Deployment', name: 'd'}, minReplicas: 3, maxReplicas: 5, metrics}});
+      },
+      stage => stage.change(kinds.horizontalPodAutoscalers, 'h', {spec: {minReplicas: 1, maxReplicas: 2}}),
+    ],
+    settleMs: minute,
+    touch: kinds.horizontalPodAutoscalers,
+    compare: [kinds.horizontalPodAutoscalers, kinds.deployments],
+    // Stays at what was wanted last while nothing can be measured, and who began anew did not want anything yet.
+    blurred: ['desiredReplicas'],
+  },
+  job: {
+    steps: [
+      stage => stage.make(kinds.jobs, {metadata: {name: 'j'}, spec: {completions: 3, parallelism: 2, backoffLimit: 2, template: jobTemplate()}}),
+      stage => stage.nodes('Succeeded'),
+      stage => stage.make(kinds.jobs, {metadata: {name: 'bad'}, spec: {completionMode: 'Indexed', completions: 2, parallelism: 2, backoffLimit: 0, template: jobTemplate()}}),
+      stage => stage.nodes('Failed'),
+    ],
+    settleMs: 2 * minute,
+    touch: kinds.jobs,
+    compare: [kinds.jobs, kinds.pods],
+  },
+  'legacy-serviceaccount-token-cleaner': {
+    args: ['--legacy-service-account-token-clean-up-period=48h'],
+    steps: [
+      async stage => {
+        const {legacyTokenTracking: name, systemNamespace: namespace} = stage.naming;
+        await stage.make(kinds.configMaps, {metadata: {name, namespace}, data: {since: '2025-12-20'}});
+        await stage.make(kinds.serviceAccounts, {metadata: {name: 'a'}, secrets: [{name: 'one'}, {name: 'two'}]});
+        await stage.make(kinds.secrets, tokenSecret(stage, 'one', 'a'), tokenSecret(stage, 'two', 'a'), tokenSecret(stage, 'by-hand', 'a'));
+      },
+    ],
+    settleMs: 8 * 24 * hour,
+    touch: kinds.secrets,
+    compare: [kinds.secrets, kinds.serviceAccounts],
+  },
+  namespace: {
+    steps: [
+      async stage => {
+        await stage.make(kinds.namespaces, ...named(home, 'other'));
+        await stage.make(kinds.configMaps, ...named('one', 'two'), {metadata: {name: 'kept', namespace: 'other'}});
+        await stage.make(kinds.secrets, ...named('s'));
+        await stage.make(kinds.pods, aPod('p', {nodeName: 'n1'}));
+      },
+      stage => stage.remove(kinds.namespaces, home),
+      nodes,
+      () => Promise.resolve(),
+    ],
+    settleMs: 2 * minute,
+    touch: kinds.namespaces,
+    compare: [kinds.namespaces, kinds.configMaps, kinds.secrets, kinds.pods],
+  },
+  'node-ipam': {
+    args: ['--allocate-node-cidrs', '--cluster-cidr=10.1.0.0/22', '--service-cluster-ip-range=10.1.1.0/24'],
+    steps: [
+      stage => stage.make(kinds.nodes, nodeWith('n1')),
+      stage => stage.make(kinds.nodes, nodeWith('n2', {podCIDR: '10.1.2.0/24', podCIDRs: ['10.1.2.0/24']})),
+      stage => stage.make(kinds.nodes, nodeWith('n3')),
+      // There is no room left, until a node goes.
+      stage => stage.make(kinds.nodes, nodeWith('n4')),
+      stage => stage.remove(kinds.nodes, 'n2'),
+      stage => stage.change(kinds.nodes, 'n4', {metadata: {labels: {again: 'yes'}}}),
+    ],
+    touch: kinds.nodes,
+    compare: [kinds.nodes],
+  },
+  'node-lifecycle': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.nodes, nodeWith('up'), nodeWith('down'));
+        await stage.make(kinds.pods, aPod('p', {nodeName: 'down'}));
+        for (const name of ['up', 'down']) await isReady(stage, name);
+        await nodes(stage);
+      },
+      async stage => {
+        for (let beat = 0; beat < 8; beat++) {
+          await isReady(stage, 'up');
+          await stage.clock.advance(30_000);
+        }
+      },
+      stage => isReady(stage, 'up'),
+    ],
+    touch: kinds.nodes,
+    compare: [kinds.nodes, kinds.pods],
+  },
+  'pod-garbage-collector': {
+    args: ['--terminated-pod-gc-threshold=1'],
+    steps: [
+      async stage => {
+        await stage.make(kinds.nodes, nodeWith('there'));
+        for (const name of ['old', 'new']) {
+          await stage.make(kinds.pods, aPod(name, {nodeName: 'there'}));
+          await stage.change(kinds.pods, name, {status: {phase: 'Succeeded'}}, 'status');
+          await stage.clock.advance(1_000);
+        }
+        await stage.make(kinds.pods, aPod('lost', {nodeName: 'gone'}, {finalizers: ['example.com/hold']}), aPod('kept', {nodeName: 'there'}));
+        await stage.change(kinds.pods, 'lost', {status: {phase: 'Running'}}, 'status');
+      },
+    ],
+    settleMs: 5 * minute,
+    touch: kinds.pods,
+    compare: [kinds.pods],
+  },
+  replicaset: {
+    steps: [
+      stage => stage.make(kinds.replicaSets, {metadata: {name: 'r'}, spec: {replicas: 3, selector, template: template()}}),
+      nodes,
+      stage => stage.change(kinds.replicaSets, 'r', {spec: {replicas: 1}}),
+      nodes,
+    ],
+    touch: kinds.replicaSets,
+    compare: [...workload],
+  },
+  replicationcontroller: {
+    steps: [
+      stage => stage.make(kinds.replicationControllers, {metadata: {name: 'r'}, spec: {replicas: 3, selector: labels, template: template()}}),
+      nodes,
+      stage => stage.change(kinds.replicationControllers, 'r', {spec: {replicas: 1}}),
+      nodes,
+    ],
+    touch: kinds.replicationControllers,
+    compare: [kinds.replicationControllers, kinds.pods],
+  },
+  resourcequota: {
+    steps: [
+      async stage => {
+        await stage.make(kinds.pods, aPod('one'));
+        await stage.make(kinds.resourceQuotas, {metadata: {name: 'q'}, spec: {hard: {pods: '3', configmaps: '5'}}});
+      },
+      stage => stage.change(kinds.resourceQuotas, 'q', {spec: {hard: {pods: '4'}}}),
+      stage => stage.remove(kinds.pods, 'one', {gracePeriodSeconds: 0}),
+    ],
+    touch: kinds.resourceQuotas,
+    compare: [kinds.resourceQuotas],
+  },
+  'root-ca-certificate-publisher': {
+    steps: [
+      stage => stage.make(kinds.namespaces, ...named(home, 'other')),
+      async stage => {
+        const {items} = await stage.client.resource(kinds.configMaps).list({namespace: home});
+        await stage.change(kinds.configMaps, items[0]!.metadata!.name!, {data: {'ca.crt': 'mine'}});
+      },
+      async stage => {
+        const {items} = await stage.client.resource(kinds.configMaps).list({namespace: home});
+        await stage.remove(kinds.configMaps, items[0]!.metadata!.name!);
+      },
+    ],
+    touch: kinds.namespaces,
+    compare: [kinds.configMaps],
+  },
+  'service-cidr': {
+    steps: [
+      stage => stage.make(kinds.serviceCIDRs, {metadata: {name: 'more'}, spec: {cidrs: ['192.168.0.0/24']}}, {metadata: {name: 'stays'}, spec: {cidrs: ['192.168.1.0/24']}}),
+      stage => stage.remove(kinds.serviceCIDRs, 'more'),
+    ],
+    touch: kinds.serviceCIDRs,
+    compare: [kinds.serviceCIDRs],
+  },
+  serviceaccount: {
+    steps: [stage => stage.make(kinds.namespaces, ...named(home, 'other')), stage => stage.remove(kinds.serviceAccounts, 'default')],
+    touch: kinds.namespaces,
+    compare: [kinds.serviceAccounts],
+  },
+  'serviceaccount-token': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.serviceAccounts, ...named('a', 'b'));
+        await stage.make(kinds.secrets, tokenSecret(stage, 'of-a', 'a'), tokenSecret(stage, 'of-b', 'b'), tokenSecret(stage, 'of-none', 'none'));
+      },
+      stage => stage.change(kinds.serviceAccounts, 'a', {secrets: [{name: 'of-a'}, {name: 'kept'}]}),
+      stage => stage.remove(kinds.secrets, 'of-a'),
+      stage => stage.remove(kinds.serviceAccounts, 'b'),
+    ],
+    touch: kinds.secrets,
+    compare: [kinds.secrets, kinds.serviceAccounts],
+    blurred: ['token'],
+    // An account may name secrets that never were: only who saw one go takes its name away.
+    lost: /^PUT .*\/serviceaccounts\//,
+  },
+  statefulset: {
+    steps: [
+      stage => stage.make(kinds.statefulSets, {
+        metadata: {name: 's'},
+        spec: {replicas: 3, serviceName: 's', selector, template: template(), volumeClaimTemplates: [{metadata: {name: 'data'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}}]},
+      }),
+      nodes,
+      stage => stage.change(kinds.statefulSets, 's', newTemplate),
+      nodes,
+      stage => stage.change(kinds.statefulSets, 's', {spec: {replicas: 1}}),
+      nodes,
+    ],
+    touch: kinds.statefulSets,
+    compare: [kinds.statefulSets, kinds.pods, kinds.controllerRevisions, kinds.persistentVolumeClaims],
+  },
+  'taint-eviction': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.nodes, nodeWith('n1'));
+        const forAWhile = [{key: 'bad', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 10}];
+        await stage.make(kinds.pods, aPod('one', {nodeName: 'n1'}), aPod('two', {nodeName: 'n1', tolerations: forAWhile}), aPod('ever', {nodeName: 'n1', tolerations: [{operator: 'Exists'}]}));
+      },
+      stage => stage.change(kinds.nodes, 'n1', {spec: {taints: [{key: 'bad', effect: 'NoExecute'}]}}),
+    ],
+    touch: kinds.pods,
+    compare: [kinds.pods],
+  },
+  ttl: {
+    steps: [stage => stage.make(kinds.nodes, ...named('one', 'two')), stage => stage.change(kinds.nodes, 'one', {metadata: {annotations: {[stage.naming.subKey('node.alpha', 'ttl')]: '7'}}})],
+    touch: kinds.nodes,
+    compare: [kinds.nodes],
+  },
+  'ttl-after-finished': {
+    steps: [
+      stage => stage.make(kinds.jobs, ...['one', 'two'].map(name => ({metadata: {name}, spec: {ttlSecondsAfterFinished: 20, template: jobTemplate()}})), {metadata: {name: 'kept'}, spec: {template: jobTemplate()}}),
+      jobEnds,
+    ],
+    touch: kinds.jobs,
+    compare: [kinds.jobs],
+  },
+};
+
+/** Plays the controller of replica sets: as many pods as asked for run. */
+async function setsFollow({client}: Stage): Promise<void> {
+  const sets = client.resource(kinds.replicaSets);
+  for (const {metadata, spec} of (await sets.list()).items) {
+    const {replicas = 0} = spec!;
+    const status = {replicas, fullyLabeledReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas, observedGeneration: metadata!.generation!};
+    await sets.patch(metadata!.name!, 'merge', {status}, {namespace: home, subresource: 'status'});
+  }
+}
