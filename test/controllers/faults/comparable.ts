@@ -27,7 +27,7 @@ export const comparable = async (client: Client, {compare, blurred = []}: Compar
   }
   const plain = (value: unknown, field: string, generation: number | undefined): unknown => {
     // Who tells a condition once more may see more than who told it first.
-    if (field === 'conditions' && Array.isArray(value)) return sorted(value.map(({observedGeneration: _, ...rest}) => plain(rest, '', generation)));
+    if (field === 'conditions' && Array.isArray(value)) return sorted(value.map(condition => plain({...condition, observedGeneration: undefined}, '', generation)));
     if (blurred.includes(field)) return value === undefined || value === '' ? value : '<random>';
     if (field === 'observedGeneration') return value === generation ? '<the newest>' : '<an old one>';
     if (typeof value === 'string') return time.test(value) ? '<time>' : aliased(value, aliases);

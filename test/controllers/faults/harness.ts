@@ -69,7 +69,6 @@ interface Life {
 
 interface Stream {
   readonly resource: string;
-  readonly sink: WatchSink;
 }
 
 /** Runs a scenario of a controller over a server of its own, with a fault or undisturbed. */
@@ -86,7 +85,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
   const outdated = new Set<string>();
 
   const sinkOf = (life: Life, resource: string, inner: WatchSink): WatchSink => {
-    const stream: Stream = {resource, sink: inner};
+    const stream: Stream = {resource};
     streams.add(stream);
     let over = false;
     const inTurn = (act: () => void) => {

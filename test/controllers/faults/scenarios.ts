@@ -79,6 +79,9 @@ const withAddresses = async (stage: Stage, state: 'Ready' | 'NotReady', ...only:
   }
 };
 
+const aClaim = (name: string) => ({metadata: {name}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}});
+const aVolume = (name: string) => ({metadata: {name}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}}});
+
 const workload = [kinds.pods, kinds.replicaSets] as const;
 
 /** One for each controller, by the name less `-controller`. */
@@ -186,6 +189,18 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.services,
     compare: [kinds.endpointSlices],
   },
+  'endpointslice-mirroring': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.services, {metadata: {name: 's'}, spec: {ports: [{port: 80}]}});
+        await stage.make(kinds.endpoints, {metadata: {name: 's'}, subsets: [{addresses: [{ip: '10.3.0.1'}], ports: [{port: 80}]}]});
+      },
+      stage => stage.change(kinds.endpoints, 's', {subsets: [{addresses: [{ip: '10.3.0.1'}, {ip: '10.3.0.2'}], ports: [{port: 80}]}]}),
+      stage => stage.remove(kinds.endpoints, 's'),
+    ],
+    touch: kinds.endpoints,
+    compare: [kinds.endpointSlices],
+  },
   'garbage-collector': {
     steps: [
       family,
@@ -287,6 +302,25 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     touch: kinds.nodes,
     compare: [kinds.nodes, kinds.pods],
+  },
+  'persistentvolume-protection': {
+    steps: [stage => stage.make(kinds.persistentVolumes, aVolume('v'), aVolume('kept')), stage => stage.remove(kinds.persistentVolumes, 'v')],
+    touch: kinds.persistentVolumes,
+    compare: [kinds.persistentVolumes],
+  },
+  'persistentvolumeclaim-protection': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.persistentVolumeClaims, aClaim('free'), aClaim('used'));
+        await stage.make(kinds.pods, aPod('p', {nodeName: 'n1', volumes: [{name: 'data', persistentVolumeClaim: {claimName: 'used'}}]}));
+      },
+      async stage => {
+        for (const name of ['free', 'used']) await stage.remove(kinds.persistentVolumeClaims, name);
+      },
+      stage => stage.remove(kinds.pods, 'p', {gracePeriodSeconds: 0}),
+    ],
+    touch: kinds.persistentVolumeClaims,
+    compare: [kinds.persistentVolumeClaims],
   },
   'pod-garbage-collector': {
     args: ['--terminated-pod-gc-threshold=1'],
