@@ -216,3 +216,10 @@ test('after a restart every node keeps its range, and new nodes get others', asy
   await plane.stop();
   await t.throwsAsync(aPlane({dataDir, ...args('10.1.0.0/22')}), {message: /--cluster-cidr: the range of node a does not fit/});
 });
+
+test('a node that is found without ranges is still to be given some', t => {
+  const taken = allocator([aSet('10.0.0.0/22', 24)]);
+  taken.occupy('n', []);
+
+  t.deepEqual(taken.propose('n'), ['10.0.0.0/24']);
+});
