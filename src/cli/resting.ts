@@ -15,7 +15,7 @@ export interface EngineHeap {
 const mb = 1 << 20;
 const lookMs = 1000;
 /** So many looks in a row find a process that rests. */
-const quietLooks = 4;
+const quietLooks = 3;
 const quietBelow = 0.1;
 /** What may lie free: less is not worth a collection. */
 const excess = 12 * mb;
