@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import {followFiles, type Files} from '#src/base/files.js';
+import {contentOf, followFiles, type Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import {loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
@@ -80,12 +80,7 @@ export class SigningPair {
 }
 
 const read = async ({certificate, key}: SignerFiles, files: Files): Promise<Content> => {
-  const contentOf = async (path: string): Promise<Buffer> => {
-    const content = await files.read(path);
-    if (content === undefined) throw new Error(`open ${path}: no such file or directory`);
-    return content;
-  };
-  return {certificate: await contentOf(certificate), key: await contentOf(key)};
+  return {certificate: await contentOf(files, certificate), key: await contentOf(files, key)};
 };
 
 const authorityIn = ({certificate, key}: SignerFiles, content: Content): Authority =>

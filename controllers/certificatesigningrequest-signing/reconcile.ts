@@ -5,6 +5,7 @@ import {signRequest} from '#src/pki/authority.js';
 import {certificatePem} from '#src/pki/certificate.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {KeyedContext, Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {maximumTtlOf, signerTokens, signingPlan, type SignerFiles, type SignerToken, type SigningOptions} from './key-files.js';
 import {SigningPair} from './key-pair.js';
 import {objections} from './policy.js';
@@ -32,7 +33,7 @@ const openPair = async (context: Context, files: SignerFiles): Promise<SigningPa
     return await SigningPair.open(files, context);
   } catch (error) {
     const [certificate, key] = files.flags;
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = messageOf(error);
     const named = `--${certificate}=${files.certificate} and --${key}=${files.key}`;
     const message = `${named}: failed to start ${context.naming.signers[files.signer]} certificate controller: ${cause}`;
     throw new Error(message, {cause: error});

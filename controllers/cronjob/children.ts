@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {endOf, trueCondition} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {Lister} from '#informers/lister.js';
@@ -7,6 +6,7 @@ import {kinds} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {byControllerName, type CachedCronJob, type CachedJob, type CronJob, type CronJobStatus} from './kinds.js';
 
 type Active = NonNullable<CronJobStatus['active']>;

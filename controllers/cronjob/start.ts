@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {copyOf, keyOf, type Frozen} from '#src/api/key.js';
@@ -9,6 +8,7 @@ import {parseTime, wireTime} from '#src/api/time.js';
 import {wallOf, wallText} from '#src/model/zoned-time.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {deleteJob, isActive, type ChildContext, type Round} from './children.js';
 import type {CachedCronJob, CronJobStatus} from './kinds.js';
 

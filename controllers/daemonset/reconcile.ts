@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/expectations.js';
@@ -10,6 +9,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {failureBackoff} from './backoff.js';
 import {histories, type History} from './history.js';
 import type {DaemonSet, DaemonSetStatus} from './kinds.js';

@@ -1,7 +1,7 @@
 import {Scales} from '#controllers/shared/scale.js';
 import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
-import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import {isOfKind, kinds, type Kind} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject, OwnerReference} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
@@ -21,15 +21,12 @@ export interface Expectation {
 
 type WithReplicas = KubeObject & {readonly spec?: {readonly replicas?: number}};
 
-const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
-
 /** Asks the owners of pods how many pods there should be; the well-known ones by the caches, all others by their scale. */
 export const owners = ({lister, naming, client, clock}: KeyedContext) => {
   const scales = new Scales(client, clock);
   const known = [kinds.replicationControllers, kinds.statefulSets, kinds.replicaSets] as readonly Kind<WithReplicas>[];
   const caches = new Map<Kind, Lister<WithReplicas>>(known.map(kind => [kind, lister(kind)]));
   const deployments = lister(kinds.deployments);
-  const isOf = (owner: Frozen<OwnerReference>, kind: Kind): boolean => owner.kind === kind.kind && groupOf(owner.apiVersion) === groupOf(apiVersionOf(naming, kind));
   const found = <T extends WithReplicas>(cache: Lister<T>, namespace: string, {name, uid}: Frozen<OwnerReference>): Frozen<T> | undefined => {
     const object = cache.get({namespace, name});
     return object?.metadata?.uid === uid ? object : undefined;
@@ -38,10 +35,10 @@ export const owners = ({lister, naming, client, clock}: KeyedContext) => {
 
   const ask = async (owner: Frozen<OwnerReference>, namespace: string): Promise<OwnerScale | undefined> => {
     for (const [kind, cache] of caches) {
-      if (!isOf(owner, kind)) continue;
+      if (!isOfKind(owner, kind, naming)) continue;
       const object = found(cache, namespace, owner);
       const above = object && controllerOf(object);
-      const deployment = above && isOf(above, kinds.deployments) ? found(deployments, namespace, above) : undefined;
+      const deployment = above && isOfKind(above, kinds.deployments, naming) ? found(deployments, namespace, above) : undefined;
       if (object) return scaleOf(deployment ?? object);
     }
     const scale = await scales.get(namespace, owner);

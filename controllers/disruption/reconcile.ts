@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync, type Change} from '#informers/change.js';
 import {sameContent} from '#src/api/equal.js';
@@ -8,6 +7,7 @@ import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {againAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {covers, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
 import {expiryOf} from './targets.js';

@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {hasSelector, isHeadless, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
@@ -10,6 +9,7 @@ import type {Naming} from '#src/api/naming.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
 import {sameSubsets, subsetsFor, type Endpoints, type Subset} from './subsets.js';
 

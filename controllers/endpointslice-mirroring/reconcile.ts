@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {servicesOfSliceChange, slicePrefix, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {hasSelector} from '#controllers/shared/services.js';
@@ -10,6 +9,7 @@ import {hasCause} from '#src/api/status.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Expected, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {desiredOf, differences, groupText, type Endpoints, type Mirrored} from './desired.js';
 import {mirrorMetrics} from './metrics.js';
 

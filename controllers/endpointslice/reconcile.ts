@@ -1,4 +1,4 @@
-import {aggregate, messageOf} from '#controllers/shared/aggregate.js';
+import {aggregate} from '#controllers/shared/aggregate.js';
 import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import {hasSelector, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
@@ -10,6 +10,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
 import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
 import {sliceMetrics} from './metrics.js';

@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {slicePrefix, type EndpointSlice, type SliceWords} from '#controllers/shared/endpoint-slices.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import type {AddressFamily} from '#controllers/shared/pod-endpoints.js';
@@ -12,6 +11,7 @@ import type {Naming} from '#src/api/naming.js';
 import {hasCause} from '#src/api/status.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import type {Writer} from '#src/runtime/writer.js';
+import {messageOf} from '#src/base/message.js';
 import type {Draft} from './packing.js';
 
 const without = (labels: Readonly<Record<string, string>> | undefined, {service, managedBy, headless}: SliceWords): Record<string, string> => {

@@ -1,6 +1,6 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import type {Frozen} from '#src/api/key.js';
 import {everything, labelSelectorOf, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import {messageOf} from '#src/base/message.js';
 import {milliText, sumOf, textOfMilli} from './amounts.js';
 import {byAmount, byShare, replicasForPart, replicasForPods, replicasForValue, usable, type Situation} from './calculator.js';
 import type {Autoscaler} from './limits.js';

@@ -1,4 +1,3 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import type {FoundResource} from '#controllers/shared/discovery.js';
 import {NoSuchKind, Scales, type Scale} from '#controllers/shared/scale.js';
 import type {Change} from '#informers/change.js';
@@ -8,6 +7,7 @@ import {kinds} from '#src/api/kinds.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {wireTime} from '#src/api/time.js';
 import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import type {Tolerances} from './calculator.js';
 import {Report, type Status} from './conditions.js';
 import {actionOf, figures, type Action, type Fault} from './figures.js';

@@ -1,8 +1,8 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import type {Lister} from '#informers/lister.js';
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {nothing, parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import {messageOf} from '#src/base/message.js';
 
 /** Why an autoscaler cannot tell whose pods are meant. */
 export class NoSelection extends Error {

@@ -1,6 +1,5 @@
 import {resourceText} from '#controllers/shared/discovery.js';
 import type {Scaled, Scales} from '#controllers/shared/scale.js';
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {parseDuration} from '#src/api/duration.js';
 import {kind} from '#src/api/kind.js';
 import {kinds} from '#src/api/kinds.js';
@@ -9,6 +8,7 @@ import {parseTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
 import type {PodMetrics} from '#src/api/kinds/metrics.js';
+import {messageOf} from '#src/base/message.js';
 import {milliText} from './amounts.js';
 import type {Sample, Samples} from './readings.js';
 

@@ -2,6 +2,7 @@ import type {Discovered, FoundResource} from '#controllers/shared/discovery.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Namespace} from '#src/api/types.js';
+import {messageOf} from '#src/base/message.js';
 import type {Leftover} from './content.js';
 
 export type NamespaceCondition = NonNullable<NonNullable<Namespace['status']>['conditions']>[number];
@@ -21,8 +22,6 @@ interface Row {
   readonly bad: string;
   problem(findings: Findings): string | undefined;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const listed = (texts: readonly string[], lead: string): string | undefined => (texts.length > 0 ? `${lead}: ${[...texts].sort().join(', ')}` : undefined);
 

@@ -4,10 +4,11 @@ import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import type {ConfigMap} from '#src/api/types.js';
-import type {Files} from '#src/base/files.js';
+import {contentOf, type Files} from '#src/base/files.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 
 export type PublisherOptions = Pick<ControllerManagerOptions, 'rootCaFile'>;
 
@@ -55,11 +56,10 @@ const unlessOver = async (write: Promise<unknown>): Promise<void> => {
 const bundleFor = async ({files, options: {rootCaFile}, serverAuthority}: {files: Files; options: PublisherOptions; serverAuthority: string}): Promise<string> => {
   if (!rootCaFile) return serverAuthority;
   try {
-    const content = await files.read(rootCaFile);
-    if (content === undefined) throw new Error(`open ${rootCaFile}: no such file or directory`);
+    const content = await contentOf(files, rootCaFile);
     parseCertificateBundle(content);
     return content.toString();
   } catch (error) {
-    throw new Error(`--root-ca-file: error parsing root-ca-file at ${rootCaFile}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+    throw new Error(`--root-ca-file: error parsing root-ca-file at ${rootCaFile}: ${messageOf(error)}`, {cause: error});
   }
 };

@@ -1,10 +1,11 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
-import type {Files} from '#src/base/files.js';
+import {contentOf, type Files} from '#src/base/files.js';
 import {parseCertificateBundle} from '#src/pki/certificate.js';
 import {parseSigningKey} from '#src/pki/token-keys.js';
 import {signToken, type TokenKey} from '#src/pki/token.js';
+import {messageOf} from '#src/base/message.js';
 
 /** What goes into every token secret beside its token. */
 export interface TokenMaterial {
@@ -49,19 +50,13 @@ export const completed = (secret: Secret, account: Frozen<ServiceAccount>, namin
   return {...secret, metadata: {...metadata, annotations}, data};
 };
 
-const contentOf = async (files: Files, path: string): Promise<Buffer> => {
-  const content = await files.read(path);
-  if (!content) throw new Error(`open ${path}: no such file or directory`);
-  return content;
-};
-
 /** Reads what the flags name. Throws one line with flag and file. */
 export const tokenMaterial = async (files: Files, keyFile: string, authorityFile: string, serverAuthority: string): Promise<TokenMaterial> => {
   const read = async <T>(flag: string, path: string, parse: (content: Buffer) => T): Promise<T> => {
     try {
       return parse(await contentOf(files, path));
     } catch (error) {
-      throw new Error(`--${flag}: ${path}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+      throw new Error(`--${flag}: ${path}: ${messageOf(error)}`, {cause: error});
     }
   };
   const bundle = (content: Buffer) => {

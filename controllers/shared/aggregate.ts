@@ -1,5 +1,4 @@
-/** What an error says, whatever was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+import {messageOf} from '#src/base/message.js';
 
 /** Several failures as one; undefined when there is none. The message lists each text once. */
 export const aggregate = (errors: readonly unknown[]): Error | undefined => {

@@ -3,6 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {CertificateSigningRequest, CertificateSigningRequestCondition} from '#src/api/types.js';
 import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
 import {settled, type Attempt, type KeyedContext, type QueueSettings, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 
 /** What the controllers of certificate signing requests have in common: one account, one kind of queue, one way in. */
 export const requestController = {
@@ -34,7 +35,7 @@ export const signingRequestIn = (csr: CachedRequest): SigningRequest => {
   try {
     return parseSigningRequest(Buffer.from(csr.spec.request, 'base64'));
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
+    const cause = messageOf(error);
     throw new Error(`unable to parse csr ${JSON.stringify(csr.metadata?.name ?? '')}: ${cause}`, {cause: error});
   }
 };

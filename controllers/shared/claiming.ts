@@ -5,7 +5,8 @@ import {isInvalid, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {controllerOf, controllerRefTo} from '#src/model/owners.js';
-import {aggregate, messageOf} from './aggregate.js';
+import {messageOf} from '#src/base/message.js';
+import {aggregate} from './aggregate.js';
 
 /** Who claims what. */
 export interface ClaimerOptions<T extends KubeObject> {

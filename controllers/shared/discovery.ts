@@ -1,6 +1,7 @@
 import {kindOnWire, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Client} from '#src/client/client.js';
+import {messageOf} from '#src/base/message.js';
 
 /** A resource as discovery tells of it, one the code need not know. */
 export interface FoundResource {
@@ -68,8 +69,6 @@ interface FoundVersion {
   readonly resources: readonly FoundResource[];
   readonly failure?: string;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
  * Every resource of the server. The preferred version of one is the group's preferred version where the resource has it, else the first that has it.

@@ -1,6 +1,6 @@
 import type {Index, Lister} from '#informers/lister.js';
 import {keyText, type Frozen} from '#src/api/key.js';
-import {apiVersionOf, type Kind} from '#src/api/kinds.js';
+import {isOfKind, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {labelSelectorOf, nothing, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -63,9 +63,7 @@ export const selecting = <T extends KubeObject, W extends object = LabelSelector
 /** The parent that `child` names as its controller, if the cache has that very object. */
 export const controllingParent = <T extends KubeObject>(child: Frozen<KubeObject>, kind: Kind<T>, lister: Lister<T>, naming: Naming): Frozen<T> | undefined => {
   const reference = controllerOf(child);
-  if (!reference || reference.kind !== kind.kind || groupOf(reference.apiVersion) !== groupOf(apiVersionOf(naming, kind))) return undefined;
+  if (!reference || !isOfKind(reference, kind, naming)) return undefined;
   const parent = lister.get(keyText({namespace: kind.namespaced ? (child.metadata?.namespace ?? '') : '', name: reference.name}));
   return parent?.metadata?.uid === reference.uid ? parent : undefined;
 };
-
-const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));

@@ -8,7 +8,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import type {Writer} from '#src/runtime/writer.js';
-import {messageOf} from './aggregate.js';
+import {messageOf} from '#src/base/message.js';
 
 /** The beginning of the names of a parent's pods. */
 export const podNamePrefix = (parent: string): string => (dnsSubdomainProblems(asPrefix(`${parent}-`)).length === 0 ? `${parent}-` : parent);

@@ -4,7 +4,7 @@ import type {PodTemplateSpec} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {isAvailable, isReady} from '#src/model/pod/state.js';
-import {messageOf} from './aggregate.js';
+import {messageOf} from '#src/base/message.js';
 import type {PodsAlike} from './pod-groups.js';
 
 /** The status that both kinds of replicated sets have. */

@@ -1,5 +1,5 @@
 import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
-import type {Kind} from '#src/api/kinds.js';
+import {groupOfVersion, type Kind} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
@@ -26,15 +26,13 @@ export class NoSuchKind extends Error {
   constructor({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>) {
     const none = `no matches for kind ${JSON.stringify(kind)} in`;
     super(`${none} version ${JSON.stringify(apiVersion)}`);
-    this.inGroup = `${none} group ${JSON.stringify(groupOf(apiVersion))}`;
+    this.inGroup = `${none} group ${JSON.stringify(groupOfVersion(apiVersion))}`;
   }
 }
 
 /** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
 const believedMs = 30_000;
 const patienceMs = 1_000;
-
-const groupOf = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
 
 /** Scales of objects whose kind is known at run time alone. */
 export class Scales {
@@ -50,7 +48,7 @@ export class Scales {
 
   /** The resources of a kind: in its own version first, then in the order of the server's preference. Rejects with a `NoSuchKind` when there is none. */
   async resourcesOf({apiVersion, kind}: Pick<Scaled, 'apiVersion' | 'kind'>): Promise<readonly FoundResource[]> {
-    const find = () => this.#known.filter(found => found.group === groupOf(apiVersion) && found.kind === kind);
+    const find = () => this.#known.filter(found => found.group === groupOfVersion(apiVersion) && found.kind === kind);
     const age = this.#clock.monotonic() - this.#askedAt;
     if (age > believedMs || (find().length === 0 && age > patienceMs)) await this.#ask();
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1);

@@ -1,9 +1,9 @@
-import {messageOf} from '#controllers/shared/aggregate.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {hasCause, isAlreadyExists, isConflict} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {hasIdentity, hasStorage, withIdentity, withStorage} from './identity.js';
 import type {StatefulSet} from './kinds.js';
 import type {Storage} from './storage.js';

@@ -1,9 +1,10 @@
-import {aggregate, messageOf} from '#controllers/shared/aggregate.js';
+import {aggregate} from '#controllers/shared/aggregate.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
+import {messageOf} from '#src/base/message.js';
 import {claimsAt} from './claims.js';
 import type {Claim, StatefulSet} from './kinds.js';
 import {ordinalOf} from './ordinals.js';

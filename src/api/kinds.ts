@@ -61,6 +61,13 @@ export type ObjectOf<K> = K extends Kind<infer T> ? T : never;
 /** `apiVersion` of a kind on the wire. */
 export const apiVersionOf = (naming: Naming, of: Kind): string => naming.apiVersion(of.group, of.version);
 
+/** The group of an `apiVersion`; empty for the core group. */
+export const groupOfVersion = (apiVersion: string): string => apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+
+/** Whether a reference is to an object of the kind, whichever version of it the reference names. */
+export const isOfKind = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}, of: Kind, naming: Naming): boolean =>
+  kind === of.kind && groupOfVersion(apiVersion) === groupOfVersion(apiVersionOf(naming, of));
+
 /**
  * The handle of a kind that is known only at run time, by its group on the wire. A built-in one has the very words of its own handle. Groups that are
  * not built in carry no suffix of a vocabulary: their token is what they are called.

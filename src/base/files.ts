@@ -15,6 +15,13 @@ export interface Files {
   watch(folder: string, stirred: () => void): Disposable;
 }
 
+/** The content of a file that has to be there. Throws one line when it is not. */
+export const contentOf = async (files: Pick<Files, 'read'>, path: string): Promise<Buffer> => {
+  const content = await files.read(path);
+  if (content === undefined) throw new Error(`open ${path}: no such file or directory`);
+  return content;
+};
+
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 let writes = 0;

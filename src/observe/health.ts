@@ -1,4 +1,5 @@
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 
 /** Passes by returning, fails by throwing. What it throws is logged, never shown to who asks for all checks. */
 export type Check = () => void | Promise<void>;
@@ -70,7 +71,7 @@ export class HealthChecks {
     if (!check) return undefined;
     const error = await failureOf(check);
     if (error === undefined) return {status: 200, body: 'ok'};
-    return {status: 500, body: `internal server error: ${error instanceof Error ? error.message : String(error)}\n`};
+    return {status: 500, body: `internal server error: ${messageOf(error)}\n`};
   }
 }
 

@@ -1,3 +1,4 @@
+import {messageOf} from '#src/base/message.js';
 /** The one error this folder throws about input that is malformed, unsupported, or does not verify. Its message is fit to be shown to a caller. */
 export class PkiError extends Error {
   override readonly name = 'PkiError';
@@ -18,6 +19,6 @@ export const explained = <T>(prefix: string, act: () => T): T => {
   try {
     return act();
   } catch (error) {
-    throw new PkiError(`${prefix}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+    throw new PkiError(`${prefix}: ${messageOf(error)}`, {cause: error});
   }
 };

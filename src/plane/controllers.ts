@@ -4,16 +4,13 @@ import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
-import type {Client} from '#src/client/client.js';
-import {inProcessCaller} from '#src/client/in-process.js';
-import {limited} from '#src/client/limits.js';
-import {clientOver} from '#src/client/resource-client.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {Controller, DebugPages} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {Manager} from '#src/runtime/manager.js';
+import {componentClients} from './component/clients.js';
 import {electionOf} from './component/election.js';
 import {watchSecondsInProcess} from './watch-seconds.js';
 
@@ -56,7 +53,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   const checks = new HealthChecks(shared.log);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   const debugPages = new Map<string, DebugPages>();
-  const clientAs = clients(parts);
+  const clientAs = componentClients(parts);
   const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);
   // The lock has a name of its own, which the role of the manager's user does not know in every naming: the process vouches for it.
   const elector = () => clientAs({...managerUser(naming), groups: [wellKnown.masters, wellKnown.authenticated]}, `${agent}/leader-election`);
@@ -92,20 +89,5 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
       shared.log.info({address: port.address, port: port.port}, 'the controller manager serves');
       return () => port.close();
     },
-  };
-};
-
-interface Factors {
-  readonly qpsFactor: number;
-  readonly burstFactor: number;
-}
-
-/** Clients by the user they act as, each with limits of its own where limits were asked for. */
-const clients = ({exchange, naming, clock, options, set}: InProcessControllers) => {
-  const isLimited = set.has('plat-api-qps') || set.has('plat-api-burst');
-  const {platApiQps: qps, platApiBurst: burst} = options;
-  return (user: UserInfo, userAgent: string, {qpsFactor, burstFactor}: Factors = {qpsFactor: 1, burstFactor: 1}): Client => {
-    const caller = inProcessCaller(exchange, {user, userAgent});
-    return clientOver(isLimited ? limited(caller, {qps: qps * qpsFactor, burst: burst * burstFactor}, {clock}) : caller, naming);
   };
 };

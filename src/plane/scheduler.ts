@@ -7,15 +7,13 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import {inProcessCaller} from '#src/client/in-process.js';
-import {limited} from '#src/client/limits.js';
-import {clientOver} from '#src/client/resource-client.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {SchedulerOptions} from '#src/options/scheduler.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
 import {defaultSettings, type Settings} from '#src/scheduler/settings.js';
+import {componentClients} from './component/clients.js';
 import {electionOf} from './component/election.js';
 import {watchSecondsInProcess} from './watch-seconds.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
@@ -91,17 +89,13 @@ export interface InProcessScheduler {
  * are given.
  */
 export const inProcessScheduler = (parts: InProcessScheduler): {readonly manager: Manager; openPort(): Promise<(() => Promise<void>) | undefined>} => {
-  const {options, set, naming, clock, random, log, gate, exchange, freeze} = parts;
+  const {options, set, naming, clock, random, log, gate, freeze} = parts;
   const agent = naming.component('scheduler');
   const user: UserInfo = {name: naming.componentUser('scheduler'), groups: [wellKnown.authenticated]};
-  const isLimited = set.has('plat-api-qps') || set.has('plat-api-burst');
-  const clientAs = (groups: readonly string[], part: string): Client => {
-    const caller = inProcessCaller(exchange, {user: {...user, groups}, userAgent: `${agent}/${part}`});
-    return clientOver(isLimited ? limited(caller, {qps: options.platApiQps, burst: options.platApiBurst}, {clock}) : caller, naming);
-  };
-  const client = (part: string) => clientAs(user.groups, part);
+  const clientAs = componentClients(parts);
+  const client = (part: string) => clientAs(user, `${agent}/${part}`);
   // The lock has a name of its own, which the role of the scheduler's user does not know in every naming: the process vouches for it.
-  const election = electionOf({...parts, program, client: part => clientAs([wellKnown.masters, wellKnown.authenticated], part)});
+  const election = electionOf({...parts, program, client: part => clientAs({...user, groups: [wellKnown.masters, wellKnown.authenticated]}, `${agent}/${part}`)});
   const checks = new HealthChecks(log);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   return {

@@ -5,6 +5,7 @@ import {jittered} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import type {HealthAnswer, HealthChecks} from '#src/observe/health.js';
+import {messageOf} from '#src/base/message.js';
 import {build} from './build.js';
 import {checkNames, requirementsOf} from './choice.js';
 import type {Life} from './context.js';
@@ -166,7 +167,7 @@ export class Manager {
         built.push(await unlessAborted(build(controller, world, life), signal));
       } catch (error) {
         signal.throwIfAborted();
-        throw new Error(`controller ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+        throw new Error(`controller ${name} could not be started: ${messageOf(error)}`, {cause: error});
       }
       this.#options.log.v(1).info({controller: name}, 'controller is built');
     }

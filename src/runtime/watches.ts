@@ -2,7 +2,7 @@ import type {Change} from '#informers/change.js';
 import type {Lister} from '#informers/lister.js';
 import type {Source} from '#informers/selection.js';
 import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
-import {apiVersionOf, type Kind} from '#src/api/kinds.js';
+import {isOfKind, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
@@ -69,7 +69,6 @@ export const forLoop = <W extends Watch | OwnedWatch>(loop: string, watch: W): W
 /** The key of the owner that controls `object`, if that owner is of `kind` (any version of it). */
 export const controllerKey = (object: Frozen<KubeObject>, kind: Kind, naming: Naming): ObjectKey | undefined => {
   const owner = object.metadata?.ownerReferences?.find(reference => reference.controller);
-  const groupOf = (apiVersion: string) => (apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '');
-  if (!owner || owner.kind !== kind.kind || groupOf(owner.apiVersion) !== groupOf(apiVersionOf(naming, kind))) return undefined;
+  if (!owner || !isOfKind(owner, kind, naming)) return undefined;
   return {namespace: kind.namespaced ? (object.metadata?.namespace ?? '') : '', name: owner.name};
 };

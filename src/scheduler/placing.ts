@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import type {Cache} from './cache/cache.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
@@ -33,8 +34,6 @@ interface Given {
   readonly plugin: PluginName;
   readonly reservation: Reservation;
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Gives pods to the nodes that were chosen: each is taken to be there at once, and bound while others are being decided. */
 export class Placer {

@@ -2,6 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
 import {wellKnown} from '#src/api/user.js';
 import {parseSigningRequest, type SigningRequest} from '#src/pki/signing-request.js';
+import {messageOf} from '#src/base/message.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
 import {refuse} from './refuse.js';
 import {isAboutRequests} from './signer-permission.js';
@@ -10,7 +11,7 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
   try {
     return parseSigningRequest(Buffer.from(request ?? '', 'base64'));
   } catch (error) {
-    throw refuse(attributes, `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`);
+    throw refuse(attributes, `failed to parse CSR: ${messageOf(error)}`);
   }
 };
 

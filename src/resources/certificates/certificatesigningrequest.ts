@@ -7,6 +7,7 @@ import {knownUsages} from '#src/pki/usages.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
+import {messageOf} from '#src/base/message.js';
 import {conditionsOf, fillTimes, restoreVerdicts, validateConditionChanges, validateConditions, type ConditionRights} from './conditions.js';
 import {countDurations} from './durations.js';
 import {checkIssuedCertificate} from './issued-certificate.js';
@@ -14,8 +15,6 @@ import {validateSignerName} from './signer-name.js';
 
 const shortestSeconds = 600;
 const usagesSorted = [...knownUsages].sort();
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function* validateRequest({spec}: Readonly<CertificateSigningRequest>): Iterable<FieldError> {
   try {

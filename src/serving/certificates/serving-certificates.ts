@@ -4,6 +4,7 @@ import {followFiles, type Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Certificate} from '#src/pki/certificate.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
+import {messageOf} from '#src/base/message.js';
 import {NameTable} from './names.js';
 import type {PairFiles} from './own-pair.js';
 import {secureLimits, type TlsLimits} from './tls-limits.js';
@@ -48,7 +49,7 @@ const loadPair = async (files: Files, pair: PairFiles, limits: Limits, before?: 
 };
 
 const failure = ({certFile, keyFile}: PairFiles, error: unknown): Error =>
-  new Error(`cannot serve with the certificate ${certFile} and the key ${keyFile}: ${error instanceof Error ? error.message : String(error)}`, {cause: error});
+  new Error(`cannot serve with the certificate ${certFile} and the key ${keyFile}: ${messageOf(error)}`, {cause: error});
 
 /**
  * The certificates of a server: a default pair and pairs for certain names, read from files and read again when these change. A pair that does not

@@ -1,6 +1,7 @@
 import {accessSync, chmodSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, readSync, realpathSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {StoreUnusable} from '#src/storage/errors.js';
+import {messageOf} from '#src/base/message.js';
 
 /** The files LMDB keeps in a directory. */
 const files = ['data.mdb', 'lock.mdb'];
@@ -17,7 +18,7 @@ const reasonOf = (error: unknown): string => {
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'it is not a directory';
   if (code === 'ENOSPC') return 'no space left on the device';
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 };
 
 /** The one line that says why a store cannot be opened. */
