@@ -254,6 +254,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly categories?: readonly string[];
   /** Where it lies in the store below the prefix; its plural unless given. */
   readonly storedAs?: string;
+  /** Whether it lies below its group, as kinds do that came with servers of their own. */
+  readonly storedUnderGroup?: boolean;
   readonly otherVersions?: readonly ServedVersion<T>[];
   /** What every request is warned of, when the kind is on its way out. */
   deprecation?(naming: Naming): string;

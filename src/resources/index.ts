@@ -4,6 +4,7 @@ import {mutatingWebhookConfigurations} from './admissionregistration/mutatingweb
 import {validatingAdmissionPolicies} from './admissionregistration/validatingadmissionpolicy.js';
 import {validatingAdmissionPolicyBindings} from './admissionregistration/validatingadmissionpolicybinding.js';
 import {validatingWebhookConfigurations} from './admissionregistration/validatingwebhookconfiguration.js';
+import {apiServices} from './apiregistration/apiservice.js';
 import {controllerRevisions} from './apps/controllerrevision.js';
 import {daemonSets} from './apps/daemonset.js';
 import {deployments} from './apps/deployment.js';
@@ -82,6 +83,7 @@ export const resources: readonly ResourceDefinition[] = [
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
   validatingWebhookConfigurations,
+  apiServices,
   configMaps,
   endpoints,
   events,

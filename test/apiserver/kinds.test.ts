@@ -13,12 +13,14 @@ interface Case {
 const caseOf = (namingName: 'plat' | 'kubernetes', {kind}: ServedResource): Case => {
   const words = naming(namingName);
   const group = words.group(kind.group);
-  const known = samples(words);
-  const sample = known[`${group}/${kind.kind}`] ?? known[kind.kind] ?? {};
+  const sample = (name: string) => {
+    const known = samples(words, name);
+    return known[`${group}/${kind.kind}`] ?? known[kind.kind] ?? {};
+  };
   const root = group ? `/apis/${group}` : '/api';
   return {
     collection: `${root}/${kind.version}/${kind.namespaced ? 'namespaces/default/' : ''}${kind.plural}`,
-    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name: called(kind, name), labels: {family: 'kinds', ...labels}}, ...sample}),
+    make: (name, labels = {}) => ({apiVersion: words.apiVersion(kind.group, kind.version), kind: kind.kind, metadata: {name: called(kind, name), labels: {family: 'kinds', ...labels}}, ...sample(called(kind, name))}),
   };
 };
 
@@ -122,6 +124,7 @@ const everything = ['annotations', 'finalizers', 'labels', 'ownerReferences'];
 
 /** What the parts of some kinds hear of metadata; the others hear everything. */
 const heard: Readonly<Record<string, readonly string[]>> = {
+  'APIService/status': [],
   'DeviceTaintRule/status': [],
   'FlowSchema/status': [],
   'PodCertificateRequest/status': [],

@@ -17,8 +17,12 @@ const podKey = await generatePrivateKey({kind: 'ed25519'});
 const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now: Date.UTC(2026, 0, 1)});
 const trustBundle = authorityPem(authority).certificate;
 
-/** What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. */
-export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
+/**
+ * What an object of a kind must have besides its name, where it must have anything. `Group/Kind` tells kinds of one name apart. Some kinds say their
+ * names again: theirs fit the first of `names`, or the name given.
+ */
+export const samples = (naming: Naming, name?: string): Readonly<Record<string, object>> => ({
+  APIService: {spec: {group: (name ?? 'v1.one').slice(3), version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15}},
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
   Pod: {spec: {containers: [{name: 'c', image: 'nginx'}]}},
   PodTemplate: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}}},
@@ -93,6 +97,7 @@ export const samples = (naming: Naming): Readonly<Record<string, object>> => ({
 
 /** What objects are called in the tests, of kinds that are not called as one likes. */
 export const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  APIService: {one: 'v1.one', a: 'v1.a', b: 'v1.b', none: 'v1.none'},
   StorageVersion: {one: 'a.one', a: 'a.a', b: 'a.b', none: 'a.none'},
   IPAddress: {one: '10.9.0.1', a: '10.9.0.2', b: '10.9.0.3', none: '10.9.0.4'},
 };

@@ -70,9 +70,9 @@ export class Resource {
   constructor(definition: ResourceDefinition, settings: RegistrySettings) {
     this.definition = definition;
     this.settings = settings;
-    this.root = `${settings.prefix}/${definition.storedAs ?? definition.kind.plural}/`;
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
     this.ref = {group: settings.naming.group(definition.kind.group), resource: definition.kind.plural};
+    this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
   }
 
   get kind(): Kind {
