@@ -8,6 +8,8 @@ export interface Kind<T extends KubeObject = KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly singular: string;
+  /** The kind of its lists. */
+  readonly listKind: string;
   readonly namespaced: boolean;
   /** Carries the type only; never set. */
   readonly type?: T;
@@ -20,5 +22,6 @@ export const kind = <T extends KubeObject>(group: GroupToken, version: string, n
   kind: name,
   plural,
   singular: name.toLowerCase(),
+  listKind: `${name}List`,
   namespaced,
 });

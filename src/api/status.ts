@@ -124,8 +124,8 @@ export const forbidden = (of: ResourceRef, name: string, cause: string, causes?:
 
 export const unauthorized = (): StatusError => statusError('Unauthorized', 'Unauthorized');
 export const badRequest = (message: string, cause?: unknown): StatusError => statusError('BadRequest', message, {cause});
-export const methodNotAllowed = (of: ResourceRef, action: string): StatusError =>
-  statusError('MethodNotAllowed', `${action} is not supported on resources of kind "${named(of)}"`, {details: details(of)});
+export const methodNotAllowed = (of: ResourceRef, action: string, message = `${action} is not supported on resources of kind "${named(of)}"`): StatusError =>
+  statusError('MethodNotAllowed', message, {details: details(of)});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
   statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>

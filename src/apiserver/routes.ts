@@ -59,6 +59,10 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   if (!served || !isAddress(served, target)) return undefined;
   const passage = own(served.resource.definition.passages, target.subresource);
   if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
+  const refusal = own(served.resource.definition.refuses, verb);
+  if (refusal !== undefined) return () => {
+    throw methodNotAllowed(served.resource.ref, verb, refusal);
+  };
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   if (run) {
     const view = viewOf(served, target);

@@ -82,6 +82,9 @@ export interface Judges {
   readonly reader: Reader;
 }
 
+/** The paths that are written: a list of them, or all top-level fields but some. */
+export type Written = readonly string[] | {readonly allBut: readonly string[]};
+
 /**
  * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
  * the stored object (on create: left out), and field ownership follows from the same list. Hooks run in this order: default, mutating admission,
@@ -89,7 +92,7 @@ export interface Judges {
  */
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
-  readonly writes: {readonly create?: readonly string[]; readonly update: readonly string[]};
+  readonly writes: {readonly create?: Written; readonly update: Written};
   /** Sets what the server owns. May change `object`; never refuses. */
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Says what is wrong. Never changes anything. */
@@ -279,6 +282,16 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly virtual?: Virtual<T>;
   /** What the server must have for the kind to be there at all; then it is served in every version, whatever else is asked for. */
   readonly needs?: 'usage';
+  /** What discovery tells can be done, where that is not told as of every stored kind. */
+  readonly verbs?: readonly string[];
+  /** The version discovery tells is stored, where that is another than the hub. */
+  readonly storedKind?: Kind;
+  /** Verbs that are not allowed just now, and why. */
+  readonly refuses?: Readonly<Record<string, string>>;
+  /** Whether items of lists say of themselves what they are. */
+  readonly wholeItems?: boolean;
+  /** Whether merging by directives is not offered (415). */
+  readonly plainPatches?: boolean;
   /** Verbs of stored kinds that this one does not have. */
   readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */

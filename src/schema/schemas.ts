@@ -67,6 +67,9 @@ class NamedNode implements SchemaNode {
   }
 }
 
+/** Where the schemas of kinds come from. */
+export type SchemaSource = Pick<Schemas, 'of'>;
+
 /** The structural schemas of all built-in types. Nothing is read before it is asked for. */
 export class Schemas {
   readonly #tables: Tables;

@@ -7,6 +7,8 @@ export interface StoredRecord {
   readonly value: Buffer;
   readonly revision: number;
   readonly created: number;
+  /** Whether the record should be written again even unchanged, since it does not lie in the store as it would now. Set by who translates records. */
+  readonly isStale?: boolean | undefined;
   /** The lease the record was last written under. */
   readonly lease?: LeaseId | undefined;
 }

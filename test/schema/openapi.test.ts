@@ -134,6 +134,7 @@ const describedGroups = (): DescribedGroup[] => {
       kind: line.kind,
       plural: line.name.split('/')[0] ?? '',
       singular: line.singularName,
+      listKind: `${line.kind}List`,
       namespaced: line.namespaced,
     });
     const address = (line: ResourceLine): DescribedAddress => ({name: line.name.split('/')[1] ?? '', kind: kindOf(line), verbs: line.verbs});

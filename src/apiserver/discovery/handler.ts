@@ -13,7 +13,7 @@ import {discoveredGroups, type DiscoveredGroup} from './resources.js';
 const rootShapes: ReadonlySet<Shape> = new Set(['object', 'APIGroupDiscoveryList']);
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
-/** Answers for discovery. What is served does not change while the server runs, so documents are made once. */
+/** Answers for discovery. Documents are made once, and again when what is served has changed. */
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: () => string;
@@ -23,6 +23,10 @@ export class Discovery {
   constructor(registry: Registry, serverAddress: () => string) {
     this.#registry = registry;
     this.#serverAddress = serverAddress;
+    registry.onChange(() => {
+      this.#groups = undefined;
+      this.#documents.clear();
+    });
   }
 
   get groups(): readonly DiscoveredGroup[] {

@@ -1,6 +1,7 @@
 import {createHash} from 'node:crypto';
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
+import {compareVersions} from '#src/api/versions.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
 import type {Passage} from '#src/resources/definition.js';
 import type {DescribedPassage} from '#src/schema/openapi/description.js';
@@ -59,24 +60,13 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   return {
     name: kind.plural,
     kind,
-    verbs: definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb)),
+    verbs: definition.verbs ?? (definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb))),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
-    storageVersionHash: definition.review || definition.virtual ? undefined : storageHash(settings.naming, definition.kind),
+    storageVersionHash: definition.review || definition.virtual ? undefined : storageHash(settings.naming, definition.storedKind ?? definition.kind),
     subresources: [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
   };
-};
-
-/** GA before beta before alpha, newest first. */
-const compareVersions = (a: string, b: string): number => {
-  const rank = (version: string) => {
-    const [, major = '0', stage, minor = '0'] = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version) ?? [];
-    return [stage === undefined ? 2 : stage === 'beta' ? 1 : 0, Number(major), Number(minor)] as const;
-  };
-  const left = rank(a);
-  const right = rank(b);
-  return right[0] - left[0] || right[1] - left[1] || right[2] - left[2];
 };
 
 /** The order clients are told of groups in; it decides which group a bare resource name means. */
@@ -107,6 +97,12 @@ const groupOrder: readonly GroupToken[] = [
   'metrics',
 ];
 
+/** Groups that are not built in come last. */
+const placeOf = (group: GroupToken): number => {
+  const place = groupOrder.indexOf(group);
+  return place < 0 ? groupOrder.length : place;
+};
+
 /** Everything the registry serves, by group and version. */
 export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
   const groups = new Map<GroupToken, Map<string, DiscoveredResource[]>>();
@@ -117,7 +113,7 @@ export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
     versions.set(version, [...(versions.get(version) ?? []), discovered(served)]);
   }
   return [...groups]
-    .sort(([a], [b]) => groupOrder.indexOf(a) - groupOrder.indexOf(b))
+    .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
     .map(([group, versions]) => ({
       group,
       versions: [...versions].sort(([a], [b]) => compareVersions(a, b)).map(([version, resources]) => ({version, resources: resources.sort(byName)})),

@@ -12,9 +12,10 @@ import type {ResourceContext} from '#src/apiserver/request/context.js';
 const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
 
 /** The type of the patch a request carries. Throws 415 for one the server does not know. */
-export const patchTypeOf = ({request}: ResourceContext): PatchType | 'apply' => {
+export const patchTypeOf = ({request}: ResourceContext, {resource: {definition}}: ServedResource): PatchType | 'apply' => {
   const type = types.get(mediaTypeOf(request));
-  if (!type) throw unsupportedMediaType([...types.keys()]);
+  const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.plainPatches;
+  if (!type || !offered(type)) throw unsupportedMediaType([...types].filter(([, one]) => offered(one)).map(([media]) => media));
   return type;
 };
 

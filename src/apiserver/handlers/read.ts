@@ -4,7 +4,7 @@ import type {ListMeta} from '#src/api/types.js';
 import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
-import {listJson, recordJson} from '#src/apiserver/registry/record.js';
+import {listJson, recordJson, wholeListJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
@@ -51,7 +51,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const meta = metaOf(listed);
   const whole = () => shown.list(listed.records.map(listed.object), meta);
   if (!shown.raw || isPretty(context)) return {status: 200, headers: {}, body: encoded(shown.accepted, whole, isPretty(context))};
-  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta), object: whole}};
+  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.wholeItems ? wholeListJson : listJson), object: whole}};
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
@@ -61,8 +61,8 @@ const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
 });
 
 /** A list as bytes: the stored items with their revisions put in, nothing parsed. */
-const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta): Buffer =>
-  listJson(records, `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`, ']}\n');
+const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta, write: typeof listJson): Buffer =>
+  write(records, `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`, ']}\n');
 
 /** A watch of a collection or of one object. */
 export const watch = (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {

@@ -75,7 +75,7 @@ const offered = (told: Told, stream: boolean): string[] => {
 export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
   const {kind, resource} = served;
   const {naming} = resource.settings;
-  const accepted = acceptedShape(context, wanted, {naming, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? `${kind.kind}List` : kind.kind});
+  const accepted = acceptedShape(context, wanted, {naming, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? kind.listKind : kind.kind});
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 

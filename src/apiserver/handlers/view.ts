@@ -69,7 +69,7 @@ export const updateView = async (view: View<KubeObject>, services: ResourceServi
 
 /** PATCH of what a subresource shows instead of the object. */
 export const patchView = async (view: View<KubeObject>, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
-  const type = patchTypeOf(context);
+  const type = patchTypeOf(context, served);
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const target = {...targetOf(services, served, context), patches: true};
   const write = writeContext(context, served, query.dryRun);

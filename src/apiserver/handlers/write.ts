@@ -65,7 +65,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
 
 /** PATCH: changes an object by a patch, on the newest object until no other writer comes between. */
 export const patch = async (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
-  const type = patchTypeOf(context);
+  const type = patchTypeOf(context, served);
   const shown = representationFor(context, served, 'item');
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'PatchOptions', {applies: type === 'apply'});
   const write = writeContext(context, served, query.dryRun);

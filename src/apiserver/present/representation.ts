@@ -52,7 +52,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const metaVersion = accepted.shapeVersion || naming.apiVersion('meta', 'v1');
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
-  const listKind = {kind: `${kind.kind}List`, apiVersion};
+  const listKind = {kind: kind.listKind, apiVersion};
   const base = {accepted, listKind, raw: false};
   const form = accepted.media === 'binary' ? 'binary ' : '';
   switch (accepted.shape) {
@@ -103,6 +103,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
           ...listKind,
           metadata: meta,
           items: objects.map(object => {
+            if (resource.definition.wholeItems) return shown(object);
             const {kind: _, apiVersion: __, ...item} = shown(object);
             return item;
           }),

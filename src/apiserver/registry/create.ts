@@ -14,7 +14,7 @@ import {judged} from './judge.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
 import {recordCreation, restoreMalformed} from './ownership.js';
-import {carriedOver} from './paths.js';
+import {carriedOver, withMetadata} from './paths.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
 import {writeFitting} from './size.js';
@@ -76,7 +76,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
 
-  const object = carriedOver(incoming, undefined, ['metadata', ...(definition.main.writes.create ?? definition.main.writes.update)]);
+  const object = carriedOver(incoming, undefined, withMetadata(definition.main.writes.create ?? definition.main.writes.update));
   fillSystemFields(resource, object);
   fillAlwaysPresent(resource, object);
   return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, context));

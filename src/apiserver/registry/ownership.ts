@@ -1,12 +1,13 @@
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import type {Endpoint, ServedVersion} from '#src/resources/definition.js';
+import type {Endpoint, ServedVersion, Written} from '#src/resources/definition.js';
 import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
+import {withMetadata} from './paths.js';
 import type {Resource, WriteContext} from './registry.js';
 
 /** A resource's versions as ownership speaks of them. */
@@ -58,11 +59,13 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
   let known = writes.get(endpoint);
   if (!known) {
     const {create, update} = endpoint.writes;
-    const made = ['metadata', ...(create ?? update)];
-    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? [...made, ...update] : update)}));
+    const made = withMetadata(create ?? update);
+    writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? either(made, update) : update)}));
   }
   return known;
 };
+
+const either = (a: Written, b: Written): Written => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
 
 const writerOf = (resource: Resource, context: WriteContext, subresource: string, written: Writes): Writer => ({
   manager: context.manager,

@@ -1,3 +1,4 @@
+import type {Written} from '#src/resources/definition.js';
 import {copied} from '#src/schema/decode/plain.js';
 
 /** A plain object of unknown shape. */
@@ -23,12 +24,25 @@ export const copyPath = (from: Fields, to: Fields, path: string): void => {
   else target[last] = value;
 };
 
+/** What a creation writes: metadata always. */
+export const withMetadata = (written: Written): Written => ('allBut' in written ? written : ['metadata', ...written]);
+
 /**
  * The object an address may store: what the caller is heard on (`writes`) from `incoming`, everything else from `stored`. Without a stored object the
  * rest is left out.
  */
-export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: readonly string[]): T => {
+export const carriedOver = <T extends object>(incoming: T, stored: T | undefined, writes: Written): T => {
+  if ('allBut' in writes) return allButCarriedOver(incoming as Fields, stored as Fields | undefined, writes.allBut) as T;
   const result = (stored ? copied(stored) : {}) as Fields;
   for (const key of ['apiVersion', 'kind', ...writes]) copyPath(incoming as Fields, result, key);
   return result as T;
+};
+
+const allButCarriedOver = (incoming: Fields, stored: Fields | undefined, others: readonly string[]): Fields => {
+  const result = {...incoming};
+  for (const key of others) {
+    if (stored?.[key] === undefined) delete result[key];
+    else result[key] = copied(stored[key] as object);
+  }
+  return result;
 };

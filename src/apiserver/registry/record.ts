@@ -1,12 +1,16 @@
 import type {KubeObject} from '#src/api/types.js';
 
 /**
- * How an object lies in the store: a header of 8 bytes (u16 where the object's own fields begin after kind and apiVersion, u16 unused, u32 where
+ * How an object lies in the store: a header of 8 bytes (u16 where the object's own fields begin after kind and apiVersion, u16 mark, u32 where
  * `resourceVersion` is spliced in), then its JSON without resourceVersion. A read sends these bytes with the revision put in and parses nothing.
  */
 const headerLength = 8;
 const quote = 0x22;
 const metadataStart = '"metadata":{';
+
+/** The mark of a record: whoever translates records notes there under which rules it was written. 0 unless somebody did. */
+export const markOf = (record: Buffer): number => record.readUInt16BE(2);
+export const setMark = (record: Buffer, mark: number): void => void record.writeUInt16BE(mark, 2);
 
 /** The record of an object. Its kind and apiVersion are the hub's. */
 export const encodeRecord = (object: KubeObject): Buffer => {
@@ -79,6 +83,10 @@ export const listJson = (records: readonly {readonly value: Buffer; readonly rev
   json.set(head, 0);
   return json;
 };
+
+/** The same with whole items, kind and apiVersion included. */
+export const wholeListJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer =>
+  Buffer.concat([Buffer.from(before), ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')), Buffer.from(after)]);
 
 /** The object, parsed afresh, with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {

@@ -9,7 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
-import type {Schemas} from '#src/schema/schemas.js';
+import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Store} from '#src/storage/store.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import type {Leases} from './leases.js';
@@ -41,6 +41,9 @@ export interface RegistrySettings {
   pools(): Pools;
 }
 
+/** What one resource works with: those of custom resources have schemas of their own, and a store that shows records as their version sees them. */
+export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {readonly schemas: SchemaSource};
+
 /** The server's own pools, and the way to delete what belongs to a removed object. */
 export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;
 
@@ -60,14 +63,14 @@ export interface WriteContext {
 /** One kind in the store: its definition, its keys, and the parsed objects everyone shares. */
 export class Resource {
   readonly definition: ResourceDefinition;
-  readonly settings: RegistrySettings;
+  readonly settings: ResourceSettings;
   readonly objects = new ObjectCache();
   /** All keys of the kind begin with this. */
   readonly root: string;
   readonly apiVersion: string;
   readonly ref: ResourceRef;
 
-  constructor(definition: ResourceDefinition, settings: RegistrySettings) {
+  constructor(definition: ResourceDefinition, settings: ResourceSettings) {
     this.definition = definition;
     this.settings = settings;
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
@@ -108,12 +111,20 @@ export interface ServedResource {
   readonly version?: ServedVersion<KubeObject>;
 }
 
+/** The resources that are defined while the server runs. */
+export interface CustomResources {
+  find(group: string, version: string, plural: string): ServedResource | undefined;
+  served(): readonly ServedResource[];
+}
+
 /** Every resource the server serves, found by group on the wire, version and plural. */
 export class Registry {
   readonly settings: RegistrySettings;
   readonly #served = new Map<string, ServedResource>();
   readonly #known = new Map<string, Resource>();
   readonly #resources: Resource[] = [];
+  #custom: CustomResources | undefined;
+  readonly #listeners = new Set<() => void>();
 
   constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
     this.settings = settings;
@@ -125,13 +136,28 @@ export class Registry {
     }
   }
 
+  /** Serves also what is defined while the server runs. */
+  extend(custom: CustomResources): void {
+    this.#custom = custom;
+  }
+
+  /** Says that what is served has changed. */
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls `listener` whenever what is served has changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
   find(group: string, version: string, plural: string): ServedResource | undefined {
-    return this.#served.get(`${group}/${version}/${plural}`);
+    return this.#served.get(`${group}/${version}/${plural}`) ?? this.#custom?.find(group, version, plural);
   }
 
   /** The resource of a kind's handle, served or not. Throws when there is none: a programming error. */
   of(kind: Kind): Resource {
-    const found = this.#known.get(this.#address(kind));
+    const found = this.#known.get(this.#address(kind)) ?? this.#custom?.find(this.settings.naming.group(kind.group), kind.version, kind.plural)?.resource;
     if (!found) throw new Error(`${kind.plural} is no resource`);
     return found;
   }
@@ -141,12 +167,13 @@ export class Registry {
     return this.#served.has(this.#address(kind));
   }
 
+  /** The built-in resources. */
   get resources(): readonly Resource[] {
     return this.#resources;
   }
 
-  get served(): Iterable<ServedResource> {
-    return this.#served.values();
+  get served(): readonly ServedResource[] {
+    return [...this.#served.values(), ...(this.#custom?.served() ?? [])];
   }
 
   #add(served: ServedResource): void {

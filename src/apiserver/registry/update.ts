@@ -142,7 +142,7 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
     await released(resource, object, context);
     return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'deleted'};
   }
-  if (sameJson(withOldTimes(object, old), withoutVersion(old))) {
+  if (!record.isStale && sameJson(withOldTimes(object, old), withoutVersion(old))) {
     return {object: old, value: record.value, revision: record.revision, outcome: 'unchanged'};
   }
   if (context.dryRun) return {object: {...object, metadata: {...metadata, resourceVersion: String(record.revision)}}, value: encodeRecord(object), revision: record.revision, outcome: 'updated'};

@@ -7,7 +7,7 @@ import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/deco
 import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import type {Schemas} from '#src/schema/schemas.js';
+import type {SchemaSource} from '#src/schema/schemas.js';
 import {own} from '#src/base/own.js';
 import {header} from './context.js';
 
@@ -18,7 +18,7 @@ export const bodyLimit = 3 * 1024 * 1024;
 export interface BodyReader {
   readonly request: ApiRequest;
   readonly naming: Naming;
-  readonly schemas: Schemas;
+  readonly schemas: SchemaSource;
   readonly kind: Kind;
   /** Versions of its group that a body may also say it is of. */
   readonly otherVersions?: readonly string[] | undefined;
@@ -89,7 +89,7 @@ const beginning = (bytes: Buffer): string => {
 };
 
 /** The schema of a kind that is served. A served kind without one is a mistake of the build. */
-export const schemaOf = (schemas: Schemas, {group, version, kind}: Pick<Kind, 'group' | 'version' | 'kind'>): SchemaNode => {
+export const schemaOf = (schemas: SchemaSource, {group, version, kind}: Pick<Kind, 'group' | 'version' | 'kind'>): SchemaNode => {
   const node = schemas.of(group, version, kind);
   if (!node) throw new Error(`there is no schema of ${kind} in ${group}/${version}`);
   return node;
@@ -124,7 +124,7 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 };
 
 /** Reads the options in the body of a deletion; undefined when there is none. */
-export const readDeleteOptions = async (request: ApiRequest, naming: Naming, schemas: Schemas): Promise<DeleteOptions | undefined> => {
+export const readDeleteOptions = async (request: ApiRequest, naming: Naming, schemas: SchemaSource): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
@@ -138,7 +138,7 @@ export const readDeleteOptions = async (request: ApiRequest, naming: Naming, sch
 const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} as const;
 
 /** The options may come under the version of any group: clients write that of the object they delete. */
-const options = (body: ParsedBody, naming: Naming, schemas: Schemas): DeleteOptions => {
+const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): DeleteOptions => {
   if (body.kind && body.kind !== deleteOptionsKind.kind) throw badRequest('decoded object cannot be converted to DeleteOptions');
   const decoded = held(body, schemaOf(schemas, deleteOptionsKind), 'Ignore', body.apiVersion || naming.apiVersion('meta', 'v1'), deleteOptionsKind.kind);
   const {kind: _, apiVersion: __, ...rest} = decoded.object as DeleteOptions & KubeObject;

@@ -26,14 +26,20 @@ export interface Writer {
   readonly versions: Versions;
 }
 
-/** A list of dotted paths, prepared. */
+/** A list of dotted paths, or all top-level fields but some, prepared. */
 export class Writes {
-  /** The top-level fields some path begins with. */
-  readonly top: ReadonlySet<string>;
+  /** The top-level fields some path begins with; undefined for all of them. */
+  readonly top: ReadonlySet<string> | undefined;
   readonly #tree: PathTree = {};
   readonly #nested: boolean;
+  readonly #others: readonly string[] | undefined;
 
-  constructor(paths: readonly string[]) {
+  constructor(paths: readonly string[] | {readonly allBut: readonly string[]}) {
+    if ('allBut' in paths) {
+      this.#others = paths.allBut.map(field => `f:${field}`);
+      this.#nested = false;
+      return;
+    }
     const parts = paths.map(path => path.split('.'));
     this.top = new Set(parts.map(([first]) => first!));
     this.#nested = parts.some(({length}) => length > 1);
@@ -42,14 +48,21 @@ export class Writes {
 
   /** Only the fields of a set that lie at or below one of the paths. */
   within(set: FieldSet): FieldSet {
-    return within(set, this.#tree);
+    return this.#others ? without(set, this.#others) : within(set, this.#tree);
   }
 
   /** The same for a set in which only the top-level fields occur already. */
   withinTop(set: FieldSet): FieldSet {
-    return this.#nested ? within(set, this.#tree) : set;
+    return this.#others ? without(set, this.#others) : this.#nested ? within(set, this.#tree) : set;
   }
 }
+
+const without = (set: FieldSet, elements: readonly string[]): FieldSet => {
+  if (!elements.some(element => set[element])) return set;
+  const result: MutableFieldSet = {...set};
+  for (const element of elements) delete result[element];
+  return result;
+};
 
 /** `true` for a path that ends here. */
 interface PathTree {

@@ -18,7 +18,7 @@ import {passagePaths} from './passages.js';
 
 const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
 const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
-const listOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: `${kind}List`});
+const listOf = ({group, version, listKind}: Kind): TypeRef => ({group, version, name: listKind});
 
 const verbs = (...names: readonly string[]) => names;
 
