@@ -17,7 +17,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/api': {layers: ['src/base']},
   'src/model': {layers: below},
   'src/pki': {layers: ['src/base'], packages: ['node-forge']},
-  'src/schema': {layers: below, packages: ['yaml']},
+  'src/schema': {layers: below, packages: ['re2js', 'yaml']},
   'src/cel': {layers: ['src/schema', ...below]},
   'src/options': {layers: below, packages: ['convict']},
   'src/observe': {layers: ['src/base'], packages: ['pino', 'prom-client']},
