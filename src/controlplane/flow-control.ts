@@ -6,6 +6,7 @@ import {every, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
 import {autoupdateKey, mandatoryObjects, suggestedObjects, type PriorityLevel} from '#src/resources/flowcontrol/bootstrap.js';
+import {unless} from './refusals.js';
 
 const fieldManager = 'api-priority-and-fairness-config-producer-v1';
 const periodMs = 60_000;
@@ -45,10 +46,6 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
   if (said === keeps && !differs) return;
   const metadata = said === keeps ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(keeps)}};
   await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(isConflict));
-};
-
-const unless = (isExpected: (error: unknown) => boolean) => (error: unknown) => {
-  if (!isExpected(error)) throw error;
 };
 
 /** Deletes what an earlier release suggested and this one does not, where nobody but the server keeps it. */

@@ -77,18 +77,22 @@ export class ServerHealth {
     await Promise.all(hooks.map(hook => this.#runOne(hook)));
   }
 
-  async #runOne({name, run}: StartHook): Promise<void> {
-    let finished = false;
-    const check = () => {
-      if (!finished) throw new Error('not finished');
-    };
+  /** Adds a check of something that is not yet so when the server starts; liveness is patient with it. */
+  atStart(name: string, check: () => void): void {
     const {clock, livezGraceMs} = this.#settings;
     const patient = () => {
       if (clock.monotonic() - this.#startedAt >= livezGraceMs) check();
     };
-    this.healthz.add(`poststarthook/${name}`, check);
-    this.livez.add(`poststarthook/${name}`, patient);
-    this.readyz.add(`poststarthook/${name}`, check);
+    this.healthz.add(name, check);
+    this.livez.add(name, patient);
+    this.readyz.add(name, check);
+  }
+
+  async #runOne({name, run}: StartHook): Promise<void> {
+    let finished = false;
+    this.atStart(`poststarthook/${name}`, () => {
+      if (!finished) throw new Error('not finished');
+    });
     await run();
     finished = true;
   }

@@ -57,14 +57,8 @@ function* validateStatus({status}: Readonly<ApiService>): Iterable<FieldError> {
   }
 }
 
-/** What the condition of a group version that this server serves itself says. */
-export const localCondition = (now: number) => ({
-  type: 'Available',
-  status: 'True',
-  lastTransitionTime: wireTime(now),
-  reason: 'Local',
-  message: 'Local APIServices are always available',
-});
+/** What is said of a group version that this server serves itself. */
+export const localAvailability = {status: 'True', reason: 'Local', message: 'Local APIServices are always available'} as const;
 
 const availability = ({status}: Readonly<ApiService>): string => {
   const condition = status?.conditions?.find(({type}) => type === 'Available');
@@ -94,7 +88,7 @@ export const apiServices = defineResource<ApiService>({
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(object, old, {clock}) {
       // Nobody has to look at what is served here to know that it is.
-      if (!old && !object.spec?.service) object.status = {conditions: [localCondition(clock.now())]};
+      if (!old && !object.spec?.service) object.status = {conditions: [{type: 'Available', ...localAvailability, lastTransitionTime: wireTime(clock.now())}]};
     },
     validate,
   },

@@ -1,0 +1,116 @@
+import {sameContent} from '#src/api/equal.js';
+import {keyOf, type Frozen, type ObjectKey} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {builtInPriority, customPriority, type Priority} from '#src/resources/apiregistration/priorities.js';
+import type {Index, Lister} from '#informers/lister.js';
+import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
+import {unless} from '#src/controlplane/refusals.js';
+import type {ApiService} from './condition.js';
+
+type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
+
+/** How long the server looks after an object: `onstart` ones are made once and left to their users, the others are put back whenever they change. */
+type Managed = 'onstart' | 'true';
+
+export interface AutoregisterParts {
+  /** Everything the server serves by itself. */
+  readonly served: readonly {readonly group: GroupToken; readonly version: string}[];
+  /** Whether custom resources can be defined. */
+  readonly withDefinitions: boolean;
+  readonly naming: Naming;
+}
+
+/** It changed or went meanwhile, which asks for another look. */
+const isOutdated = (error: unknown): boolean => isNotFound(error) || isConflict(error);
+
+const nameOf = (group: string, version: string): string => `${version}.${group}`;
+
+/** Who looks after an APIService, if the server does. */
+export const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
+
+const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed): ApiService => ({
+  metadata: {name: nameOf(group, version), labels: {[managedLabel(naming)]: managed}},
+  spec: {group, version, groupPriorityMinimum, versionPriority},
+});
+
+/** The built-in group versions that are registered, by the names of their objects. Those without a place among the others are left to whoever adds them. */
+export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
+  const wanted = served.flatMap(({group, version}) => {
+    const priority = builtInPriority(group, version);
+    return priority ? [registration(naming, naming.group(group), version, priority, 'onstart')] : [];
+  });
+  return new Map(wanted.map(object => [object.metadata!.name!, object]));
+};
+
+/** Definitions by the group versions they serve, as registrations are called. */
+const serving: Index<Definition> = {
+  name: 'serving',
+  values: ({spec}) => (spec?.versions ?? []).filter(({served}) => served).map(({name}) => nameOf(spec!.group, name)),
+};
+
+const versionsOf = ({spec}: Frozen<Definition>): ObjectKey[] => (spec?.versions ?? []).map(({name}) => ({namespace: '', name: nameOf(spec!.group, name)}));
+
+const managementOf = (naming: Naming, object: Frozen<ApiService> | undefined): Managed | undefined => {
+  const value = object?.metadata?.labels?.[managedLabel(naming)];
+  return value === 'onstart' || value === 'true' ? value : undefined;
+};
+
+/** What is registered for a name, if anything is. */
+const wantedOf = ({naming, ...parts}: AutoregisterParts, definitions: Lister<Definition> | undefined): ((name: string) => ApiService | undefined) => {
+  const builtIn = builtInRegistrations({...parts, naming});
+  return name => {
+    const known = builtIn.get(name);
+    if (known) return known;
+    const [definition] = definitions?.by(serving, name) ?? [];
+    if (!definition) return undefined;
+    const {group} = definition.spec;
+    return registration(naming, group, name.slice(0, -group.length - 1), customPriority, 'true');
+  };
+};
+
+/**
+ * Registers what this server serves: built-in versions once, when it starts, the versions of custom resources for as long as their definitions serve
+ * them. An object that says that the server looks after it, and stands for nothing that is served, goes. Others' objects are left alone.
+ */
+export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
+  defineController({
+    doc: 'Keeps an APIService for each group version that this server serves.',
+    name: 'autoregister',
+    primary: kinds.apiServices,
+    ...(parts.withDefinitions
+      ? {watches: [mapped(kinds.customResourceDefinitions, change => [...versionsOf(change.object), ...(change.type === 'updated' ? versionsOf(change.old) : [])])]}
+      : {}),
+    workers: 5,
+    create({lister, writer, enqueue}) {
+      const {naming} = parts;
+      const objects = lister(kinds.apiServices);
+      const {create, update, delete: remove} = writer(kinds.apiServices);
+      const wantedAt = wantedOf(parts, parts.withDefinitions ? lister(kinds.customResourceDefinitions) : undefined);
+      const done = new Set<string>();
+      let atStart: ReadonlySet<string> | undefined;
+      for (const name of builtInRegistrations(parts).keys()) enqueue({namespace: '', name});
+
+      const settle = async (name: string): Promise<void> => {
+        const wanted = wantedAt(name);
+        const found = objects.get(name);
+        const wasDone = done.has(name);
+        if (managementOf(naming, wanted) === 'onstart' && wasDone) return;
+        if (!found) return wanted && void (await create(wanted).catch(unless(isAlreadyExists)));
+        const managed = managementOf(naming, found);
+        if (!managed) return;
+        if (managed === 'onstart' && (wasDone || !atStart?.has(name))) return;
+        if (!wanted) return remove(found).catch(unless(isOutdated));
+        if (sameContent(found.spec, wanted.spec)) return;
+        await update({...(found as ApiService), ...(wanted.spec ? {spec: wanted.spec} : {})}).catch(unless(isOutdated));
+      };
+
+      return async ({name}) => {
+        atStart ??= new Set(objects.list().map(object => keyOf(object).name));
+        await settle(name);
+        done.add(name);
+        return settled;
+      };
+    },
+  });

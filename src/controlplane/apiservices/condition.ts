@@ -1,0 +1,57 @@
+import {sameContent} from '#src/api/equal.js';
+import type {Frozen} from '#src/api/key.js';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {wireTime} from '#src/api/time.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Writer} from '#src/runtime/writer.js';
+
+export type ApiService = ObjectOf<typeof kinds.apiServices>;
+
+/** What was found out about whether somebody serves a group's version. */
+export interface Availability {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+}
+
+const type = 'Available';
+
+const conditionOf = ({status}: Frozen<ApiService>) => status?.conditions?.find(condition => condition.type === type);
+
+/** Whether somebody is known to serve it. */
+export const isAvailable = (object: Frozen<ApiService>): boolean => conditionOf(object)?.status === 'True';
+
+/** Tells in the status, and in figures, whether a group's version is served. */
+export interface Teller {
+  tell(object: Frozen<ApiService>, found: Availability): Promise<void>;
+  forget(name: string): void;
+}
+
+export interface TellerParts {
+  readonly clock: Clock;
+  readonly meter: Meter;
+  readonly writer: Pick<Writer<ApiService>, 'updateStatus'>;
+}
+
+export const teller = ({clock, meter, writer}: TellerParts): Teller => {
+  const unavailable = meter.gauge({name: 'aggregator_unavailable_apiservice', help: 'Whether an APIService is not available, by its name.', labels: ['name']});
+  const total = meter.counter({name: 'aggregator_unavailable_apiservice_total', help: 'How often an APIService became unavailable, by its name and the reason.', labels: ['name', 'reason']});
+  return {
+    async tell(object, found) {
+      const {name = ''} = object.metadata ?? {};
+      const isUp = found.status === 'True';
+      unavailable.set(isUp ? 0 : 1, {name});
+      const told = conditionOf(object);
+      const lastTransitionTime = told && told.status === found.status ? told.lastTransitionTime : wireTime(clock.now());
+      const condition = {type, ...found, ...(lastTransitionTime === undefined ? {} : {lastTransitionTime})};
+      if (sameContent(told, condition)) return;
+      const conditions = [...(object.status?.conditions ?? [])] as NonNullable<NonNullable<ApiService['status']>['conditions']>;
+      const at = conditions.findIndex(other => other.type === type);
+      conditions.splice(at < 0 ? conditions.length : at, at < 0 ? 0 : 1, condition);
+      await writer.updateStatus({...(object as ApiService), status: {...object.status, conditions}});
+      if (!isUp && isAvailable(object)) total.add({name, reason: found.reason});
+    },
+    forget: name => unavailable.remove({name}),
+  };
+};

@@ -1,0 +1,23 @@
+import {kinds} from '#src/api/kinds.js';
+import {localAvailability} from '#src/resources/apiregistration/apiservice.js';
+import {defineController, settled} from '#src/runtime/controller.js';
+import {teller} from './condition.js';
+
+/** Says of each group version without a service that it is available: this server serves it. */
+export const localAvailabilityLoop = defineController({
+  doc: 'Tells that what this server serves itself is available.',
+  name: 'apiservice-status-local-available-controller',
+  primary: kinds.apiServices,
+  queue: {name: 'LocalAvailabilityController', maxDelayMs: 30_000, unshared: true},
+  workers: 5,
+  create({lister, writer, clock, meter}) {
+    const objects = lister(kinds.apiServices);
+    const {tell, forget} = teller({clock, meter, writer: writer(kinds.apiServices)});
+    return async ({name}) => {
+      const object = objects.get(name);
+      if (!object) forget(name);
+      else if (!object.spec?.service) await tell(object, localAvailability);
+      return settled;
+    };
+  },
+});

@@ -1,0 +1,34 @@
+import type {ApiServer} from '#src/apiserver/server.js';
+import {autoregisterLoop, builtInRegistrations} from '#src/controlplane/apiservices/autoregister.js';
+import {completionOf} from '#src/controlplane/apiservices/completion.js';
+import {localAvailabilityLoop} from '#src/controlplane/apiservices/local-availability.js';
+import type {Loops} from '#src/controlplane/loops.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {ServerHealth, StartHook} from './health.js';
+
+export interface ApiServiceParts {
+  readonly server: ApiServer;
+  readonly health: ServerHealth;
+  readonly naming: Naming;
+  /** Made with the first hook that runs. */
+  loops(): Loops;
+}
+
+/** What a server does, once it serves, to tell and to find out who serves which version of which group. */
+export const apiServiceHooks = ({server, health, naming, loops}: ApiServiceParts, signal: AbortSignal): StartHook[] => {
+  const served = server.discovery.groups.flatMap(({group, versions}) => versions.map(({version}) => ({group, version})));
+  const withDefinitions = server.registry.serves(kinds.customResourceDefinitions);
+  return [
+    {name: 'apiservice-status-local-available-controller', run: () => loops().run(localAvailabilityLoop)},
+    {
+      name: `${naming.component('apiserver')}-autoregistration`,
+      async run() {
+        const completion = completionOf(loops().informers, builtInRegistrations({served, naming}).keys());
+        health.atStart('autoregister-completion', () => completion.check());
+        await loops().run(autoregisterLoop({served, withDefinitions, naming}));
+        await completion.reached(signal);
+      },
+    },
+  ];
+};

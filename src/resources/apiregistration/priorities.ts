@@ -1,0 +1,48 @@
+import type {GroupToken} from '#src/api/naming.js';
+
+/** Where a version of a group stands among others: groups with the higher number first, and within a group versions with the higher number. */
+export interface Priority {
+  readonly group: number;
+  readonly version: number;
+}
+
+/** The place of groups that come with custom resources; their versions are told apart by their names. */
+export const customPriority: Priority = {group: 1000, version: 100};
+/** No APIService registers those who register: their group stands before all others. */
+export const registrationGroup: GroupToken = 'apiregistration';
+
+type Places = readonly [group: number, versions: Readonly<Record<string, number>>];
+
+/** The places of the built-in groups in release 1.35, and of metrics as their extension has it. */
+const places: Readonly<Partial<Record<GroupToken, Places>>> = {
+  '': [18_000, {v1: 1}],
+  apps: [17_800, {v1: 15}],
+  events: [17_750, {v1: 15}],
+  authentication: [17_700, {v1: 15}],
+  authorization: [17_600, {v1: 15}],
+  autoscaling: [17_500, {v2: 30, v1: 15}],
+  batch: [17_400, {v1: 15}],
+  certificates: [17_300, {v1: 15, v1beta1: 9, v1alpha1: 1}],
+  networking: [17_200, {v1: 15, v1beta1: 9}],
+  policy: [17_100, {v1: 15}],
+  'rbac.authorization': [17_000, {v1: 15}],
+  storage: [16_800, {v1: 15, v1beta1: 9, v1alpha1: 1}],
+  apiextensions: [16_700, {v1: 15}],
+  admissionregistration: [16_700, {v1: 15, v1beta1: 12, v1alpha1: 9}],
+  scheduling: [16_600, {v1: 15, v1alpha1: 9}],
+  coordination: [16_500, {v1: 15, v1beta1: 13, v1alpha2: 12}],
+  node: [16_300, {v1: 15}],
+  discovery: [16_200, {v1: 15}],
+  resource: [16_200, {v1: 20, v1beta2: 15, v1beta1: 9, v1alpha3: 1}],
+  'flowcontrol.apiserver': [16_100, {v1: 21}],
+  'internal.apiserver': [16_000, {v1alpha1: 9}],
+  storagemigration: [15_800, {v1beta1: 9}],
+  metrics: [100, {v1beta1: 100}],
+};
+
+/** The place of a built-in group's version; none for one that has no place of its own. */
+export const builtInPriority = (group: GroupToken, version: string): Priority | undefined => {
+  const [ofGroup, versions] = places[group] ?? [];
+  const ofVersion = versions?.[version];
+  return ofGroup === undefined || ofVersion === undefined ? undefined : {group: ofGroup, version: ofVersion};
+};

@@ -1,0 +1,132 @@
+import test from 'ava';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {autoregisterLoop} from '#src/controlplane/apiservices/autoregister.js';
+import {completionOf} from '#src/controlplane/apiservices/completion.js';
+import {localAvailabilityLoop} from '#src/controlplane/apiservices/local-availability.js';
+import {serverLoops} from '#src/controlplane/loops.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {aPlane} from '#test/controllers/plane.js';
+import {startServer} from '#test/fixtures/server.js';
+
+type ApiService = ObjectOf<typeof kinds.apiServices>;
+
+const words = naming('plat');
+const label = 'plat-aggregator.plat.io/automanaged';
+const served = [{group: 'apps', version: 'v1'}, {group: 'batch', version: 'v1'}, {group: 'batch', version: 'v9'}, {group: 'apiregistration', version: 'v1'}] as const;
+
+const start = async (before: readonly ApiService[] = []) => {
+  const world = startServer();
+  const {clock} = world;
+  const client = world.clientOf();
+  const objects = client.resource(kinds.apiServices);
+  for (const object of before) await objects.create(object);
+  const stop = new AbortController();
+  const metrics = new MetricsRegistry();
+  const loops = serverLoops({client, clock, random: seededRandom(1), log: noLog, meter: metrics, gate: () => false, watchSeconds: 86_400}, stop.signal);
+  await loops.run(localAvailabilityLoop);
+  await loops.run(autoregisterLoop({served, withDefinitions: false, naming: words}));
+  await clock.drain();
+  const names = async () => (await objects.list()).items.map(({metadata}) => metadata?.name);
+  return {...world, objects, names, loops, metrics, [Symbol.dispose]: () => stop.abort()};
+};
+
+const anApiService = (version: string, group: string, managed?: string, spec: object = {}): ApiService => ({
+  metadata: {name: `${version}.${group}`, ...(managed ? {labels: {[label]: managed}} : {})},
+  spec: {group, version, groupPriorityMinimum: 5, versionPriority: 5, ...spec},
+});
+
+test('what a server serves is registered with its place among the others and at once available; those who register need no registration', async t => {
+  using world = await start();
+
+  t.deepEqual(await world.names(), ['v1.apps', 'v1.batch']);
+  t.like(await world.objects.get('v1.apps'), {
+    metadata: {labels: {[label]: 'onstart'}},
+    spec: {group: 'apps', version: 'v1', groupPriorityMinimum: 17_800, versionPriority: 15},
+    status: {conditions: [{type: 'Available', status: 'True', reason: 'Local', message: 'Local APIServices are always available'}]},
+  });
+});
+
+for (const [title, object, left] of [
+  ['of another, that the server looked after when it started, goes', anApiService('v1', 'old', 'onstart'), undefined],
+  ['of another, that the server looks after always, goes', anApiService('v1', 'old', 'true'), undefined],
+  ['of another that says nothing stays', anApiService('v1', 'old'), 5],
+  ['of another that says nonsense stays', anApiService('v1', 'old', 'perhaps'), 5],
+  ['of an old release gets its new place', anApiService('v1', 'apps', 'onstart'), 17_800],
+  ['that is to be looked after always gets its place', anApiService('v1', 'apps', 'true'), 17_800],
+  ['that an administrator took over is left to him', anApiService('v1', 'apps'), 5],
+] as const) {
+  test(`a registration from before the start ${title}`, async t => {
+    using world = await start([object]);
+    const found = (await world.objects.list()).items.find(({metadata}) => metadata?.name === object.metadata?.name);
+
+    t.is(found?.spec?.groupPriorityMinimum, left);
+  });
+}
+
+test('what users do to a registration after the start is theirs to do', async t => {
+  using world = await start();
+  await world.objects.delete('v1.batch');
+  await world.objects.patch('v1.apps', 'merge', {spec: {groupPriorityMinimum: 7}});
+  await world.objects.create(anApiService('v1', 'new', 'onstart'));
+  await world.clock.drain();
+
+  t.deepEqual(await world.names(), ['v1.apps', 'v1.new']);
+  t.is((await world.objects.get('v1.apps')).spec?.groupPriorityMinimum, 7);
+});
+
+test('a registration that says it is looked after always goes when nothing is served there', async t => {
+  using world = await start();
+  await world.objects.create(anApiService('v1', 'new', 'true'));
+  await world.clock.drain();
+
+  t.deepEqual(await world.names(), ['v1.apps', 'v1.batch']);
+});
+
+test('who loses its service is served here, and keeps the time since when it was available', async t => {
+  using world = await start();
+  const made = await world.objects.create(anApiService('v1', 'far', undefined, {service: {namespace: 'n', name: 's'}}));
+  t.deepEqual(made.status, {});
+  const was = {type: 'Available', status: 'True', reason: 'Passed', message: 'all checks passed', lastTransitionTime: '2020-01-01T00:00:00Z'};
+  await world.objects.update({...made, status: {conditions: [{type: 'Other', status: 'True'}, was]}}, {subresource: 'status'});
+  await world.objects.patch('v1.far', 'merge', {spec: {service: null}});
+  await world.clock.drain();
+
+  t.deepEqual((await world.objects.get('v1.far')).status?.conditions, [
+    {type: 'Other', status: 'True'},
+    {...was, reason: 'Local', message: 'Local APIServices are always available'},
+  ]);
+  const unavailable = () => world.metrics.value('aggregator_unavailable_apiservice', {name: 'v1.far'});
+  t.is(unavailable(), 0);
+
+  await world.objects.delete('v1.far');
+  await world.clock.drain();
+  t.is(unavailable(), undefined);
+});
+
+test('what is missing is told until each was seen once', async t => {
+  using world = await start();
+  const {informers} = world.loops;
+  const completion = completionOf(informers, ['v1.apps', 'v1.late', 'v1.batch', 'v2.late']);
+  t.throws(() => completion.check(), {message: 'missing APIService: [v1.late v2.late]'});
+  await world.objects.create(anApiService('v1', 'late'));
+  await world.objects.delete('v1.late');
+  await world.objects.create(anApiService('v2', 'late'));
+  await world.clock.drain();
+
+  t.notThrows(() => completion.check());
+  await completion.reached(new AbortController().signal);
+});
+
+test('a plane registers all that it serves', async t => {
+  await using plane = await aPlane({controllers: [], apiserverArgs: ['--runtime-config=api/all=true']});
+  const {items} = await plane.client().resource(kinds.apiServices).list();
+  const groups = plane.api.server.discovery.groups.filter(({group}) => group !== 'apiregistration');
+
+  t.deepEqual(items.map(({metadata}) => metadata!.name!).sort(), groups.flatMap(({group, versions}) => versions.map(({version}) => `${version}.${plane.naming.group(group)}`)).sort());
+  t.true(items.every(({status}) => status?.conditions?.[0]?.reason === 'Local'));
+  const {body} = await plane.api.health.readyz.all('readyz', {verbose: true});
+  for (const name of ['autoregister-completion', 'poststarthook/plat-apiserver-autoregistration', 'poststarthook/apiservice-status-local-available-controller']) t.true(body.includes(`[+]${name} ok\n`), name);
+});
