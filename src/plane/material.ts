@@ -11,6 +11,9 @@ const day = 24 * 3600 * 1000;
 /** A certificate is made anew when less than this part of its life is left. */
 const renewAt = 0.2;
 
+/** Who the server is to the servers behind it. */
+export const proxyClientName = 'front-proxy-client';
+
 /** Everything a plane proves itself with: where the files are, and the authority behind them. */
 export interface PlaneMaterial {
   readonly authority: Authority;
@@ -21,6 +24,10 @@ export interface PlaneMaterial {
     readonly adminKey: string;
     readonly serviceAccountKey: string;
     readonly serviceAccountPublic: string;
+    /** The authority that servers behind this one trust to say who is calling, and what the server proves itself with to them. */
+    readonly proxyCa: string;
+    readonly proxyClient: string;
+    readonly proxyClientKey: string;
   };
 }
 
@@ -51,28 +58,33 @@ export const planeMaterial = async (directory: string, clock: Clock): Promise<Pl
     adminKey: file('admin.key'),
     serviceAccountKey: file('sa.key'),
     serviceAccountPublic: file('sa.pub'),
+    proxyCa: file('front-proxy-ca.crt'),
+    proxyClient: file('front-proxy-client.crt'),
+    proxyClientKey: file('front-proxy-client.key'),
   };
-  const authority = await authorityIn(files.ca, files.caKey, clock);
-  await ensureAdmin(files.admin, files.adminKey, authority, clock);
+  const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock);
+  await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
+  const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock);
+  await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);
   await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);
   return {authority, files};
 };
 
-const authorityIn = async (certificateFile: string, keyFile: string, clock: Clock): Promise<Authority> => {
+const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock): Promise<Authority> => {
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
-  if (certificate && key) return loadAuthority('plane', certificate, key);
-  const authority = createAuthority(await generatePrivateKey(), {commonName: 'plat-ca', now: clock.now()});
+  if (certificate && key) return loadAuthority(certificateFile, certificate, key);
+  const authority = createAuthority(await generatePrivateKey(), {commonName, now: clock.now()});
   const pem = authorityPem(authority);
   writePrivately(keyFile, pem.key);
   writePrivately(certificateFile, pem.certificate);
   return authority;
 };
 
-const ensureAdmin = async (certificateFile: string, keyFile: string, authority: Authority, clock: Clock): Promise<void> => {
+const ensureClient = async (certificateFile: string, keyFile: string, authority: Authority, subject: {commonName: string; organizations?: readonly string[]}, clock: Clock): Promise<void> => {
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
-  const pair = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), commonName: 'plat-admin', organizations: ['system:masters'], lifetimeMs: 365 * day}));
+  const pair = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), ...subject, lifetimeMs: 365 * day}));
   writePrivately(keyFile, pair.key);
   writePrivately(certificateFile, pair.certificate);
 };

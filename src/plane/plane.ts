@@ -23,7 +23,7 @@ import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeNodes} from './nodes.js';
 import {usageLater} from './usage.js';
-import {planeMaterial, writePrivately, type PlaneMaterial} from './material.js';
+import {planeMaterial, proxyClientName, writePrivately, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
@@ -262,8 +262,23 @@ const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
+    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files)),
   }),
 ];
+
+const proxyFlag = /^--(requestheader|proxy-client)-/;
+
+/** How the server tells the servers behind it who is calling, and trusts others to tell it. */
+const proxyFlags = (files: PlaneMaterial['files']): Record<string, string> => ({
+  'proxy-client-cert-file': files.proxyClient,
+  'proxy-client-key-file': files.proxyClientKey,
+  'requestheader-client-ca-file': files.proxyCa,
+  'requestheader-allowed-names': proxyClientName,
+  'requestheader-username-headers': 'X-Remote-User',
+  'requestheader-uid-headers': 'X-Remote-Uid',
+  'requestheader-group-headers': 'X-Remote-Group',
+  'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+});
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 

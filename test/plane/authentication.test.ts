@@ -49,3 +49,17 @@ test('how callers are authenticated is published for the servers that extend the
   t.is(data?.['requestheader-allowed-names'], '["front-proxy"]');
   t.regex(data?.['client-ca-file'] ?? '', /BEGIN CERTIFICATE/);
 });
+
+test('a plane has an authority of its own by which servers behind it know who tells them of callers', async t => {
+  await using plane = await startPlane({listen: false});
+  const {data} = await plane.client().resource(kinds.configMaps).get('extension-apiserver-authentication', {namespace: plane.naming.systemNamespace});
+
+  t.not(data?.['requestheader-client-ca-file'], data?.['client-ca-file']);
+  t.like(data, {
+    'requestheader-allowed-names': '["front-proxy-client"]',
+    'requestheader-username-headers': '["X-Remote-User"]',
+    'requestheader-uid-headers': '["X-Remote-Uid"]',
+    'requestheader-group-headers': '["X-Remote-Group"]',
+    'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
+  });
+});
