@@ -1,3 +1,4 @@
+import type {Duplex, Readable} from 'node:stream';
 import type {UserInfo} from './user.js';
 
 /** What a caller proves himself with. */
@@ -25,6 +26,8 @@ export interface ApiRequest {
   readonly body?: ApiBody | undefined;
   /** Aborts when the caller went away. */
   readonly signal: AbortSignal;
+  /** Whether the connection may speak another protocol from here on: the answer may then be an `upgrade`. Never so over HTTP/2. */
+  readonly upgradable?: boolean;
   /** Whether the caller takes objects instead of encoded bytes: then responses and watch events carry parsed, frozen values. */
   readonly inProcess?: boolean;
 }
@@ -32,7 +35,12 @@ export interface ApiRequest {
 export type ApiBody =
   | {readonly kind: 'object'; readonly value: unknown}
   /** Reads the whole body, refusing with `RequestEntityTooLarge` what exceeds the limit. */
-  | {readonly kind: 'bytes'; read(limit: number): Promise<Buffer>};
+  | {
+      readonly kind: 'bytes';
+      read(limit: number): Promise<Buffer>;
+      /** The body as it comes in, for those who pass it on: nothing is read ahead. Instead of `read`, and only once; a face that has whole bodies only lacks it. */
+      stream?(): Readable;
+    };
 
 /** A stream of watch events. The core pushes; the face decides how to frame and when to flush. */
 export interface WatchSink {
@@ -58,7 +66,17 @@ export type ResponseBody =
   | {readonly kind: 'bytes'; readonly bytes: Buffer | string; readonly contentType: string}
   /** An object with its encoding at hand; whichever the face wants. */
   | {readonly kind: 'object'; readonly contentType: string; bytes(): Buffer; object(): unknown}
-  | {readonly kind: 'watch'; readonly contentType: string; start(sink: WatchSink): Disposable};
+  | {readonly kind: 'watch'; readonly contentType: string; start(sink: WatchSink): Disposable}
+  /**
+   * Bytes that someone else answers with, passed on as they come; their type and length, where told, are among the headers. An error in the middle breaks the answer off.
+   * Whoever does not read the source to its end destroys it.
+   */
+  | {readonly kind: 'stream'; readonly source: Readable}
+  /**
+   * The connection speaks another protocol from now on. `take` gets the caller's socket and what was read of it already, writes the head of the answer itself and sees to the end of the socket;
+   * whoever cannot hand a socket over calls `drop` instead. Only for requests that are `upgradable`.
+   */
+  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer): void; drop(): void};
 
 /** One answer. Header names in their usual spelling. */
 export interface ApiResponse {
@@ -66,6 +84,12 @@ export interface ApiResponse {
   readonly headers: Record<string, string | string[]>;
   readonly body: ResponseBody;
 }
+
+/** Lets go of an answer that nobody will read. */
+export const discard = ({body}: ApiResponse): void => {
+  if (body.kind === 'stream') body.source.destroy();
+  else if (body.kind === 'upgrade') body.drop();
+};
 
 /** The one door of the API server: the HTTP face and the in-process client both call it. Never rejects. */
 export type Exchange = (request: ApiRequest) => Promise<ApiResponse>;

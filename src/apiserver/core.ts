@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import {discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -57,7 +57,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const work = answer(settings, request, info, auditId, warnings);
-      response = await (request.inProcess ? work : deadlines.within(deadline, work));
+      response = await (request.inProcess ? work : deadlines.within(deadline, work, discard));
     } catch (error) {
       response = failure(settings, request, error);
     }

@@ -12,6 +12,7 @@ import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {endOfPrefix, type Store} from '#src/storage/store.js';
 import type {Network} from '#src/transport/network.js';
+import {backends, type Backends} from '#src/transport/relay/backends.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
@@ -80,6 +81,8 @@ export interface ApiServer {
   readonly discovery: Discovery;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
+  /** Connections to those who answer in this server's place. Closed by who closes the server. */
+  readonly backends: Backends;
   readonly draining: {rejects: boolean};
   /** How many watches are open. */
   readonly watchers: number;
@@ -126,6 +129,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     registry,
     discovery,
     authorizer,
+    backends: backends({network: settings.network, clock}),
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
     get watchers() {
@@ -161,6 +165,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     reader: registryReader(registry),
     tokens: settings.tokens,
     network: settings.network,
+    backends: server.backends,
     agentAddresses: settings.agentAddresses,
   };
   const exchange = requestCore({

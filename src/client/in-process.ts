@@ -1,3 +1,4 @@
+import type {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -41,7 +42,8 @@ export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InPr
   return {
     async call(call) {
       call.signal?.throwIfAborted();
-      return replyOf(await unlessAborted(exchange(request(call)), call.signal));
+      const response = await unlessAborted(exchange(request(call)), call.signal);
+      return replyOf(response.body.kind === 'stream' ? await whole(response, response.body.source) : response);
     },
     async watch(call, listener) {
       call.signal.throwIfAborted();
@@ -93,8 +95,16 @@ const contentOf = (body: ApiResponse['body']): unknown => {
     }
     case 'empty':
     case 'watch':
+    case 'stream':
+    case 'upgrade':
       return undefined;
   }
+};
+
+/** An answer of someone else, read to its end. */
+const whole = async (response: ApiResponse, source: Readable): Promise<ApiResponse> => {
+  const bytes = Buffer.concat((await source.toArray()) as Buffer[]);
+  return {...response, body: {kind: 'bytes', bytes, contentType: String(response.headers['Content-Type'] ?? '')}};
 };
 
 const attach = (body: Extract<ApiResponse['body'], {kind: 'watch'}>, listener: WatchListener, signal: AbortSignal): void => {

@@ -224,6 +224,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
       following.abort();
       server.endWatches();
+      server.backends[Symbol.dispose]();
       await store.close();
     },
   };

@@ -17,7 +17,7 @@ export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse[
 /** The response with its body compressed when that pays and the caller takes it. Streams are left alone. */
 export const compressed = (request: ApiRequest, response: ApiResponse): ApiResponse | Promise<ApiResponse> => {
   const {body} = response;
-  if (body.kind === 'empty' || body.kind === 'watch' || request.method === 'HEAD') return response;
+  if ((body.kind !== 'bytes' && body.kind !== 'object') || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
   if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) {
     // What was made to be measured is sent: a body is made anew each time it is asked for.

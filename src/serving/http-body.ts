@@ -20,7 +20,14 @@ export class UnreadBody implements BytesBody {
   read(limit: number): Promise<Buffer> {
     return (this.#reading ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : collect(this.#stream, limit));
   }
+
+  stream(): Readable {
+    return this.#stream;
+  }
 }
+
+/** The body of a request that came with a wish to speak another protocol. Where it ends cannot be told, so it cannot be read. */
+export const unreadableBody: BytesBody = {kind: 'bytes', read: () => Promise.reject(badRequest('a request to upgrade the connection cannot have a body'))};
 
 const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 

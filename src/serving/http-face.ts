@@ -2,7 +2,7 @@ import {type IncomingMessage, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import {discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
 import {type StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -11,9 +11,9 @@ import {connectionOf} from './connection.js';
 import {type Cors, cors} from './cors.js';
 import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
-import {Http1Request, Http2Request} from './http-request.js';
+import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
 import type {RequestHandler} from './listener.js';
-import {wantsWebSocket, WebSocketWatches} from './websocket.js';
+import {tokenOf, wantsWebSocket, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 
 export interface FaceOptions {
@@ -53,7 +53,7 @@ class Face implements HttpFace {
 
   constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, onFault = ignore}: FaceOptions) {
     this.#exchange = exchange;
-    this.#watches = new WebSocketWatches(exchange);
+    this.#watches = new WebSocketWatches();
     this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
     this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
@@ -78,16 +78,20 @@ class Face implements HttpFace {
 
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
-    if (!wantsWebSocket(incoming)) return this.http1(incoming, plainly(incoming, socket));
-    this.#watches.upgrade(incoming, socket, head).then(
-      upgraded => {
-        if (upgraded !== 'upgraded') sendHttp1(incoming, plainly(incoming, socket), upgraded.answer, this.#frames);
-      },
-      (fault: unknown) => {
-        this.#onFault(fault);
-        socket.destroy();
-      },
-    );
+    const speaksWebSocket = wantsWebSocket(incoming);
+    const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), speaksWebSocket ? tokenOf(incoming) : undefined);
+    const send = (response: ApiResponse): void => {
+      const {body} = response;
+      if (socket.destroyed) discard(response);
+      else if (body.kind === 'upgrade') body.take(socket, head);
+      else if (body.kind === 'watch' && speaksWebSocket) this.#watches.serve(body, incoming, socket, head).catch(abandon);
+      else sendHttp1(incoming, plainly(incoming, socket), response, this.#frames);
+    };
+    const abandon = (fault?: unknown): void => {
+      if (fault) this.#onFault(fault);
+      socket.destroy();
+    };
+    this.#answer(request, send, abandon);
   }
 
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
@@ -153,10 +157,7 @@ const plainly = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
 /** What the face itself turns down. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {
   if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
-  if (request.method !== 'GET') return undefined;
-  const {upgrade} = request.headers;
-  if (upgrade === undefined || !/spdy/i.test(String(upgrade))) return undefined;
-  return badRequest(`this server does not upgrade connections to ${String(upgrade)}`);
+  return undefined;
 };
 
 const failure = ({status}: StatusError): ApiResponse => ({

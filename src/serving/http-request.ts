@@ -1,13 +1,14 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {IncomingHttpHeaders, ServerHttp2Stream} from 'node:http2';
 import {constants} from 'node:http2';
+import type {Duplex} from 'node:stream';
 import type {ApiBody, ApiRequest, Caller} from '#src/api/exchange.js';
 import type {Connection} from './connection.js';
-import {UnreadBody} from './http-body.js';
+import {UnreadBody, unreadableBody} from './http-body.js';
 import {type Headers, headersOf} from './http-headers.js';
 
 /** Why a request's signal aborted. */
-const gone = (): Error => new Error('the caller went away');
+const goneError = (): Error => new Error('the caller went away');
 
 /** A request over HTTP/1.1. What most requests never touch (the signal, the body) costs nothing until touched. */
 export class Http1Request implements ApiRequest {
@@ -47,6 +48,25 @@ export class Http1Request implements ApiRequest {
   }
 }
 
+/** A request to speak another protocol on its connection, or else to be answered as any other. `bearer` is a token that came in another place than its header. */
+export const upgradeRequest = (incoming: IncomingMessage, socket: Duplex, connection: Connection, bearer?: {readonly token: string; readonly protocols: string}): ApiRequest => {
+  const {method, url, headers, caller, remoteAddress, body} = new Http1Request(incoming, undefined, connection);
+  const gone = new AbortController();
+  if (socket.destroyed) gone.abort(goneError());
+  else socket.once('close', () => gone.abort(goneError()));
+  const withToken = bearer && !headers['authorization'] ? {...headers, authorization: `Bearer ${bearer.token}`} : headers;
+  return {
+    method,
+    url,
+    headers: bearer ? {...withToken, 'sec-websocket-protocol': bearer.protocols} : headers,
+    caller,
+    remoteAddress,
+    ...(body ? {body: unreadableBody} : {}),
+    signal: gone.signal,
+    upgradable: true,
+  };
+};
+
 /** A request over HTTP/2. */
 export class Http2Request implements ApiRequest {
   readonly method: string;
@@ -80,10 +100,10 @@ export class Http2Request implements ApiRequest {
 
 const abortedByClose = (answer: ServerResponse | ServerHttp2Stream): AbortSignal => {
   const controller = new AbortController();
-  if (answer.destroyed) controller.abort(gone());
+  if (answer.destroyed) controller.abort(goneError());
   else
     answer.once('close', () => {
-      if (!answer.writableFinished) controller.abort(gone());
+      if (!answer.writableFinished) controller.abort(goneError());
     });
   return controller.signal;
 };

@@ -1,17 +1,28 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
-import type {ApiResponse} from '#src/api/exchange.js';
+import {finished, type Readable, type Writable} from 'node:stream';
+import {discard, type ApiResponse} from '#src/api/exchange.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
 
 /** Sends an answer over HTTP/1.1. */
 export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, frames: Frames): void => {
-  if (outgoing.destroyed || incoming.socket.destroyed) return;
+  if (outgoing.destroyed || incoming.socket.destroyed) return discard(response);
   const {body} = response;
+  if (body.kind === 'upgrade') {
+    body.drop();
+    throw new Error('this connection cannot speak another protocol');
+  }
   const fields = fieldsOf(response);
   if (body.kind === 'watch') {
     outgoing.writeHead(response.status, fields);
     outgoing.flushHeaders();
     startWatch(outgoing, body, frames);
+    return;
+  }
+  if (body.kind === 'stream') {
+    outgoing.writeHead(response.status, fields);
+    outgoing.flushHeaders();
+    passOn(body.source, outgoing);
     return;
   }
   if (body.kind === 'empty') {
@@ -37,8 +48,18 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
     if (typeof value === 'string') fields.push(name, wireValue(value));
     else for (const one of value) fields.push(name, wireValue(one));
   }
-  if (body.kind !== 'empty') fields.push('Content-Type', body.contentType);
+  if ('contentType' in body) fields.push('Content-Type', body.contentType);
   return fields;
+};
+
+/** Passes bytes on as they come and no faster than they are taken. An answer that breaks off breaks off here too; who stops reading stops the source. */
+export const passOn = (source: Readable, outlet: Writable): void => {
+  finished(source, error => {
+    if (error) outlet.destroy();
+  });
+  outlet.once('close', () => source.destroy());
+  if (outlet.destroyed) source.destroy();
+  else source.pipe(outlet);
 };
 
 export const startWatch = (

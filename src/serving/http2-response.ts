@@ -1,17 +1,26 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {discard, type ApiRequest, type ApiResponse} from '#src/api/exchange.js';
 import {wireValue} from './http-headers.js';
-import {startWatch} from './http1-response.js';
+import {passOn, startWatch} from './http1-response.js';
 import type {Frames} from './outbox.js';
 
 /** Sends an answer over HTTP/2. */
 export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, frames: Frames): void => {
-  if (stream.destroyed || stream.closed) return;
+  if (stream.destroyed || stream.closed) return discard(response);
   const {body} = response;
+  if (body.kind === 'upgrade') {
+    body.drop();
+    throw new Error('a stream of HTTP/2 cannot speak another protocol');
+  }
   const headers = headersOf(response);
   if (body.kind === 'watch') {
     stream.respond(headers);
     startWatch(stream, body, frames);
+    return;
+  }
+  if (body.kind === 'stream') {
+    stream.respond(headers);
+    passOn(body.source, stream);
     return;
   }
   if (body.kind === 'empty') {
@@ -35,8 +44,9 @@ const headersOf = ({status, headers, body}: ApiResponse): OutgoingHttpHeaders =>
     // The connection is the session's matter in HTTP/2 (RFC 9113 §8.2.2).
     if (name === 'Connection') continue;
     const value = headers[name]!;
-    fields[name] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
+    // The platform adds a date of its own beside one that is not spelled as it spells it.
+    fields[name === 'Date' ? 'date' : name] = typeof value === 'string' ? wireValue(value) : value.map(wireValue);
   }
-  if (body.kind !== 'empty') fields['content-type'] = body.contentType;
+  if ('contentType' in body) fields['content-type'] = body.contentType;
   return fields;
 };

@@ -1,10 +1,8 @@
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
-import type {ApiRequest, ApiResponse, EncodedEvent, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/exchange.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
-import {Http1Request} from './http-request.js';
-import {connectionOf} from './connection.js';
 
 /** A consumer with more than this waiting for him is cut off. */
 const mostWaiting = 32 << 20;
@@ -25,44 +23,29 @@ const tokenIn = (protocols: readonly string[]): string | undefined => {
 /** Whether a client wants to speak WebSocket. */
 export const wantsWebSocket = ({method, headers}: IncomingMessage): boolean => method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 
-/** What came of an upgrade: the connection speaks WebSocket now, or is to be answered as any other request. */
-export type Upgraded = {readonly answer: ApiResponse} | 'upgraded';
+/** The token that a client gave as a protocol, and the protocols that are left without it; nothing where he gave none. */
+export const tokenOf = (incoming: IncomingMessage): {readonly token: string; readonly protocols: string} | undefined => {
+  const protocols = protocolsOf(incoming);
+  const token = tokenIn(protocols);
+  return token === undefined ? undefined : {token, protocols: protocols.filter(protocol => !isToken(protocol)).join(', ')};
+};
 
 /**
  * Serves watches over WebSocket: every event is one message, a text unless it is in the binary form, what the client sends is passed over, and either side may end it. The library
  * is loaded by the first client that asks.
  */
 export class WebSocketWatches {
-  readonly #exchange: Exchange;
   #server: Promise<WebSocketServer> | undefined;
 
-  constructor(exchange: Exchange) {
-    this.#exchange = exchange;
-  }
-
-  async upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<Upgraded> {
-    const protocols = protocolsOf(incoming);
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
-    const request = requestOf(incoming, tokenIn(protocols), gone.signal);
-    const answer = await this.#exchange(request);
-    const {body} = answer;
-    if (body.kind !== 'watch') return {answer};
+  async serve(body: Extract<ResponseBody, {kind: 'watch'}>, incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const server = await (this.#server ??= webSocketServer());
     server.handleUpgrade(incoming, socket, head, client => {
       const watch = body.start(new MessageSink(client, body.contentType !== 'application/json'));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
     });
-    return 'upgraded';
   }
 }
-
-const requestOf = (incoming: IncomingMessage, token: string | undefined, signal: AbortSignal): ApiRequest => {
-  const plain = new Http1Request(incoming, undefined, connectionOf(incoming.socket));
-  const headers = token === undefined || plain.headers['authorization'] ? plain.headers : {...plain.headers, authorization: `Bearer ${token}`};
-  return {method: 'GET', url: plain.url, headers, caller: plain.caller, remoteAddress: plain.remoteAddress, signal};
-};
 
 const webSocketServer = async (): Promise<WebSocketServer> => {
   const {WebSocketServer: Server} = await import('ws');

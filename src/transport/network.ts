@@ -1,11 +1,11 @@
 import {lookup} from 'node:dns/promises';
-import {connect, isIP} from 'node:net';
+import {connect, isIP, type Socket} from 'node:net';
 import type {Clock} from '#src/base/clock.js';
 
 /** How the machines around this one are reached. What fails is told in the words that clients of the original know. */
 export interface Network {
-  /** Connects to a port and hangs up again. Rejects with why nobody answers. */
-  dial(host: string, port: string): Promise<void>;
+  /** Connects to a port. Rejects with why nobody answers. */
+  dial(host: string, port: string): Promise<Socket>;
   /** The addresses of a host by name; an address is its own. Rejects with why there are none. */
   resolve(host: string): Promise<readonly string[]>;
 }
@@ -44,7 +44,7 @@ export const systemNetwork = (clock: Clock): Network => ({
     if (!/^\d+$/.test(port)) throw new Error(`dial tcp: lookup ${host}:${port}: no such host`);
     if (Number(port) > 65_535) throw new Error(`dial tcp: address ${port}: invalid port`);
     using _ = clock.hold();
-    await connected(host, port, clock);
+    return await connected(host, port, clock);
   },
   async resolve(host) {
     if (isIP(host)) return [host];
@@ -57,20 +57,18 @@ export const systemNetwork = (clock: Clock): Network => ({
   },
 });
 
-const connected = (host: string, port: string, clock: Clock): Promise<void> =>
+const connected = (host: string, port: string, clock: Clock): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    let failure: Error | undefined;
-    const socket = connect({host, port: Number(port)}, () => socket.destroy());
-    const timer = clock.schedule(dialTimeoutMs, () => {
-      failure = new Error(`dial tcp ${endpoint(host, port)}: i/o timeout`);
-      socket.destroy();
-    });
-    socket.once('error', error => {
-      failure = dialError(host, port, error);
-    });
-    socket.once('close', () => {
+    const socket = connect({host, port: Number(port), noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000});
+    const timer = clock.schedule(dialTimeoutMs, () => socket.destroy(new Error(`dial tcp ${endpoint(host, port)}: i/o timeout`)));
+    const fail = (error: DialError) => {
       timer[Symbol.dispose]();
-      if (failure) reject(failure);
-      else resolve();
+      reject(error.syscall ? dialError(host, port, error) : error);
+    };
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      timer[Symbol.dispose]();
+      socket.off('error', fail);
+      resolve(socket);
     });
   });

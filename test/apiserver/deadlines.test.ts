@@ -59,6 +59,7 @@ test('a finished request leaves no timer behind', async t => {
 });
 
 test('work that ends in its turn of the event loop sets no timer', async t => {
+  const never = () => t.fail();
   let timers = 0;
   class CountingClock extends VirtualClock {
     override schedule(afterMs: number, run: () => void): Disposable {
@@ -68,15 +69,32 @@ test('work that ends in its turn of the event loop sets no timer', async t => {
   }
   const clock = new CountingClock();
   const deadlines = new Deadlines(clock);
-  const failing = deadlines.within(1000, Promise.reject(new Error('refused')));
+  const failing = deadlines.within(1000, Promise.reject(new Error('refused')), never);
 
-  t.is(await deadlines.within(1000, Promise.resolve('done')), 'done');
+  t.is(await deadlines.within(1000, Promise.resolve('done'), never), 'done');
   await t.throwsAsync(failing, {message: 'refused'});
   await clock.drain();
   t.is(timers, 0);
 
-  const late = t.throwsAsync(deadlines.within(1000, new Promise(() => {})), {message: /did not complete/});
+  const late = t.throwsAsync(deadlines.within(1000, new Promise(() => {}), never), {message: /did not complete/});
   await clock.advance(1000);
   await late;
   t.is(timers, 1);
+});
+
+test('an answer that comes after its time is let go', async t => {
+  const clock = new VirtualClock();
+  const late: string[] = [];
+  let answer!: (text: string) => void;
+  const work = new Promise<string>(resolve => {
+    answer = resolve;
+  });
+
+  const answered = t.throwsAsync(new Deadlines(clock).within(1000, work, text => void late.push(text)), {message: /did not complete/});
+  await clock.advance(1000);
+  await answered;
+  answer('here it is');
+  await work;
+
+  t.deepEqual(late, ['here it is']);
 });

@@ -68,6 +68,8 @@ const bytesOf = ({body}: ApiResponse): Buffer => {
     case 'object':
       return body.bytes();
     case 'watch':
+    case 'stream':
+    case 'upgrade':
       throw new Error('the answer is a stream');
   }
 };
@@ -77,7 +79,7 @@ const received = (response: ApiResponse): Received => {
   const text = bytes.toString();
   return {
     status: response.status,
-    type: response.body.kind === 'empty' ? '' : response.body.contentType,
+    type: 'contentType' in response.body ? response.body.contentType : '',
     text,
     bytes,
     header: name => Object.entries(response.headers).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1],

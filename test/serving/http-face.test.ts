@@ -146,15 +146,32 @@ for (const [version, ask] of bothVersions) {
   });
 }
 
-test('a request to upgrade the connection to a protocol nobody speaks is refused in words, or answered without', async t => {
-  await using server = await serve(answering(() => json({})));
+test('a request to upgrade the connection to a protocol nobody speaks is answered without', async t => {
+  await using server = await serve(answering(({upgradable}) => json({upgradable})));
 
-  const answer = await ask1(server, {path: '/api/v1/pods?watch=1', headers: {connection: 'upgrade', upgrade: 'SPDY/3.1'}});
-  const other = await ask1(server, {path: '/api/v1/pods', headers: {connection: 'upgrade', upgrade: 'h2c'}});
+  for (const upgrade of ['SPDY/3.1', 'h2c', 'websocket']) {
+    const answer = await ask1(server, {path: '/api/v1/pods', headers: {connection: 'upgrade', upgrade}});
 
-  t.is(answer.status, 400);
-  t.regex(JSON.parse(answer.body.toString()).message, /does not upgrade connections to SPDY/);
-  t.is(other.status, 200);
+    t.deepEqual([answer.status, answer.body.toString()], [200, '{"upgradable":true}'], upgrade);
+  }
+});
+
+test('the body of a request to upgrade the connection cannot be read', async t => {
+  await using server = await serve(answering(async ({body}) => json(await (body?.kind === 'bytes' ? body.read(10).catch((error: Error) => error.message) : 'none'))));
+
+  const answer = await ask1(server, {method: 'POST', headers: {connection: 'upgrade', upgrade: 'SPDY/3.1'}, body: 'x'});
+
+  t.is(answer.body.toString(), '"a request to upgrade the connection cannot have a body"');
+});
+
+test('an answer in another protocol is refused where the connection cannot be taken, and let go', async t => {
+  let dropped = 0;
+  await using server = await serve(answering(() => ({status: 101, headers: {}, body: {kind: 'upgrade', take() {}, drop: () => void dropped++}})));
+
+  await t.throwsAsync(ask1(server));
+  await t.throwsAsync(ask2(server));
+
+  t.is(dropped, 2);
 });
 
 test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t => {

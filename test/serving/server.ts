@@ -64,7 +64,7 @@ export const ask1 = (server: TestServer, {method = 'GET', path = '/', headers = 
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
           resolve({status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks)});
-        });
+        }).on('error', reject);
       },
     );
     request.on('error', reject);

@@ -19,7 +19,7 @@ test('a port that listens is reached, one that does not is told of', async t => 
   const {dial} = systemNetwork(clock);
   const [open, shut] = [await aPort(true), await aPort(false)];
 
-  await dial('127.0.0.1', open.port);
+  (await dial('127.0.0.1', open.port)).destroy();
   open.close();
   await t.throwsAsync(dial('127.0.0.1', shut.port), {message: `dial tcp 127.0.0.1:${shut.port}: connect: connection refused`});
   t.is(clock.pending, 0);

@@ -39,9 +39,10 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
   const upgrades = header(context.request, 'upgrade') !== undefined;
   if (passage.way === 'stream' && !upgrades) throw badRequest('Upgrade request required');
   if (passage.way === 'calls' && !upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
-  await services.network.dial(to.host, to.port).catch((error: Error) => {
+  const socket = await services.network.dial(to.host, to.port).catch((error: Error) => {
     throw unreached(passage, to, upgrades, error);
   });
+  socket.destroy();
   throw unreached(passage, to, upgrades, new Error(`${to.host} answers at port ${to.port}, but this server passes nothing on to it`));
 };
 

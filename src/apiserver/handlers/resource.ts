@@ -16,6 +16,7 @@ import {header, type RequestContext, type ResourceContext} from '#src/apiserver/
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
+import type {Backends} from '#src/transport/relay/backends.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import {encoded} from './encode.js';
 
@@ -31,6 +32,7 @@ export interface ResourceServices {
   readonly reader: Reader;
   readonly tokens: ActionContext['tokens'];
   readonly network: Network;
+  readonly backends: Backends;
   /** Which addresses of a node lead to its agent, best first. */
   readonly agentAddresses: readonly string[];
 }

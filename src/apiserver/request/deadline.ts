@@ -33,13 +33,15 @@ class Waiting<T> {
   #reject!: (error: Error) => void;
   #timer: Disposable | undefined;
   #over = false;
+  #expired = false;
 
-  constructor(ms: number, work: Promise<T>) {
+  constructor(ms: number, work: Promise<T>, late: (answer: T) => void) {
     this.#ms = ms;
     this.#promise = new Promise((resolve, reject) => {
       this.#reject = reject;
       work.then(
         answer => {
+          if (this.#expired) late(answer);
           this.#end();
           resolve(answer);
         },
@@ -57,7 +59,10 @@ class Waiting<T> {
 
   startTimer(clock: Clock): void {
     if (this.#over) return;
-    this.#timer = clock.schedule(this.#ms, () => this.#reject(timeout('request did not complete within the allotted timeout')));
+    this.#timer = clock.schedule(this.#ms, () => {
+      this.#expired = true;
+      this.#reject(timeout('request did not complete within the allotted timeout'));
+    });
   }
 
   #end(): void {
@@ -75,10 +80,10 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** The answer of `work`, or 504 once `ms` are up. What the work does then is nobody's business any more. */
-  within<T>(ms: number | undefined, work: Promise<T>): Promise<T> {
+  /** The answer of `work`, or 504 once `ms` are up. What the work does then is nobody's business any more; an answer that comes `late` is let go. */
+  within<T>(ms: number | undefined, work: Promise<T>, late: (answer: T) => void): Promise<T> {
     if (ms === undefined) return work;
-    const waiting = new Waiting(ms, work);
+    const waiting = new Waiting(ms, work, late);
     if (this.#fresh.push(waiting as Waiting<unknown>) === 1) void nextTurn().then(this.#startTimers);
     return waiting.answer;
   }

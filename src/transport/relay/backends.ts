@@ -1,0 +1,111 @@
+import {Agent} from 'node:http';
+import type {Socket} from 'node:net';
+import {isIP} from 'node:net';
+import {connect} from 'node:tls';
+import type {Duplex} from 'node:stream';
+import type {Clock} from '#src/base/clock.js';
+import type {Network} from '#src/transport/network.js';
+import {tlsWords} from './words.js';
+
+/** How a backend is trusted, and what proves the caller to it. Held as one value for as long as it stays the same: connections are kept by it. */
+export interface BackendTls {
+  /** PEM; without it the authorities of the system are trusted. */
+  readonly ca?: string | Buffer | undefined;
+  readonly pair?: {readonly cert: string | Buffer; readonly key: string | Buffer} | undefined;
+  /** The name its certificate must bear; else that of the host. */
+  readonly serverName?: string | undefined;
+  /** Whoever answers is believed. */
+  readonly insecure?: boolean | undefined;
+}
+
+/** Who is called. */
+export interface Backend {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: string;
+  readonly tls?: BackendTls | undefined;
+}
+
+const handshakeTimeoutMs = 10_000;
+const idleTimeoutMs = 90_000;
+
+/** `host:port`, as URLs write it. */
+export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** Opens a connection to a backend. Rejects in the words that clients of the original know. */
+const open = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
+  const socket = await network.dial(host, port);
+  return scheme === 'https' ? secured(socket, host, tls, clock) : socket;
+};
+
+const secured = (socket: Socket, host: string, {ca, pair, serverName, insecure}: BackendTls, clock: Clock): Promise<Duplex> =>
+  new Promise((resolve, reject) => {
+    const name = serverName || host;
+    const secure = connect({
+      socket,
+      host: name,
+      servername: isIP(name) ? '' : name,
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: !insecure,
+      ...(ca ? {ca} : {}),
+      ...pair,
+    });
+    const timer = clock.schedule(handshakeTimeoutMs, () => secure.destroy(new Error('net/http: TLS handshake timeout')));
+    const fail = (error: Error) => {
+      timer[Symbol.dispose]();
+      socket.destroy();
+      reject(tlsWords(error, name));
+    };
+    secure.once('error', fail);
+    secure.once('secureConnect', () => {
+      timer[Symbol.dispose]();
+      secure.off('error', fail);
+      resolve(secure);
+    });
+  });
+
+export interface BackendsOptions {
+  readonly network: Network;
+  readonly clock: Clock;
+}
+
+/** The connections to backends. Those of ordinary calls are kept for the next one; one that is to speak another protocol is made for that alone. */
+export interface Backends extends Disposable {
+  readonly clock: Clock;
+  /** Keeps connections to one backend under its name. */
+  readonly kept: Agent;
+  /** Makes a connection for one request. */
+  readonly single: Agent;
+}
+
+/** What an agent gets to hear of a request: Node passes its own fields and these. */
+export interface Addressed {
+  readonly backend: Backend;
+}
+
+export const backends = (options: BackendsOptions): Backends => {
+  const names = new WeakMap<BackendTls, number>();
+  let last = 0;
+  const nameOf = ({scheme, tls, ...at}: Backend): string => {
+    if (tls && !names.has(tls)) names.set(tls, ++last);
+    return `${scheme}://${authority(at)}#${tls ? names.get(tls)! : 0}`;
+  };
+  const agent = (settings: ConstructorParameters<typeof Agent>[0]): Agent =>
+    Object.assign(new Agent(settings), {
+      getName: (asked: object) => nameOf((asked as Addressed).backend),
+      createConnection: (asked: object, done: (error: Error | null, socket?: Duplex) => void) => {
+        void open(options, (asked as Addressed).backend).then(socket => done(null, socket), done);
+      },
+    });
+  const kept = agent({keepAlive: true, maxFreeSockets: 25, timeout: idleTimeoutMs});
+  const single = agent({keepAlive: false});
+  return {
+    clock: options.clock,
+    kept,
+    single,
+    [Symbol.dispose]() {
+      kept.destroy();
+      single.destroy();
+    },
+  };
+};

@@ -1,0 +1,105 @@
+import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
+import {Readable} from 'node:stream';
+import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {authority, type Addressed, type Backend, type Backends} from './backends.js';
+import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
+import {exchangeWords} from './words.js';
+
+/** A request that somebody else answers. */
+export interface Relayed {
+  readonly request: ApiRequest;
+  readonly to: Backend;
+  /** Path and query there. */
+  readonly path: string;
+  /** Another method than the caller's. */
+  readonly method?: string;
+  /** The `Host` it is sent with. Default: the caller's own. */
+  readonly host?: string;
+  /** Headers beside, or instead of, the caller's; names in lower case. An absent value takes the caller's away. */
+  readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The answer to a redirect is that there are none, instead of the redirect. */
+  readonly refusesRedirects?: boolean;
+  /** How long the head of the answer may take. Default: for ever. */
+  readonly timeoutMs?: number;
+}
+
+/** What the head of an answer may weigh. */
+export const maxHeaderBytes = 1 << 20;
+
+/**
+ * Passes a request on and its answer back, both as they come. Redirects are the caller's to follow. Rejects when no answer began, with why in the words
+ * that clients of the original know; an answer that breaks off later breaks off.
+ */
+export const relayCall = async (backends: Backends, relayed: Relayed): Promise<ApiResponse> => {
+  using _ = backends.clock.hold();
+  const {request, refusesRedirects} = relayed;
+  request.signal.throwIfAborted();
+  const {body} = request;
+  const answer = await asked(backends, relayed, body ? readableOf(body) : undefined);
+  if (refusesRedirects && isRedirect(answer)) {
+    answer.destroy();
+    return {status: 502, headers: {}, body: {kind: 'bytes', bytes: 'the backend attempted to redirect this request, which is not permitted', contentType: 'text/plain; charset=utf-8'}};
+  }
+  return {status: answer.statusCode!, headers: answerHeaders(answer), body: {kind: 'stream', source: answer}};
+};
+
+const isRedirect = ({statusCode = 0, headers}: IncomingMessage): boolean => statusCode >= 300 && statusCode < 400 && Boolean(headers.location);
+
+const readableOf = (body: ApiBody): Readable => {
+  if (body.kind === 'object') return Readable.from([Buffer.from(JSON.stringify(body.value))]);
+  if (body.stream) return body.stream();
+  return Readable.from((async function* () {
+    yield await body.read(Infinity);
+  })());
+};
+
+/** What is sent, as Node takes it; the agent finds the backend among it. */
+export const optionsOf = ({request, to, path, method, host, headers: more}: Relayed): RequestOptions & Addressed => {
+  const headers: HeaderRecord = {...requestHeaders(request), host: host ?? String(request.headers['host'] ?? authority(to))};
+  for (const [name, value] of Object.entries(more ?? {})) {
+    if (value === undefined) delete headers[name];
+    else headers[name] = value;
+  }
+  return {
+    backend: to,
+    method: method ?? request.method,
+    path,
+    headers: headers as Record<string, string | string[]>,
+    setHost: false,
+    maxHeaderSize: maxHeaderBytes,
+    signal: request.signal,
+  };
+};
+
+/** Methods that may be asked twice. */
+const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined): Promise<IncomingMessage> => {
+  const options = optionsOf(relayed);
+  const headers = options.headers as Record<string, string>;
+  if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
+  const ask = (again: boolean) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = begin({...options, agent: backends.kept});
+      // The other end may have hung up on a connection that rested.
+      const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && harmless.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+      sent.once('response', resolve);
+      sent.once('error', error => (retries(error) ? ask(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
+      within(backends, relayed, sent);
+      if (!body) return sent.end();
+      // The other end may answer before any of the body came.
+      sent.flushHeaders();
+      body.once('error', error => sent.destroy(error)).pipe(sent);
+    });
+  return ask(true);
+};
+
+/** Why a request failed: its caller left, or what happened to it. */
+export const reasonOf = ({request: {signal}}: Relayed, error: Error): Error => (signal.aborted ? new Error('context canceled', {cause: error}) : exchangeWords(error));
+
+/** Keeps the head of an answer to its time. */
+export const within = ({clock}: Backends, {timeoutMs}: Relayed, sent: ClientRequest): void => {
+  if (timeoutMs === undefined) return;
+  const timer = clock.schedule(timeoutMs, () => sent.destroy(new Error('net/http: timeout awaiting response headers')));
+  for (const end of ['response', 'upgrade', 'close']) sent.once(end, () => timer[Symbol.dispose]());
+};

@@ -1,0 +1,74 @@
+import type {IncomingMessage} from 'node:http';
+import type {ApiRequest} from '#src/api/exchange.js';
+
+/** Headers that concern one connection only (RFC 9110 §7.6.1). */
+const hopByHop: ReadonlySet<string> = new Set([
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What proved the caller to this server is not the backend's to see, and what this server did already is not to be done again. */
+const ownAffair = (name: string): boolean => name === 'authorization' || name === 'expect' || name.startsWith('impersonate-') || name.startsWith('x-remote-');
+
+const tokens = (value: string | readonly string[] | undefined): string[] => (value === undefined ? [] : String(value).split(',').map(token => token.trim().toLowerCase()).filter(Boolean));
+
+export type HeaderRecord = Record<string, string | readonly string[]>;
+
+/** The headers of a request as its backend gets them: without those of this connection and what proved the caller; names in lower case. */
+export const requestHeaders = ({headers, remoteAddress}: ApiRequest): HeaderRecord => {
+  const named = new Set(tokens(headers['connection']));
+  const passed: HeaderRecord = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !hopByHop.has(name) && !named.has(name) && !ownAffair(name)) passed[name] = value;
+  }
+  if (tokens(headers['te']).includes('trailers')) passed['te'] = 'trailers';
+  const before = headers['x-forwarded-for'];
+  passed['x-forwarded-for'] = before === undefined ? remoteAddress : `${String(before)}, ${remoteAddress}`;
+  return passed;
+};
+
+/** Headers of answers of which only one makes sense: the first counts. */
+const single: ReadonlySet<string> = new Set([
+  'age',
+  'content-encoding',
+  'content-length',
+  'content-location',
+  'content-range',
+  'content-type',
+  'date',
+  'etag',
+  'expires',
+  'last-modified',
+  'location',
+  'retry-after',
+  'x-content-type-options',
+]);
+
+/** The headers of an answer as the caller gets them. */
+export const answerHeaders = ({rawHeaders, headers}: IncomingMessage): Record<string, string | string[]> => {
+  const named = new Set(tokens(headers['connection']));
+  const spelled = new Map<string, string>();
+  const passed: Record<string, string | string[]> = {};
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const low = rawHeaders[index]!.toLowerCase();
+    if (hopByHop.has(low) || named.has(low)) continue;
+    const name = spelled.get(low) ?? canonical(low);
+    spelled.set(low, name);
+    const value = rawHeaders[index + 1]!;
+    const before = passed[name];
+    if (before === undefined) passed[name] = value;
+    else if (!single.has(low)) passed[name] = [...(Array.isArray(before) ? before : [before]), value];
+  }
+  return passed;
+};
+
+/** The usual spelling of a header's name. */
+export const canonical = (name: string): string => name.toLowerCase().replaceAll(/(^|-)[a-z]/g, letter => letter.toUpperCase());
