@@ -1,0 +1,59 @@
+import {sameContent} from '#src/api/equal.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
+
+/** The schema of a version, as its definition writes it down; a stored one has been judged. */
+export const schemaOf = ({schema}: Pick<Version, 'schema'>): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
+
+/** What versions say, or all of them together where they say the same. */
+export interface Said {
+  readonly schema?: Version['schema'];
+  readonly subresources?: Subresources;
+  readonly additionalPrinterColumns?: readonly PrinterColumn[];
+  readonly selectableFields?: readonly SelectableField[];
+}
+
+/** What is said of each version apart. */
+export interface OwnVersion extends Said {
+  readonly name: string;
+  readonly served: boolean;
+  readonly storage: boolean;
+  readonly deprecated: boolean;
+  readonly deprecationWarning: string | undefined;
+}
+
+/** A definition in the form in which the original judges it: what all versions say alike is said once, and problems are told of there. */
+export interface Gathered {
+  readonly shared: Said;
+  readonly versions: readonly OwnVersion[];
+}
+
+const fields = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const;
+
+export const gathered = ({versions = []}: Partial<Spec>): Gathered => {
+  const [first] = versions;
+  const alike = fields.filter(field => first && versions.every(version => sameContent(version[field], first[field])));
+  const pick = (version: Version, wanted: (field: (typeof fields)[number]) => boolean): Said =>
+    Object.fromEntries(fields.filter(field => wanted(field) && version[field] !== undefined).map(field => [field, version[field]]));
+  return {
+    shared: first ? pick(first, field => alike.includes(field)) : {},
+    versions: versions.map(version => ({
+      name: version.name ?? '',
+      served: version.served ?? false,
+      storage: version.storage ?? false,
+      deprecated: version.deprecated ?? false,
+      deprecationWarning: version.deprecationWarning,
+      ...pick(version, field => !alike.includes(field)),
+    })),
+  };
+};
+
+/** The version that objects are stored in; nothing in a definition that is not in order. */
+export const storageVersion = ({versions = []}: Partial<Spec>): string | undefined => versions.find(({storage}) => storage)?.name;
+
+/** All schemas of a definition. */
+export const schemasOf = ({versions = []}: Partial<Spec>): JsonSchema[] =>
+  versions.flatMap(version => {
+    const schema = schemaOf(version);
+    return schema ? [schema] : [];
+  });

@@ -1,0 +1,144 @@
+import {forbiddenField, invalid, notSupported, type FieldError} from '#src/api/field-error.js';
+import {additionalOf, extensions, itemListOf, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
+import {validateIdentity, validateTopology} from './list-rules.js';
+import {validateRuleTexts} from './rule-texts.js';
+
+/** What a schema is to what it lies in. */
+export type Step = {readonly property: string} | 'items' | 'additionalProperties';
+
+/** A schema within a schema of which rules can speak: how one gets there, and how often values of it can be in one object. */
+export interface SchemaPlace {
+  readonly schema: JsonSchema;
+  readonly path: string;
+  readonly parent?: SchemaPlace;
+  readonly step?: Step;
+  /** The most values of the schema in one object; nothing where lists and maps have no limit. */
+  readonly most: number | undefined;
+  /** Since where the values of two versions of an object cannot be told to be the same one. */
+  readonly uncorrelatable?: string;
+}
+
+/** What is asked of schemas besides what is always asked. */
+export interface SchemaDemands {
+  /** Every type is one of the six. */
+  readonly validTypes: boolean;
+  /** Items of sets are single values. */
+  readonly atomicSets: boolean;
+  /** Items of sets and maps are there and have their keys. */
+  readonly identity: boolean;
+  /** Judges the rules of a place all of whose schemas are in order. */
+  judgeRules?(place: SchemaPlace): Iterable<FieldError>;
+}
+
+const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+
+/** What holds for all that lies at a place or below. */
+interface Context {
+  readonly demands: SchemaDemands;
+  /** Why there may be no default; nothing where there may be one. */
+  readonly noDefaults?: string;
+  readonly insideMeta?: boolean;
+  readonly isRoot?: boolean;
+  readonly place: SchemaPlace | undefined;
+}
+
+interface Findings {
+  readonly schema: FieldError[];
+  readonly rules: FieldError[];
+}
+
+function* validateKeywords(schema: JsonSchema, path: string, {demands, noDefaults, insideMeta}: Context): Iterable<FieldError> {
+  const {type = ''} = schema;
+  if (demands.validTypes && type !== '' && !types.includes(type)) yield notSupported(`${path}.type`, type, types);
+  if (schema.default !== undefined && noDefaults) yield forbiddenField(`${path}.default`, `must not be set ${noDefaults}`);
+  if (schema.id) yield forbiddenField(`${path}.id`, 'id is not supported');
+  if (schema.additionalItems !== undefined) yield forbiddenField(`${path}.additionalItems`, 'additionalItems is not supported');
+  if (Object.keys(schema.patternProperties ?? {}).length > 0) yield forbiddenField(`${path}.patternProperties`, 'patternProperties is not supported');
+  if (Object.keys(schema.definitions ?? {}).length > 0) yield forbiddenField(`${path}.definitions`, 'definitions is not supported');
+  if (schema.dependencies !== undefined) yield forbiddenField(`${path}.dependencies`, 'dependencies is not supported');
+  if (schema.$ref !== undefined) yield forbiddenField(`${path}.$ref`, '$ref is not supported');
+  if (type === 'null') yield forbiddenField(`${path}.type`, 'type cannot be set to null, use nullable as an alternative');
+  if (itemListOf(schema).length > 0) yield forbiddenField(`${path}.items`, 'items must be a schema object and not an array');
+  if (insideMeta && schema[extensions.embeddedResource]) yield forbiddenField(`${path}.${extensions.embeddedResource}`, 'must not be used inside of resource meta');
+}
+
+const metaFields = new Set(['metadata', 'kind', 'apiVersion']);
+
+/** How many values a value of the schema can hold; nothing where there is no limit. */
+const mostWithin = ({type, additionalProperties, maxProperties, maxItems}: JsonSchema): number | undefined => {
+  if (type === 'object' && additionalProperties !== undefined) return maxProperties === undefined ? undefined : Math.max(maxProperties, 0);
+  if (type === 'array') return maxItems === undefined ? undefined : Math.max(maxItems, 0);
+  return 1;
+};
+
+const placeBelow = (parent: SchemaPlace | undefined, schema: JsonSchema, path: string, step: Step, uncorrelatable: string | undefined): SchemaPlace | undefined => {
+  if (!parent) return undefined;
+  const within = mostWithin(parent.schema);
+  const since = parent.uncorrelatable ?? uncorrelatable;
+  return {schema, path, parent, step, most: parent.most === undefined || within === undefined ? undefined : parent.most * within, ...(since === undefined ? {} : {uncorrelatable: since})};
+};
+
+function* propertySteps(schema: JsonSchema, path: string, context: Context): Iterable<readonly [JsonSchema, string, Context]> {
+  for (const [name, property] of propertiesOf(schema)) {
+    const at = `${path}.properties[${name}]`;
+    const place = placeBelow(context.place, property, at, {property: name}, undefined);
+    const isMeta = metaFields.has(name) && (context.isRoot || schema[extensions.embeddedResource] === true);
+    const noDefaults = isMeta && context.isRoot ? `in top-level ${name}` : context.noDefaults;
+    const insideMeta = isMeta || context.insideMeta === true;
+    yield [property, at, {demands: context.demands, place, insideMeta, ...(noDefaults ? {noDefaults} : {})}];
+  }
+}
+
+/** Every schema right below one, with what holds there. */
+function* steps(schema: JsonSchema, path: string, context: Context): Iterable<readonly [JsonSchema, string, Context]> {
+  const {isRoot: _, ...same} = context;
+  const additional = additionalOf(schema);
+  if (additional) {
+    const at = `${path}.additionalProperties`;
+    const noDefaults = context.insideMeta ? 'inside additionalProperties applying to object metadata' : context.noDefaults;
+    yield [additional, at, {...same, place: placeBelow(context.place, additional, at, 'additionalProperties', undefined), ...(noDefaults ? {noDefaults} : {})}];
+  }
+  yield* propertySteps(schema, path, context);
+  const aside = {...same, place: undefined};
+  if (schema.not) yield [schema.not, `${path}.not`, aside];
+  for (const name of ['allOf', 'oneOf', 'anyOf'] as const) for (const [i, one] of (schema[name] ?? []).entries()) yield [one, `${path}.${name}[${i}]`, aside];
+  for (const [name, one] of propertiesOf({properties: schema.definitions ?? {}})) yield [one, `${path}.definitions[${name}]`, aside];
+  const uncorrelatable = schema[extensions.listType] === 'map' ? undefined : path;
+  const itemPlace = (items: JsonSchema, at: string) => placeBelow(context.place, items, at, 'items', uncorrelatable);
+  const items = itemsOf(schema);
+  if (items) yield [items, `${path}.items`, {...same, place: itemPlace(items, `${path}.items`)}];
+  for (const [i, one] of itemListOf(schema).entries()) yield [one, `${path}.items[${i}]`, {...same, place: itemPlace(one, `${path}.items[${i}]`)}];
+  for (const [name, one] of Object.entries(schema.dependencies ?? {})) if (!Array.isArray(one)) yield [one as JsonSchema, `${path}.dependencies[${name}]`, aside];
+}
+
+function* validateOne(schema: JsonSchema, path: string, {demands}: Context): Iterable<FieldError> {
+  if (schema[extensions.preserveUnknownFields] === false) yield invalid(`${path}.${extensions.preserveUnknownFields}`, false, 'must be true or undefined');
+  yield* validateTopology(schema, path, {loose: !demands.atomicSets});
+  if (demands.identity) yield* validateIdentity(schema, path);
+  yield* validateRuleTexts(schema, path);
+}
+
+const judge = (schema: JsonSchema, path: string, context: Context): Findings => {
+  const found: Findings = {schema: [...validateKeywords(schema, path, context)], rules: []};
+  if (schema.uniqueItems) found.schema.push(forbiddenField(`${path}.uniqueItems`, 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'));
+  const additional = schema.additionalProperties;
+  if (Object.keys(schema.properties ?? {}).length > 0 && additional !== undefined && additional !== true) {
+    found.schema.push(forbiddenField(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'));
+  }
+  for (const [inner, at, below] of steps(schema, path, context)) {
+    const {schema: problems, rules} = judge(inner, at, below);
+    found.schema.push(...problems);
+    found.rules.push(...rules);
+  }
+  found.schema.push(...validateOne(schema, path, context));
+  const hasRules = (schema[extensions.validations]?.length ?? 0) > 0;
+  // Rules over a schema that is not in order say things that go away with what is wrong with it.
+  if (hasRules && found.schema.length === 0 && context.place) found.rules.push(...(context.demands.judgeRules?.(context.place) ?? []));
+  return found;
+};
+
+/** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural. Rules are judged only where `withRules`. */
+export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands, withRules: boolean): FieldError[] => {
+  const {schema: problems, rules} = judge(schema, path, {demands, isRoot: true, place: withRules ? {schema, path, most: 1} : undefined});
+  return [...problems, ...rules];
+};
