@@ -162,6 +162,8 @@ const derive = (w: Words) => {
       initialEventsEnd: [...new Set([w.apiSuffix, words.kubernetes.apiSuffix])].map(suffix => `${suffix}/initial-events-end`),
       description: key('description'),
       lastApplied: w.lastAppliedKey,
+      /** Where definitions of APIs in the project's own groups say that it agreed to them. */
+      approved: `api-approved.${w.domain}`,
     },
     extras: {
       credentialId: `authentication.${w.domain}/credential-id`,

@@ -16,6 +16,7 @@ import {localSubjectAccessReviews} from './authorization/localsubjectaccessrevie
 import {selfSubjectAccessReviews} from './authorization/selfsubjectaccessreview.js';
 import {selfSubjectRulesReviews} from './authorization/selfsubjectrulesreview.js';
 import {subjectAccessReviews} from './authorization/subjectaccessreview.js';
+import {customResourceDefinitions} from './apiextensions/customresourcedefinition.js';
 import {horizontalPodAutoscalers} from './autoscaling/horizontalpodautoscaler.js';
 import {cronJobs} from './batch/cronjob.js';
 import {jobs} from './batch/job.js';
@@ -99,6 +100,7 @@ export const resources: readonly ResourceDefinition[] = [
   secrets,
   services,
   serviceAccounts,
+  customResourceDefinitions,
   controllerRevisions,
   daemonSets,
   deployments,

@@ -24,6 +24,14 @@ const trustBundle = authorityPem(authority).certificate;
 export const samples = (naming: Naming, name?: string): Readonly<Record<string, object>> => ({
   APIService: {spec: {group: (name ?? 'v1.one').slice(3), version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15}},
   CertificateSigningRequest: {spec: {request, signerName: 'example.com/signer', usages: ['client auth']}},
+  CustomResourceDefinition: {
+    spec: {
+      group: 'example.com',
+      names: {plural: (name ?? 'ones.example.com').split('.')[0], kind: `Kind${(name ?? 'ones').split('.')[0]}`},
+      scope: 'Namespaced',
+      versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object'}}}}}],
+    },
+  },
   Pod: {spec: {containers: [{name: 'c', image: 'nginx'}]}},
   PodTemplate: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}}},
   ReplicationController: {spec: {template: {metadata: {labels: {a: 'b'}}, spec: {containers: [{name: 'c', image: 'nginx'}]}}}},
@@ -98,6 +106,7 @@ export const samples = (naming: Naming, name?: string): Readonly<Record<string, 
 /** What objects are called in the tests, of kinds that are not called as one likes. */
 export const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   APIService: {one: 'v1.one', a: 'v1.a', b: 'v1.b', none: 'v1.none'},
+  CustomResourceDefinition: {one: 'ones.example.com', a: 'as.example.com', b: 'bs.example.com', none: 'none.example.com'},
   StorageVersion: {one: 'a.one', a: 'a.a', b: 'a.b', none: 'a.none'},
   IPAddress: {one: '10.9.0.1', a: '10.9.0.2', b: '10.9.0.3', none: '10.9.0.4'},
 };

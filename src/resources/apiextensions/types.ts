@@ -1,12 +1,15 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 
-export type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
-export type Spec = Definition['spec'];
+type Wired = ObjectOf<typeof kinds.customResourceDefinitions>;
+export type Spec = Wired['spec'];
 export type Names = Spec['names'];
 export type Version = Spec['versions'][number];
 export type Subresources = NonNullable<Version['subresources']>;
 export type PrinterColumn = NonNullable<Version['additionalPrinterColumns']>[number];
 export type SelectableField = NonNullable<Version['selectableFields']>[number];
 export type Conversion = NonNullable<Spec['conversion']>;
-export type Status = NonNullable<Definition['status']>;
-export type Condition = NonNullable<Status['conditions']>[number];
+type Told = NonNullable<Wired['status']>;
+/** The kind of the client library is a release older than these fields. */
+export type Condition = NonNullable<Told['conditions']>[number] & {observedGeneration?: number};
+export type Status = Omit<Told, 'conditions'> & {conditions?: Condition[]; observedGeneration?: number};
+export type Definition = Omit<Wired, 'status'> & {status?: Status};

@@ -3,11 +3,11 @@ import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
 /** The schema of a version, as its definition writes it down; a stored one has been judged. */
-export const schemaOf = ({schema}: Pick<Version, 'schema'>): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
+export const schemaOf = ({schema}: {readonly schema?: Version['schema'] | undefined}): JsonSchema | undefined => schema?.openAPIV3Schema as unknown as JsonSchema | undefined;
 
 /** What versions say, or all of them together where they say the same. */
 export interface Said {
-  readonly schema?: Version['schema'];
+  readonly schema?: NonNullable<Version['schema']>;
   readonly subresources?: Subresources;
   readonly additionalPrinterColumns?: readonly PrinterColumn[];
   readonly selectableFields?: readonly SelectableField[];

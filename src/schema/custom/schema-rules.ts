@@ -30,7 +30,8 @@ export interface SchemaDemands {
   judgeRules?(place: SchemaPlace): Iterable<FieldError>;
 }
 
-const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+/** The types a schema can have. */
+export const knownTypes: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 /** What holds for all that lies at a place or below. */
 interface Context {
@@ -49,7 +50,7 @@ interface Findings {
 
 function* validateKeywords(schema: JsonSchema, path: string, {demands, noDefaults, insideMeta}: Context): Iterable<FieldError> {
   const {type = ''} = schema;
-  if (demands.validTypes && type !== '' && !types.includes(type)) yield notSupported(`${path}.type`, type, types);
+  if (demands.validTypes && type !== '' && !knownTypes.includes(type)) yield notSupported(`${path}.type`, type, knownTypes);
   if (schema.default !== undefined && noDefaults) yield forbiddenField(`${path}.default`, `must not be set ${noDefaults}`);
   if (schema.id) yield forbiddenField(`${path}.id`, 'id is not supported');
   if (schema.additionalItems !== undefined) yield forbiddenField(`${path}.additionalItems`, 'additionalItems is not supported');

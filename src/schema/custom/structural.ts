@@ -1,5 +1,6 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {messageOf} from '#src/base/message.js';
+import {regexp} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
 import {validateStructuralMetadata} from './structural-metadata.js';
 
@@ -142,10 +143,9 @@ const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] =>
   [...validateInvariants(schema, 'root', path), ...validateCompleteness(schema, schema, path, path)].sort((a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
 
-/** What is wrong with a regular expression, less than the original's own words for it. */
 const patternProblem = (pattern: string): string | undefined => {
   try {
-    new RegExp(pattern, 'u');
+    regexp(pattern);
     return undefined;
   } catch (error) {
     return messageOf(error);

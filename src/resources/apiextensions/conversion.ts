@@ -1,0 +1,55 @@
+import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {dnsLabel1035Problems} from '#src/api/names.js';
+import {validateServiceReference, validateWebhookUrl} from '#src/resources/admissionregistration/client-config.js';
+import {caBundleProblem} from './ca-bundle.js';
+import type {Conversion} from './types.js';
+
+/** The versions of the review that this server speaks. */
+export const reviewVersions: readonly string[] = ['v1', 'v1beta1'];
+
+/** Whether a conversion that was once taken had no version of the review to speak. */
+export const speaksUnknownOnly = (conversion: Conversion | undefined): boolean => {
+  const versions = conversion?.webhook?.conversionReviewVersions ?? [];
+  return versions.length > 0 && !versions.some(version => reviewVersions.includes(version));
+};
+
+function* validateReviewVersions(versions: readonly string[], knownNeeded: boolean, path: string): Iterable<FieldError> {
+  if (versions.length === 0) return yield required(path);
+  const seen = new Set<string>();
+  for (const [i, version] of versions.entries()) {
+    if (seen.has(version)) yield invalid(`${path}[${i}]`, version, 'duplicate version');
+    else for (const problem of dnsLabel1035Problems(version)) yield invalid(`${path}[${i}]`, version, problem);
+    seen.add(version);
+  }
+  if (knownNeeded && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
+}
+
+function* validateClient(client: NonNullable<Conversion['webhook']>['clientConfig'], anyBundle: boolean, path: string): Iterable<FieldError> {
+  if (!client) return yield required(path, 'required when strategy is set to Webhook');
+  const {url, service, caBundle} = client;
+  if ((url === undefined) === (service === undefined)) yield required(path, 'exactly one of url or service is required');
+  else if (url !== undefined) yield* validateWebhookUrl(`${path}.url`, url);
+  else if (service) yield* validateServiceReference(`${path}.service`, service);
+  const problem = anyBundle ? undefined : caBundleProblem(caBundle);
+  if (problem) yield invalid(`${path}.caBundle`, caBundle, problem);
+}
+
+/** What was taken before and is taken again. */
+export interface ConversionLeave {
+  readonly unknownReviews: boolean;
+  readonly badBundle: boolean;
+}
+
+/** Whether it is said how objects are converted between versions. */
+export function* validateConversion({strategy, webhook}: Partial<Conversion>, leave: ConversionLeave, path: string): Iterable<FieldError> {
+  if (!strategy) yield required(`${path}.strategy`);
+  else if (strategy !== 'None' && strategy !== 'Webhook') yield notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']);
+  const versions = webhook?.conversionReviewVersions ?? [];
+  if (strategy === 'Webhook') {
+    yield* validateClient(webhook?.clientConfig, leave.badBundle, `${path}.webhookClientConfig`);
+    return yield* validateReviewVersions(versions, !leave.unknownReviews, `${path}.conversionReviewVersions`);
+  }
+  const detail = 'should not be set when strategy is not set to Webhook';
+  if (webhook?.clientConfig) yield forbiddenField(`${path}.webhookClientConfig`, detail);
+  if (versions.length > 0) yield forbiddenField(`${path}.conversionReviewVersions`, detail);
+}

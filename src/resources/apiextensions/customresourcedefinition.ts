@@ -1,0 +1,142 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {wireTime} from '#src/api/time.js';
+import {defineResource, type HookContext} from '#src/resources/definition.js';
+import {immutable} from '#src/resources/validation/equality.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {validateApproval} from './approval.js';
+import {isTrue, setCondition} from './conditions.js';
+import {formatWarnings} from './formats.js';
+import {leaveOf, noLeave} from './leave.js';
+import {validateNames} from './names.js';
+import {validateSpec} from './spec.js';
+import type {Definition, Spec, Status} from './types.js';
+import {storageVersion} from './versions.js';
+
+/** Holds a definition that is deleted until its objects are gone. */
+export const cleanupFinalizer = (naming: Naming): string => `customresourcecleanup.${naming.group('apiextensions')}`;
+
+const fillIn = ({spec, status}: Definition): void => {
+  const names = spec?.names;
+  if (names) {
+    names.singular ||= (names.kind ?? '').toLowerCase();
+    if (names.kind) names.listKind ||= `${names.kind}List`;
+  }
+  if (spec) spec.conversion ??= {strategy: 'None'};
+  const service = spec?.conversion?.webhook?.clientConfig?.service;
+  if (service) service.port ??= 443;
+  const stored = spec && storageVersion(spec);
+  if (status && !status.storedVersions?.length && stored) status.storedVersions = [stored];
+};
+
+/** Notes that objects are stored in the storage version from now on. */
+const noteStorage = ({spec, status}: Definition): void => {
+  const version = storageVersion(spec);
+  if (!status || version === undefined || status.storedVersions?.includes(version)) return;
+  status.storedVersions = [...(status.storedVersions ?? []), version];
+};
+
+const tracksGenerations = ({status}: Readonly<Definition>): boolean =>
+  Boolean(status?.observedGeneration) || (status?.conditions ?? []).some(({observedGeneration}) => observedGeneration);
+
+/** Nothing is told of generations while the gate is off, unless it was told of before. */
+const dropGenerations = ({status}: Definition): void => {
+  if (!status) return;
+  delete status.observedGeneration;
+  for (const condition of status.conditions ?? []) delete condition.observedGeneration;
+};
+
+/** What a definition begins with, before anybody has looked at it. */
+const emptyStatus = (): Status => ({acceptedNames: {plural: '', kind: ''}, storedVersions: []});
+
+function* validateStoredVersions({spec, status}: Readonly<Definition>): Iterable<FieldError> {
+  const path = 'status.storedVersions';
+  const stored = status?.storedVersions ?? [];
+  if (stored.length === 0) return yield invalid(path, null, 'must have at least one stored version');
+  const names = new Set((spec.versions ?? []).map(({name}) => name));
+  for (const {name, storage} of spec.versions ?? []) if (storage && !stored.includes(name)) yield invalid(path, stored, `must have the storage version ${name}`);
+  for (const [i, name] of stored.entries()) {
+    if (names.has(name) || stored.lastIndexOf(name) !== i) continue;
+    yield invalid(
+      `${path}[${i}]`,
+      name,
+      `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+    );
+  }
+}
+
+/** The name is made of two others. */
+function* validateName({metadata, spec}: Readonly<Definition>): Iterable<FieldError> {
+  const {name = '', generateName} = metadata ?? {};
+  const detail = 'must be spec.names.plural+"."+spec.group';
+  const wanted = `${spec?.names?.plural ?? ''}.${spec?.group ?? ''}`;
+  if (generateName && generateName !== wanted) yield invalid('metadata.generateName', generateName, detail);
+  if (name && name !== wanted) yield invalid('metadata.name', name, detail);
+}
+
+/** What cannot change any more: the name of an API, and once it is served what its objects are. */
+function* validateChange({spec}: Readonly<Definition>, old: Readonly<Definition>): Iterable<FieldError> {
+  if (isTrue(old, 'Established')) {
+    yield* immutable('spec.scope', spec.scope, old.spec.scope);
+    yield* immutable('spec.names.kind', spec.names?.kind, old.spec.names.kind);
+  }
+  yield* immutable('spec.group', spec.group, old.spec.group);
+  yield* immutable('spec.names.plural', spec.names?.plural, old.spec.names.plural);
+}
+
+function* validate(definition: Readonly<Definition>, old: Readonly<Definition> | undefined, {naming}: HookContext): Iterable<FieldError> {
+  const {spec = {} as Spec, status} = definition;
+  if (!old) yield* validateName(definition);
+  yield* validateSpec(spec, old ? leaveOf(definition, old) : noLeave);
+  if (old) yield* validateChange(definition, old);
+  yield* validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames');
+  yield* validateStoredVersions(definition);
+  yield* validateApproval(definition, old, naming);
+  if (spec.preserveUnknownFields && !old?.spec.preserveUnknownFields) {
+    yield invalid('spec.preserveUnknownFields', true, 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead');
+  }
+}
+
+/** A kind of objects that users add to the API. It is served once its names are accepted, and goes when its objects have gone. */
+export const customResourceDefinitions = defineResource<Definition>({
+  kind: kinds.customResourceDefinitions,
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  storedUnderGroup: true,
+  storedKind: {...kinds.customResourceDefinitions, version: 'v1beta1'},
+  nameProblems: subdomainName,
+  unconditionalUpdate: false,
+  generation: true,
+  default: fillIn,
+  main: {
+    writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
+    prepare(definition, old, {gate}) {
+      if (!old) definition.status = emptyStatus();
+      noteStorage(definition);
+      if (!gate('CRDObservedGenerationTracking') && !(old && tracksGenerations(old))) dropGenerations(definition);
+    },
+    validate,
+    warn: formatWarnings,
+  },
+  subresources: {
+    status: {
+      writes: {update: ['metadata', 'status']},
+      validate: ({status}) => validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'),
+    },
+  },
+  beginDelete(definition, {naming, clock}) {
+    const meta = definition.metadata!;
+    if (meta.deletionTimestamp) return 'remove';
+    const now = clock.now();
+    meta.deletionTimestamp = wireTime(now);
+    const finalizer = cleanupFinalizer(naming);
+    if (!meta.finalizers?.includes(finalizer)) meta.finalizers = [...(meta.finalizers ?? []), finalizer];
+    setCondition(
+      definition,
+      {type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending', message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon'},
+      now,
+    );
+    return 'keep';
+  },
+});

@@ -1,0 +1,76 @@
+import {sameContent} from '#src/api/equal.js';
+import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {hasLooseSet, validateIdentity} from '#src/schema/custom/list-rules.js';
+import {knownTypes} from '#src/schema/custom/schema-rules.js';
+import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import {caBundleProblem} from './ca-bundle.js';
+import {isTrue} from './conditions.js';
+import {speaksUnknownOnly, type ConversionLeave} from './conversion.js';
+import {mostSelectableFields} from './presentation.js';
+import type {Definition} from './types.js';
+import {schemaOf, schemasOf} from './versions.js';
+
+/** What a changed definition may do that a new one may not, since it did before: rules that came later never break what is stored. */
+export interface Leave extends ConversionLeave {
+  readonly noSchema: boolean;
+  readonly unstructured: boolean;
+  readonly oddTypes: boolean;
+  readonly looseSets: boolean;
+  readonly looseIdentity: boolean;
+  readonly tooManySelectable: ReadonlySet<string>;
+  /** Versions whose schema stays as it was. */
+  readonly unchanged: ReadonlySet<string>;
+  /** Expressions that were there before. */
+  readonly expressions: ReadonlySet<string>;
+}
+
+/** A new definition is given no leave, but for a bundle that can still be put right. */
+export const noLeave: Leave = {
+  unknownReviews: false,
+  badBundle: true,
+  noSchema: false,
+  unstructured: false,
+  oddTypes: false,
+  looseSets: false,
+  looseIdentity: false,
+  tooManySelectable: new Set(),
+  unchanged: new Set(),
+  expressions: new Set(),
+};
+
+const isUnstructured = (schema: JsonSchema): boolean => unstructuredBecause(schema) !== undefined || structuralProblems(schema, '').length > 0;
+
+const expressionsIn = (schemas: readonly JsonSchema[]): Set<string> => {
+  const found = new Set<string>();
+  const collect = (schema: JsonSchema): boolean => {
+    for (const {rule, messageExpression} of schema['x-kubernetes-validations'] ?? []) for (const text of [rule, messageExpression]) if (text) found.add(text);
+    return false;
+  };
+  for (const schema of schemas) someSchema(schema, collect);
+  return found;
+};
+
+/** The leave that what is stored gives to what is to take its place. */
+export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>): Leave => {
+  const schemas = schemasOf(old.spec);
+  const some = (isSo: (schema: JsonSchema) => boolean): boolean => schemas.some(schema => someSchema(schema, isSo));
+  const before = new Map(old.spec.versions.map(version => [version.name, version]));
+  const kept = (spec.versions ?? []).filter(({name}) => before.has(name));
+  return {
+    unknownReviews: speaksUnknownOnly(old.spec.conversion),
+    badBundle: !isTrue(old, 'Established') || caBundleProblem(old.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined,
+    noSchema: old.spec.versions.some(version => schemaOf(version) === undefined),
+    unstructured: schemas.some(isUnstructured),
+    oddTypes: some(({type}) => Boolean(type) && !knownTypes.includes(type!)),
+    looseSets: some(hasLooseSet),
+    looseIdentity: some(schema => itemsOf(schema) !== undefined && [...validateIdentity(schema, '')].length > 0),
+    tooManySelectable: new Set(
+      kept.flatMap(({name, selectableFields}) => {
+        const fields = before.get(name)!.selectableFields ?? [];
+        return fields.length > mostSelectableFields && sameContent(selectableFields, fields) ? [name] : [];
+      }),
+    ),
+    unchanged: new Set(kept.filter(version => sameContent(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name)),
+    expressions: expressionsIn(schemas),
+  };
+};

@@ -1,0 +1,70 @@
+import {forbiddenField, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
+import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {tooDeep} from '#src/schema/custom/depth.js';
+import {schemaProblems} from '#src/schema/custom/schema-rules.js';
+import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import type {Leave} from './leave.js';
+import {schemaForm} from './original-form.js';
+
+/** What may stand at the root of a schema whose status is judged apart, as the original names it and as it is written. */
+const rootFields: readonly (readonly [string, keyof JsonSchema])[] = [
+  ['Description', 'description'],
+  ['Type', 'type'],
+  ['Format', 'format'],
+  ['Title', 'title'],
+  ['Maximum', 'maximum'],
+  ['ExclusiveMaximum', 'exclusiveMaximum'],
+  ['Minimum', 'minimum'],
+  ['ExclusiveMinimum', 'exclusiveMinimum'],
+  ['MaxLength', 'maxLength'],
+  ['MinLength', 'minLength'],
+  ['Pattern', 'pattern'],
+  ['MaxItems', 'maxItems'],
+  ['MinItems', 'minItems'],
+  ['UniqueItems', 'uniqueItems'],
+  ['MultipleOf', 'multipleOf'],
+  ['Required', 'required'],
+  ['Items', 'items'],
+  ['Properties', 'properties'],
+  ['ExternalDocs', 'externalDocs'],
+  ['Example', 'example'],
+  ['XPreserveUnknownFields', extensions.preserveUnknownFields],
+  ['XValidations', extensions.validations],
+];
+const mayStandAtRoot = new Set<string>(rootFields.map(([, field]) => field));
+
+const isSaid = (value: unknown): boolean => value !== undefined && value !== '' && value !== false && !(Array.isArray(value) && value.length === 0);
+
+/** With a status that is written apart, only what holds for its part of the schema alone may be said of the whole. */
+function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
+  if (schema.type && schema.type !== 'object') {
+    return yield invalid(`${path}.type`, schema.type, 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled');
+  }
+  if (!Object.entries(schema).some(([field, value]) => isSaid(value) && !mayStandAtRoot.has(field))) return;
+  const names = rootFields.map(([name]) => name).join(' ');
+  yield invalidText(path, JSON.stringify(schemaForm(schema)), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
+}
+
+export interface SchemaContext {
+  readonly hasStatus: boolean;
+  readonly leave: Leave;
+  /** Whether unknown fields of objects are kept, as they once could be. */
+  readonly preservesUnknown: boolean;
+}
+
+/** Whether a schema can be served. */
+export function* validateSchema(schema: JsonSchema, {hasStatus, leave, preservesUnknown}: SchemaContext, path: string): Iterable<FieldError> {
+  const deep = tooDeep(schema, path);
+  if (deep) return yield deep;
+  const found: FieldError[] = hasStatus ? [...validateRoot(schema, path)] : [];
+  if (schema.nullable) found.push(forbiddenField(`${path}.nullable`, 'nullable cannot be true at the root'));
+  const mustBeStructural = !leave.unstructured || !preservesUnknown;
+  const unstructured = mustBeStructural ? unstructuredBecause(schema) : undefined;
+  const structural = mustBeStructural && unstructured === undefined ? structuralProblems(schema, path) : [];
+  found.push(...structural);
+  const demands = {validTypes: !leave.oddTypes, atomicSets: !leave.looseSets, identity: !leave.looseIdentity};
+  found.push(...schemaProblems(schema, path, demands, mustBeStructural && unstructured === undefined && structural.length === 0));
+  // What keeps a schema from being looked at is mostly told of above.
+  if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));
+  yield* found;
+}
