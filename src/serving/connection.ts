@@ -1,6 +1,7 @@
 import type {IncomingMessage} from 'node:http';
 import type {Http2Session} from 'node:http2';
-import type {DetailedPeerCertificate, TLSSocket} from 'node:tls';
+import type {TLSSocket} from 'node:tls';
+import {peerChain} from '#src/transport/peer-chain.js';
 import type {Caller, Credentials} from '#src/api/exchange.js';
 
 /** What stays the same for all requests of one TLS connection. It is the `connection` of its credentials. */
@@ -37,18 +38,7 @@ export const connectionOf = (carrier: IncomingMessage['socket'] | Http2Session):
   return made;
 };
 
-const longestChain = 10;
-
-/** The certificates the peer presented, leaf first. Every resumed session would lack all but the leaf, which is why the listener resumes none. */
-const chainOf = (socket: TLSSocket): readonly Buffer[] => {
-  if (typeof socket.getPeerCertificate !== 'function') return [];
-  const chain: Buffer[] = [];
-  let certificate = socket.getPeerCertificate(true) as DetailedPeerCertificate | null | undefined;
-  while (certificate?.raw && chain.length < longestChain && !chain.some(seen => seen.equals(certificate!.raw))) {
-    chain.push(certificate.raw);
-    certificate = certificate.issuerCertificate;
-  }
-  return chain;
-};
+/** Every resumed session would lack all certificates but the leaf, which is why the listener resumes none. */
+const chainOf = (socket: TLSSocket): readonly Buffer[] => (typeof socket.getPeerCertificate === 'function' ? peerChain(socket) : []);
 
 const plainAddress = (address = ''): string => (address.startsWith('::ffff:') ? address.slice(7) : address);

@@ -26,11 +26,13 @@ const refusals: Readonly<Record<string, string>> = {
 const unresolved = (host: string, {code}: NodeJS.ErrnoException): string =>
   `lookup ${host}: ${code === 'EAI_AGAIN' ? 'Temporary failure in name resolution' : 'no such host'}`;
 
-const endpoint = (host: string, port: string): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** `host:port`, with brackets where the host needs them. */
+export const endpoint = (host: string, port: string | number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 type DialError = NodeJS.ErrnoException & {readonly address?: string; readonly errors?: readonly DialError[]};
 
-const dialError = (host: string, port: string, error: DialError): Error => {
+/** Why no connection came about, from what the platform says of it. */
+export const dialError = (host: string, port: string, error: DialError): Error => {
   // Of several addresses that were tried the first tells.
   const first = error.errors?.[0] ?? error;
   const {code = '', syscall, address, message} = first;

@@ -49,6 +49,38 @@ export const readSettingsFile = async (
   }
 };
 
+/** The users of a settings file by their names. */
+export interface NamedIdentities {
+  readonly users: ReadonlyMap<string, ClientIdentity>;
+  /** The one of the current context. */
+  readonly current?: string | undefined;
+  /** Where this was read, for messages. */
+  readonly source: string;
+}
+
+/** Reads the users of a settings file, which need not lead to a server. An error is one line that begins with `flag` and the file. */
+export const readIdentities = async (file: string, {flag}: {readonly flag: string}): Promise<NamedIdentities> => {
+  const source = `${flag} ${file}`;
+  try {
+    const raw = await parse(await readFile(file, 'utf8'));
+    const named = (Array.isArray(raw.users) ? raw.users : []).flatMap((item: unknown) => (isRecord(item) && typeof item['name'] === 'string' ? [item['name']] : []));
+    const directory = dirname(resolve(file));
+    const users = named.map((name): [string, ClientIdentity] => [name, identityOf(entry<RawUser>(raw.users, 'user', name), directory, standingAlone(raw.users, name))]);
+    const context = raw['current-context'];
+    const current = context ? entry<{readonly user?: string}>(raw.contexts, 'context', context).user : undefined;
+    return {users: new Map(users), current, source};
+  } catch (cause) {
+    throw new Error(`${source}: ${oneLine(cause)}`, {cause});
+  }
+};
+
+/** Settings in which one user is all there is, for the library that runs plug-ins. */
+const standingAlone = (users: unknown, user: string) => {
+  const context = 'only';
+  const clusters = [{name: context, cluster: {server: 'https://localhost'}}];
+  return {text: JSON.stringify({apiVersion: 'v1', kind: 'Config', clusters, users, contexts: [{name: context, context: {cluster: context, user}}], 'current-context': context}), context};
+};
+
 const parse = async (text: string): Promise<RawSettings> => {
   const value: unknown = text.trimStart().startsWith('{') ? JSON.parse(text) : (await import('./yaml.js')).parseYaml(text, {maxAliasCount: 100});
   if (!isRecord(value)) throw new Error('the file holds no connection settings');

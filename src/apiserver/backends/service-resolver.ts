@@ -1,0 +1,113 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Reader} from '#src/api/reader.js';
+import {notFound, serviceUnavailable} from '#src/api/status.js';
+import type {Random} from '#src/base/random.js';
+
+type Service = ObjectOf<typeof kinds.services>;
+type Slice = ObjectOf<typeof kinds.endpointSlices>;
+
+/** A service that something is called at. */
+export interface ServiceReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** Where a connection to it leads. */
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Finds out where a service is now. Rejects with why it cannot be reached, in the original's words. */
+export type ServiceResolver = (reference: ServiceReference) => Promise<ServiceAddress>;
+
+export interface ServiceResolverParts {
+  readonly reader: Reader;
+  readonly random: Random;
+  readonly naming: Naming;
+  /** Whether connections go to the addresses behind a service instead of its own (`--enable-aggregator-routing`). */
+  readonly toEndpoints: boolean;
+  /** `host:port` at which this server listens; empty where it does not. */
+  serverAddress(): string;
+}
+
+/** The name that the certificate of what is behind a service must carry. */
+export const serviceServerName = ({namespace, name}: Pick<ServiceReference, 'namespace' | 'name'>): string => `${name}.${namespace}.svc`;
+
+/** Whether a reference means this very server. */
+export const isSelf = ({namespace, name, port}: ServiceReference, {self}: Naming): boolean => namespace === 'default' && name === self && port === 443;
+
+/** Resolves services as the options say. This server itself is found where it listens, whatever its service says. */
+export const serviceResolver = ({reader, random, naming, toEndpoints, serverAddress}: ServiceResolverParts): ServiceResolver => {
+  const resolve = toEndpoints ? behind : clusterAddress;
+  return async reference => {
+    const own = isSelf(reference, naming) ? listening(serverAddress()) : undefined;
+    if (own) return own;
+    const service = await reader.get(kinds.services, reference.namespace, reference.name);
+    // Named as the original's listers do.
+    if (!service) throw notFound({group: '', resource: 'service'}, reference.name);
+    return resolve(service as Service, reference, {reader, random, naming});
+  };
+};
+
+const listening = (address: string): ServiceAddress | undefined => {
+  const {host = '', port} = /^\[?(?<host>.*?)\]?:(?<port>\d+)$/.exec(address)?.groups ?? {};
+  const everywhere = host === '' || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return port ? {host: everywhere, port: Number(port)} : undefined;
+};
+
+type Found = Pick<ServiceResolverParts, 'reader' | 'random' | 'naming'>;
+
+const typeOf = ({spec}: Service): string => spec?.type ?? 'ClusterIP';
+
+const portOf = ({spec, metadata}: Service, wanted: number) => {
+  const port = spec?.ports?.find(({port}) => port === wanted);
+  if (!port) throw serviceUnavailable(`no service port ${wanted} found for service ${JSON.stringify(metadata?.name)}`);
+  return port;
+};
+
+const clusterAddress = (service: Service, {port}: ServiceReference): ServiceAddress => {
+  const {clusterIP = '', externalName = ''} = service.spec ?? {};
+  const type = typeOf(service);
+  if (type === 'ExternalName') return {host: externalName, port};
+  if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
+  if (type === 'ClusterIP' && clusterIP === 'None') throw new Error('cannot route to service with ClusterIP "None"');
+  return {host: clusterIP, port: portOf(service, port).port};
+};
+
+const routed = new Set(['ClusterIP', 'LoadBalancer', 'NodePort']);
+
+const behind = async (service: Service, {namespace, name, port}: ServiceReference, {reader, random, naming}: Found): Promise<ServiceAddress> => {
+  const type = typeOf(service);
+  if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
+  const servicePort = portOf(service, port);
+  const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')]);
+  for (const slice of inRandomOrder(slices, service.spec?.ipFamilies?.[0], random)) {
+    for (const {name: portName, port: number} of slice.ports ?? []) {
+      if ((portName ?? '') !== (servicePort.name ?? '') || number === undefined) continue;
+      const ready = readyFrom(slice, random);
+      if (ready) return {host: ready, port: number};
+    }
+  }
+  throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+};
+
+/** At random, but those of the service's first family before others. */
+const inRandomOrder = (slices: readonly Slice[], family: string | undefined, random: Random): readonly Slice[] =>
+  slices
+    .map(slice => ({slice, rank: (family !== undefined && slice.addressType !== family ? 1 : 0) + random.float()}))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({slice}) => slice);
+
+/** The address of one of those who are ready. */
+const readyFrom = ({endpoints}: Slice, random: Random): string | undefined => {
+  const all = endpoints ?? [];
+  const offset = Math.floor(random.float() * all.length);
+  for (let i = 0; i < all.length; i++) {
+    const {conditions, addresses} = all[(i + offset) % all.length]!;
+    if (conditions?.ready !== false) return addresses[0];
+  }
+  return undefined;
+};

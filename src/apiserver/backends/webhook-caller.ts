@@ -1,0 +1,166 @@
+import {posix} from 'node:path';
+import {StatusError} from '#src/api/status.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import {Lru} from '#src/base/lru.js';
+import {endpoint} from '#src/transport/network.js';
+import {BrokenAnswer, CallGivenUp, keptCalls, type Answer, type KeptCalls} from '#src/transport/kept-calls.js';
+import type {ClientPair} from '#src/transport/proof.js';
+import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {replyObject} from './reply.js';
+import {serviceServerName, type ServiceResolver} from './service-resolver.js';
+import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
+
+/** Where a webhook is: at a URL, or behind a service. */
+export interface WebhookLocation {
+  readonly url?: string | undefined;
+  readonly service?: {readonly namespace: string; readonly name: string; readonly path?: string | undefined; readonly port?: number | undefined} | undefined;
+  /** Authorities of its certificate: PEM in base64. */
+  readonly caBundle?: string | undefined;
+}
+
+/** A webhook did not answer, or with something else than an object. */
+export class WebhookFailure extends Error {
+  /** What the webhook refused the call with, if it did. */
+  readonly status: StatusError | undefined;
+  /** Whether who asked for the call went away. */
+  readonly isCanceled: boolean;
+  /** Whether it was not even tried, for what its configuration says. */
+  readonly isMisconfigured: boolean;
+
+  constructor(message: string, {cause, status, isMisconfigured = false}: {readonly cause: unknown; readonly status?: StatusError | undefined; readonly isMisconfigured?: boolean}) {
+    super(message, {cause});
+    this.status = status;
+    this.isCanceled = cause instanceof CallGivenUp && cause.isCanceled;
+    this.isMisconfigured = isMisconfigured;
+  }
+}
+
+export interface CallOptions {
+  /** How long the whole call may take. The webhook is told, in seconds rounded up. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Calls webhooks with an object and hands out the object they answer with. */
+export interface WebhookCaller {
+  /** Rejects with a `WebhookFailure`. */
+  call(location: WebhookLocation, review: object, options: CallOptions): Promise<PlainObject>;
+  /** Closes all connections. */
+  close(): void;
+}
+
+export interface WebhookCallerParts {
+  readonly clock: Clock;
+  readonly resolve: ServiceResolver;
+  readonly userAgent: string;
+  /** How the server proves itself to webhooks, by their host; nothing unless given. */
+  readonly users?: WebhookUsers | undefined;
+  /** What the server shows to webhooks that ask for a certificate, where no user says otherwise. */
+  clientPair?(): ClientPair | undefined;
+}
+
+/** How many webhooks' connections are kept. */
+const mostWebhooks = 200;
+/** The longest answer: an object of the largest size, as a patch of it in base64. */
+const longestAnswer = 8 * 1024 * 1024;
+const mostRetries = 10;
+
+/** A webhook ready to be called. */
+interface Webhook {
+  readonly calls: KeptCalls;
+  readonly host: string;
+  readonly path: string;
+  readonly credentials: Credentials;
+}
+
+export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
+  const {clock} = parts;
+  const closing = new AbortController();
+  const kept = new Lru<string, Promise<Webhook>>(mostWebhooks, webhook => void webhook.then(({calls}) => calls.close(), () => undefined));
+  const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
+    const key = JSON.stringify([location.url, location.service, location.caBundle]);
+    let known = kept.get(key);
+    if (!known) {
+      kept.set(key, (known = open(location, parts)));
+      known.catch(() => kept.delete(key));
+    }
+    return known;
+  };
+  return {
+    async call(location, review, options) {
+      const webhook = await webhookAt(location).catch((cause: unknown) => {
+        throw new WebhookFailure((cause as Error).message, {cause, isMisconfigured: true});
+      });
+      const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
+      return post(webhook, review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
+    },
+    close() {
+      closing.abort();
+      kept.clear();
+    },
+  };
+};
+
+const hostOfUrl = (url: string): string => /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
+
+const cleanPath = (path: string): string => {
+  const joined = posix.join('/', path);
+  return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined;
+};
+
+/** Gets ready to call a webhook. Rejects for what can be seen to be wrong without calling. */
+const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, users, clientPair}: WebhookCallerParts): Promise<Webhook> => {
+  const anchors = caBundle ? readAnchors(Buffer.from(caBundle, 'base64').toString()) : undefined;
+  if (service) {
+    const {port = 443} = service;
+    const serverName = serviceServerName(service);
+    const host = `${serverName}:${port}`;
+    const credentials = await (users?.(host) ?? anonymousCaller);
+    const trust = {anchors, serverName, pair: credentials.pair ?? clientPair?.()};
+    const calls = keptCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust}, clock), clock);
+    return {calls, host, path: cleanPath(service.path ?? ''), credentials};
+  }
+  if (!url) throw new Error('webhook configuration must have either service or URL');
+  if (!URL.canParse(url)) throw new Error(`Unparsable URL: parse ${JSON.stringify(url)}: invalid`);
+  const {hostname, port, pathname} = new URL(url);
+  const host = hostOfUrl(url);
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  const number = Number(port || 443);
+  const credentials = await (users?.(endpoint(bare, number)) ?? anonymousCaller);
+  const trust = {anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()};
+  return {calls: keptCalls(() => dialSecurely({host: bare, port: number, trust}, clock), clock), host, path: cleanPath(pathname), credentials};
+};
+
+/** Posts a review, again after a while where the webhook asks for that. */
+const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
+  const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
+  const body = JSON.stringify(review);
+  for (let retries = 0; ; retries++) {
+    let answer: Answer;
+    try {
+      const headers = {'User-Agent': userAgent, Accept: 'application/json, */*', 'Content-Type': 'application/json', ...(await credentials.headers())};
+      answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, mostBytes: longestAnswer});
+    } catch (cause) {
+      const told = (cause as Error).message;
+      throw new WebhookFailure(cause instanceof BrokenAnswer ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});
+    }
+    const waitMs = retries < mostRetries ? patienceAsked(answer) : undefined;
+    if (waitMs === undefined || clock.monotonic() + waitMs >= deadline) return objectOf(answer);
+    if (waitMs > 0) await sleep(clock, waitMs, signal);
+  }
+};
+
+const objectOf = (answer: Answer): PlainObject => {
+  try {
+    return replyObject(answer);
+  } catch (cause) {
+    throw new WebhookFailure((cause as Error).message, {cause, status: cause instanceof StatusError ? cause : undefined});
+  }
+};
+
+/** How long a server that has too much to do wants to be left alone, in ms. */
+const patienceAsked = ({status, header}: Answer): number | undefined => {
+  const seconds = status === 429 || status >= 500 ? header('retry-after') : undefined;
+  return seconds !== undefined && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined;
+};

@@ -1,0 +1,113 @@
+import {connect, type TLSSocket} from 'node:tls';
+import type {Clock} from '#src/base/clock.js';
+import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
+import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
+import {checkHost} from '#src/pki/host-names.js';
+import {pemBlocks} from '#src/pki/pem.js';
+import {dialError, endpoint} from './network.js';
+import {peerChain} from './peer-chain.js';
+import type {ClientPair} from './proof.js';
+
+/** How a server that is called over TLS is known, and how it may know us. */
+export interface BackendTrust {
+  /** Who vouches for it; the authorities of the platform when absent. */
+  readonly anchors?: TrustAnchors | undefined;
+  /** The name its certificate must carry. */
+  readonly serverName: string;
+  /** Whoever answers is believed. */
+  readonly insecure?: boolean;
+  /** Shown to a server that asks for it. */
+  readonly pair?: ClientPair | undefined;
+}
+
+/** A place to call over TLS. */
+export interface SecureAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly trust: BackendTrust;
+}
+
+const dialTimeoutMs = 30_000;
+
+/** The authorities of a bundle in PEM; blocks that are no certificates are passed over. Throws when it holds none. */
+export const readAnchors = (pem: string): TrustAnchors => {
+  const found: Certificate[] = [];
+  let problem = pem.trim() === '' ? 'no valid certificate authority data seen' : 'unable to parse bytes as PEM block';
+  for (const {label, bytes} of pemBlocks(pem)) {
+    if (label !== 'CERTIFICATE') {
+      problem = 'no valid certificate authority data seen';
+      continue;
+    }
+    try {
+      found.push(parseCertificate(bytes));
+    } catch (error) {
+      problem = `failed to parse certificate: ${(error as Error).message}`;
+    }
+  }
+  if (found.length === 0) throw new Error(`unable to load root certificates: ${problem}`);
+  return trustAnchors(found);
+};
+
+/** Connects and shakes hands, over which only HTTP/1.1 is then spoken. Rejects with why that failed, in the words that clients of the original know; nothing was sent then. */
+export const dialSecurely = ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> =>
+  new Promise((resolve, reject) => {
+    // The certificate is judged below, by the clock that was given.
+    const socket = connect({
+      host,
+      port,
+      servername: /^[\d.]+$|:/.test(trust.serverName) ? '' : trust.serverName,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['http/1.1'],
+      ...trust.pair,
+    });
+    let isConnected = false;
+    const end = (error: Error): void => {
+      timer[Symbol.dispose]();
+      socket.off('error', fail);
+      socket.on('error', () => {});
+      socket.destroy();
+      reject(error);
+    };
+    const fail = (error: Error): void => end(isConnected ? handshakeError(error) : dialError(host, String(port), error));
+    const timer = clock.schedule(dialTimeoutMs, () => end(new Error(isConnected ? 'net/http: TLS handshake timeout' : `dial tcp ${endpoint(host, port)}: i/o timeout`)));
+    socket.once('connect', () => (isConnected = true));
+    socket.once('close', () => end(new Error('EOF')));
+    socket.on('error', fail);
+    socket.once('secureConnect', () => {
+      try {
+        if (!trust.insecure) checkServer(socket, trust, clock.now());
+      } catch (error) {
+        return end(new Error(`tls: failed to verify certificate: ${(error as Error).message}`, {cause: error}));
+      }
+      timer[Symbol.dispose]();
+      socket.removeAllListeners('close');
+      socket.off('error', fail);
+      resolve(socket);
+    });
+  });
+
+const checkServer = (socket: TLSSocket, {anchors, serverName}: BackendTrust, now: number): void => {
+  const [leaf, ...intermediates] = peerChain(socket).map(parseCertificate);
+  if (!leaf) throw new Error('x509: certificate signed by unknown authority');
+  if (anchors) {
+    const verdict = verifyChain(leaf, {anchors, intermediates, usage: 'server auth', now});
+    if (!verdict.verified) throw new Error(verdict.message);
+  } else if (!socket.authorized && platformRefusal(socket) !== 'ERR_TLS_CERT_ALTNAME_INVALID') throw new Error('x509: certificate signed by unknown authority');
+  if (leaf.dnsNames.length + leaf.ipAddresses.length === 0 && leaf.subject.commonName && !isAddress(serverName)) throw new Error('x509: certificate relies on legacy Common Name field, use SANs instead');
+  if (isAddress(serverName) && leaf.ipAddresses.length === 0) throw new Error(`x509: cannot validate certificate for ${serverName} because it doesn't contain any IP SANs`);
+  checkHost(leaf, serverName);
+};
+
+const isAddress = (host: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(host) || host.includes(':');
+
+const platformRefusal = ({authorizationError}: TLSSocket): string => (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
+
+/** What went wrong between connecting and the first byte of a request. */
+const handshakeError = (error: NodeJS.ErrnoException): Error => {
+  const {code = '', message} = error;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') return new Error('http: server gave HTTP response to HTTPS client', {cause: error});
+  const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];
+  if (alert) return new Error(`remote error: tls: ${alert.toLowerCase().replaceAll('_', ' ')}`, {cause: error});
+  if (code === 'ECONNRESET' || code === 'EPIPE') return new Error('EOF', {cause: error});
+  return new Error(message, {cause: error});
+};

@@ -1,0 +1,267 @@
+import {createServer as createPlain} from 'node:http';
+import {createServer as createTcp, type AddressInfo, type Server} from 'node:net';
+import {mkdtempSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import {systemClock} from '#src/base/clock.js';
+import {seededRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {serviceResolver, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
+import {webhookCaller, type WebhookCallerParts, type WebhookFailure, type WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
+import {usersByHost} from '#src/apiserver/backends/webhook-users.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {readIdentities} from '#src/transport/settings-file.js';
+import {json, startWebhook} from './webhook-server.js';
+
+const words = naming('plat');
+const at = {namespace: 'ns', name: 'svc', port: 443};
+
+const resolverOver = (objects: {services?: readonly object[]; slices?: readonly object[]}, toEndpoints = false) =>
+  serviceResolver({
+    reader: {
+      get: (_, namespace, name) => (objects.services as readonly KubeObject[] | undefined)?.find(({metadata}) => metadata?.name === name && namespace === 'ns') as never,
+      list: kind => Promise.resolve((kind.plural === kinds.endpointSlices.plural ? (objects.slices ?? []) : []) as never),
+    },
+    random: seededRandom(1),
+    naming: words,
+    toEndpoints,
+    serverAddress: () => '[::]:6443',
+  });
+
+const aService = (spec: object) => ({metadata: {name: 'svc', namespace: 'ns'}, spec: {type: 'ClusterIP', clusterIP: '10.0.0.7', ports: [{name: 'web', port: 443, targetPort: 8443}], ...spec}});
+const aSlice = (endpoints: readonly object[], more: object = {}) => ({metadata: {labels: {[words.key('service-name')]: 'svc'}}, addressType: 'IPv4', ports: [{name: 'web', port: 8443}], endpoints, ...more});
+
+const places: readonly (readonly [title: string, objects: Parameters<typeof resolverOver>[0], toEndpoints: boolean, reference: ServiceReference, found: string])[] = [
+  ['its cluster address', {services: [aService({})]}, false, at, '10.0.0.7:443'],
+  ['the host an external name stands for', {services: [aService({type: 'ExternalName', externalName: 'example.com'})]}, false, {...at, port: 8080}, 'example.com:8080'],
+  ['one of the addresses behind it', {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}, {addresses: ['10.1.0.2']}])]}, true, at, '10.1.0.2:8443'],
+  [
+    'an address of its first family',
+    {services: [aService({ipFamilies: ['IPv6', 'IPv4']})], slices: [aSlice([{addresses: ['10.1.0.1']}]), aSlice([{addresses: ['fd00::1']}], {addressType: 'IPv6'})]},
+    true,
+    at,
+    'fd00::1:8443',
+  ],
+  ['where this server listens', {}, false, {namespace: 'default', name: words.self, port: 443}, '::1:6443'],
+];
+
+for (const [title, objects, toEndpoints, reference, found] of places) {
+  test(`a service is found at ${title}`, async t => {
+    const {host, port} = await resolverOver(objects, toEndpoints)(reference);
+    t.is(`${host}:${port}`, found);
+  });
+}
+
+const lost: readonly (readonly [objects: Parameters<typeof resolverOver>[0], toEndpoints: boolean, reference: ServiceReference, message: string])[] = [
+  [{}, false, at, 'service "svc" not found'],
+  [{services: [aService({clusterIP: 'None'})]}, false, at, 'cannot route to service with ClusterIP "None"'],
+  [{services: [aService({})]}, false, {...at, port: 80}, 'no service port 80 found for service "svc"'],
+  [{services: [aService({type: 'ExternalName', externalName: 'example.com'})]}, true, at, 'unsupported service type "ExternalName"'],
+  [{services: [aService({})]}, true, at, 'no endpoints available for service "svc"'],
+  [{services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}])]}, true, at, 'no endpoints available for service "svc"'],
+  [{services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1']}], {ports: [{name: 'other', port: 1}]})]}, true, at, 'no endpoints available for service "svc"'],
+];
+
+for (const [i, [objects, toEndpoints, reference, message]] of lost.entries()) {
+  test(`${i}: ${toEndpoints ? 'by endpoints' : 'by address'} there is no way to ${reference.name}:${reference.port}: ${message}`, async t => {
+    await t.throwsAsync(resolverOver(objects, toEndpoints)(reference), {message});
+  });
+}
+
+const aCaller = (more: Partial<WebhookCallerParts> = {}) => webhookCaller({clock: new VirtualClock(), resolve: () => Promise.reject(new Error('service "svc" not found')), userAgent: 'tester', ...more});
+const options = {timeoutMs: 10_000};
+
+const failureOf = async (location: WebhookLocation, more: Partial<WebhookCallerParts> = {}, timeoutMs = 10_000): Promise<WebhookFailure> => {
+  const caller = aCaller(more);
+  try {
+    await caller.call(location, {}, {timeoutMs});
+  } catch (error) {
+    return error as WebhookFailure;
+  } finally {
+    caller.close();
+  }
+  throw new Error('the webhook answered');
+};
+
+test('a webhook is told in how many seconds it must answer, over one connection for all calls', async t => {
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}));
+  const caller = aCaller();
+  const location = {url: `${webhook.url}/validate/`, caBundle: webhook.caBundle};
+
+  t.deepEqual(await caller.call(location, {kind: 'Question'}, {timeoutMs: 2500}), {kind: 'Answer'});
+  await caller.call({...location}, {kind: 'Question'}, options);
+  t.is(webhook.connections, 1);
+  const [{method, url, headers, body}] = webhook.seen as [(typeof webhook.seen)[number]];
+  t.deepEqual([method, url, body], ['POST', '/validate?timeout=3s', '{"kind":"Question"}']);
+  t.like(headers, {host: `127.0.0.1:${webhook.port}`, 'user-agent': 'tester', 'content-type': 'application/json', accept: 'application/json, */*', 'content-length': '19'});
+  t.is(webhook.seen[1]!.url, '/validate?timeout=10s');
+  caller.close();
+});
+
+test('a webhook behind a service is called by its name there, and resolved for each connection', async t => {
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc']});
+  const asked: ServiceReference[] = [];
+  const caller = aCaller({
+    resolve(reference) {
+      asked.push(reference);
+      return Promise.resolve({host: '127.0.0.1', port: webhook.port});
+    },
+  });
+
+  await caller.call({service: {namespace: 'ns', name: 'svc', path: '/a'}, caBundle: webhook.caBundle}, {}, options);
+  t.deepEqual(asked, [at]);
+  t.like(webhook.seen[0], {url: '/a?timeout=10s'});
+  t.is(webhook.seen[0]!.headers.host, 'svc.ns.svc:443');
+  caller.close();
+});
+
+test('a connection that the webhook closed meanwhile is opened anew', async t => {
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}));
+  const caller = aCaller();
+  const location = {url: webhook.url, caBundle: webhook.caBundle};
+  await caller.call(location, {}, options);
+  webhook.respond = (_, response) => {
+    // The first call on the kept connection finds it closed, the second comes over a new one.
+    if (webhook.connections === 1) response.socket!.destroy();
+    else json(response, {kind: 'Again'});
+  };
+
+  t.deepEqual(await caller.call(location, {}, options), {kind: 'Again'});
+  t.is(webhook.connections, 2);
+  caller.close();
+});
+
+const listening = async (server: Server): Promise<number> => {
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return (server.address() as AddressInfo).port;
+};
+
+test('what keeps a connection from being made is told in words that clients know', async t => {
+  await using webhook = await startWebhook((_, response) => json(response, {}));
+  await using old = await startWebhook((_, response) => json(response, {}), {lifetimeMs: 1000});
+  await using named = await startWebhook((_, response) => json(response, {}), {hosts: ['a.example', 'b.example']});
+  const shut = createTcp();
+  const port = await listening(shut);
+  await new Promise(resolve => shut.close(resolve));
+  const plain = createPlain((_, response) => response.end('hello'));
+  const plainPort = await listening(plain);
+  const late = new VirtualClock();
+  await late.advance(5000);
+  const messages = async (location: WebhookLocation, more: Partial<WebhookCallerParts> = {}) => (await failureOf(location, more)).message;
+
+  t.is(await messages({url: `https://127.0.0.1:${port}/x`}), `Post "https://127.0.0.1:${port}/x?timeout=10s": dial tcp 127.0.0.1:${port}: connect: connection refused`);
+  t.is(await messages({service: {namespace: 'ns', name: 'svc', port: 8443}}), 'Post "https://svc.ns.svc:8443/?timeout=10s": service "svc" not found');
+  t.is(await messages({url: webhook.url, caBundle: named.caBundle}), `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
+  t.is(await messages({url: webhook.url}), `Post "${webhook.url}/?timeout=10s": tls: failed to verify certificate: x509: certificate signed by unknown authority`);
+  t.regex(await messages({url: old.url, caBundle: old.caBundle}, {clock: late}), /tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time \S+ is after \S+$/);
+  t.regex(await messages({url: named.url, caBundle: named.caBundle}), /x509: cannot validate certificate for 127\.0\.0\.1 because it doesn't contain any IP SANs$/);
+  t.regex(await messages({url: `https://localhost:${named.port}`, caBundle: named.caBundle}), /x509: certificate is valid for a\.example, b\.example, not localhost$/);
+  t.is(await messages({url: `https://127.0.0.1:${plainPort}/`}), `Post "https://127.0.0.1:${plainPort}/?timeout=10s": http: server gave HTTP response to HTTPS client`);
+  plain.close();
+});
+
+const configurations: readonly (readonly [location: WebhookLocation, message: string])[] = [
+  [{}, 'webhook configuration must have either service or URL'],
+  [{url: 'https://h', caBundle: Buffer.from('nonsense').toString('base64')}, 'unable to load root certificates: unable to parse bytes as PEM block'],
+];
+for (const [location, message] of configurations) {
+  test(`a webhook is not called when its configuration cannot be used: ${message}`, async t => {
+    t.like(await failureOf(location), {message, isMisconfigured: true});
+  });
+}
+
+const status = {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'not me', reason: 'Forbidden', code: 403};
+
+const answers: readonly (readonly [title: string, status: number, type: string, body: string, message: string | RegExp, code: number | undefined])[] = [
+  ['nothing', 200, 'application/json', '', '0-length response with status code: 200 and content type: application/json', undefined],
+  ['no JSON', 200, 'application/json', 'oops', /^couldn't get version\/kind; json parse error: invalid character 'o' looking for beginning of value$/, undefined],
+  ['not found', 404, 'text/plain', '404 page not found', 'the server could not find the requested resource', 404],
+  ['a redirect', 302, 'text/plain', '', 'the server responded with the status code 302 but did not return more information', 302],
+  ['an error with a text', 500, 'text/plain; charset=utf-8', ' boom "x"\n', 'an error on the server ("boom \\"x\\"") has prevented the request from succeeding', 500],
+  ['an error in another form', 500, 'application/json', '{}', 'an error on the server ("unknown") has prevented the request from succeeding', 500],
+  ['a Status', 403, 'application/json', JSON.stringify(status), 'not me', 403],
+  ['forbidden', 403, 'text/plain', 'go away', 'go away', 403],
+  ['bad request', 400, 'text/plain', 'what', 'the server rejected our request for an unknown reason', 400],
+  ['busy', 503, 'text/plain', '', 'the server is currently unable to handle the request', 503],
+];
+for (const [title, code, type, body, message, told] of answers) {
+  test(`a webhook that answers ${title} (${code}) has failed`, async t => {
+    await using webhook = await startWebhook((_, response) => void response.writeHead(code, {'Content-Type': type, ...(code === 302 ? {Location: '/elsewhere'} : {})}).end(body));
+    const failure = await failureOf({url: webhook.url, caBundle: webhook.caBundle});
+
+    if (typeof message === 'string') t.is(failure.message, message);
+    else t.regex(failure.message, message);
+    t.is(failure.status?.code, told);
+    t.is(webhook.seen.length, 1);
+  });
+}
+
+test('an answer that breaks off, or is longer than any object, is none', async t => {
+  await using webhook = await startWebhook((_, response) => {
+    response.writeHead(200, {'Content-Length': '100'}).write('{');
+    setImmediate(() => response.socket!.destroy());
+  });
+  const location = {url: webhook.url, caBundle: webhook.caBundle};
+
+  t.is((await failureOf(location)).message, 'unexpected error when reading response body. Please retry. Original error: unexpected EOF');
+  webhook.respond = (_, response) => void response.end(Buffer.alloc(9 * 1024 * 1024, ' '));
+  t.is((await failureOf(location)).message, `the response has more than ${8 * 1024 * 1024} bytes`);
+  webhook.respond = (_, response) => void response.socket!.destroy();
+  t.is((await failureOf(location)).message, `Post "${webhook.url}/?timeout=10s": EOF`);
+});
+
+test('a webhook that does not answer in time, or whose caller goes away, is given up', async t => {
+  await using webhook = await startWebhook(() => {}, {now: Date.UTC(2020, 0, 1)});
+  const location = {url: webhook.url, caBundle: webhook.caBundle};
+  const failure = await failureOf(location, {clock: systemClock}, 50);
+  const caller = aCaller({clock: systemClock});
+  const leaving = new AbortController();
+  const left = t.throwsAsync<WebhookFailure>(caller.call(location, {}, {...options, signal: leaving.signal}));
+  leaving.abort();
+
+  t.is(failure.message, `Post "${webhook.url}/?timeout=1s": context deadline exceeded`);
+  t.false(failure.isCanceled);
+  t.like(await left, {message: `Post "${webhook.url}/?timeout=10s": context canceled`, isCanceled: true});
+  caller.close();
+});
+
+test('a webhook that asks for patience is called again', async t => {
+  await using webhook = await startWebhook((_, response) => {
+    if (webhook.seen.length < 3) response.writeHead(429, {'Retry-After': '0'}).end();
+    else json(response, {kind: 'Answer'});
+  });
+  const caller = aCaller();
+
+  t.deepEqual(await caller.call({url: webhook.url, caBundle: webhook.caBundle}, {}, options), {kind: 'Answer'});
+  t.is(webhook.seen.length, 3);
+  caller.close();
+});
+
+test('users of a settings file prove the server to the hosts their names stand for', async t => {
+  await using webhook = await startWebhook((_, response) => json(response, {kind: 'Answer'}), {hosts: ['svc.ns.svc', '127.0.0.1'], asksForCertificate: true});
+  const pair = keyPairPem(await issueClientCertificate(webhook.authority, {commonName: 'caller', now: Date.UTC(2026, 0, 1)}));
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const file = join(mkdtempSync(join(tmpdir(), 'users-')), 'users.yaml');
+  const users = [
+    {name: 'svc.ns.svc', user: {'client-certificate-data': base64(pair.certificate), 'client-key-data': base64(pair.key)}},
+    {name: '*.0.0.1:' + webhook.port, user: {token: 'secret'}},
+    {name: '*', user: {username: 'a', password: 'b'}},
+  ];
+  writeFileSync(file, JSON.stringify({apiVersion: 'v1', kind: 'Config', users}));
+  const clock = new VirtualClock();
+  const byHost = usersByHost(await readIdentities(file, {flag: '--f'}), clock);
+  const caller = aCaller({clock, users: byHost, resolve: () => Promise.resolve({host: '127.0.0.1', port: webhook.port})});
+
+  await caller.call({service: {namespace: 'ns', name: 'svc'}, caBundle: webhook.caBundle}, {}, options);
+  await caller.call({url: webhook.url, caBundle: webhook.caBundle}, {}, options);
+  t.is(webhook.seen[0]!.caller, 'caller');
+  t.is(webhook.seen[1]!.headers.authorization, 'Bearer secret');
+  t.deepEqual(await (await byHost('other:1')).headers(), {authorization: [`Basic ${base64('a:b')}`]});
+  caller.close();
+});
