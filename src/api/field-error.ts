@@ -53,12 +53,12 @@ export const notFoundValue = (path: string, value: unknown): FieldError => ({pat
 export const tooLong = (path: string, bytes: number): FieldError => ({
   path,
   reason: 'FieldValueTooLong',
-  detail: `Too long: may not be more than ${bytes} bytes`,
+  detail: `Too long: may not be more than ${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`,
 });
 export const tooMany = (path: string, count: number, most: number): FieldError => ({
   path,
   reason: 'FieldValueTooMany',
-  detail: `Too many: ${count}: must have at most ${most} items`,
+  detail: `Too many: ${count}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`,
 });
 export const internalFieldError = (path: string, detail: string): FieldError => ({path, reason: 'InternalError', detail: `Internal error: ${detail}`});
 

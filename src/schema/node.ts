@@ -1,3 +1,5 @@
+import type {JsonSchema} from './custom/json-schema.js';
+
 /** Where a named type is declared. `group` is a group token. */
 export interface TypeRef {
   readonly group: string;
@@ -34,22 +36,22 @@ export interface SchemaNode {
   readonly format?: NodeFormat;
   /** The named type the node stands for. */
   readonly ref?: TypeRef;
-  readonly properties?: ReadonlyMap<string, SchemaNode>;
-  readonly required?: ReadonlySet<string>;
+  readonly properties?: ReadonlyMap<string, SchemaNode> | undefined;
+  readonly required?: ReadonlySet<string> | undefined;
   /** Fields that hold the zero value of their type where nothing is said, since they are required or structs held by value: they are there in every object. */
   readonly filled?: readonly (readonly [name: string, field: SchemaNode])[];
   /** What an array holds, or what a map's values are. */
-  readonly items?: SchemaNode;
+  readonly items?: SchemaNode | undefined;
   readonly default?: unknown;
-  readonly enum?: readonly unknown[];
+  readonly enum?: readonly unknown[] | undefined;
   readonly nullable?: boolean;
   /** Fields that no property names are kept. */
   readonly preservesUnknown?: boolean;
   /** A whole object with apiVersion, kind and metadata. */
   readonly embedded?: boolean;
-  readonly listType?: 'atomic' | 'set' | 'map';
-  readonly listMapKeys?: readonly string[];
-  readonly mapType?: 'atomic' | 'granular';
+  readonly listType?: 'atomic' | 'set' | 'map' | undefined;
+  readonly listMapKeys?: readonly string[] | undefined;
+  readonly mapType?: 'atomic' | 'granular' | undefined;
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly union?: Union;
@@ -59,6 +61,8 @@ export interface SchemaNode {
   readonly isBare?: boolean;
   /** The name error texts give the type, where it has one of its own. */
   readonly goName?: string;
+  /** What a custom resource's definition says of the value: limits, alternatives, rules, words. Built-in types have none. */
+  readonly source?: JsonSchema;
 }
 
 export type PatchStrategy = 'merge' | 'replace' | 'retainKeys';

@@ -1,5 +1,6 @@
 import {createRequire} from 'node:module';
 import type {RE2JS} from 're2js';
+import {Lru} from '#src/base/lru.js';
 
 /** A pattern in the syntax of RE2 that is none. The message is the one Go gives: ``error parsing regexp: missing closing ): `(` ``. */
 export class RegexpSyntaxError extends Error {
@@ -19,7 +20,7 @@ const engine = (): typeof RE2JS => (loaded ??= (createRequire(import.meta.url)('
 /** So many compiled patterns are kept; some kilobytes each. */
 const kept = 1000;
 
-const compiled = new Map<string, Regexp>();
+const compiled = new Lru<string, Regexp>(kept);
 
 /** The pattern, compiled. Throws `RegexpSyntaxError`. */
 export const regexp = (pattern: string): Regexp => {
@@ -30,10 +31,6 @@ export const regexp = (pattern: string): Regexp => {
     made = engine().compile(pattern);
   } catch (error) {
     throw new RegexpSyntaxError((error as Error).message, {cause: error});
-  }
-  if (compiled.size >= kept) for (const oldest of compiled.keys()) {
-    compiled.delete(oldest);
-    break;
   }
   compiled.set(pattern, made);
   return made;

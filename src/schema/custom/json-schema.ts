@@ -105,3 +105,13 @@ export const someSchema = (schema: JsonSchema | undefined, isSo: (schema: JsonSc
     Object.values(schema.dependencies ?? {}).some(dependency => !Array.isArray(dependency) && some(dependency as JsonSchema))
   );
 };
+
+/** The schema of a field or key; nothing for one that nothing is said of. */
+export const propertySchema = ({properties, additionalProperties}: JsonSchema, name: string): JsonSchema | undefined => {
+  if (properties && Object.hasOwn(properties, name)) return properties[name];
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
+};
+
+/** Whether a part of a schema that gives values their structure is so. */
+export const somePart = (schema: JsonSchema | undefined, isSo: (part: JsonSchema) => boolean): boolean =>
+  schema !== undefined && (isSo(schema) || somePart(itemsOf(schema), isSo) || somePart(additionalOf(schema), isSo) || all(schema.properties).some(part => somePart(part, isSo)));

@@ -1,0 +1,96 @@
+import {invalid, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
+
+/** More are not told of: a body of a megabyte could hold a million mistakes. Differs from upstream, which has no limit. */
+const most = 1000;
+
+/** Where an error is that belongs to the whole. */
+const nowhere = '<nil>';
+
+/** What holding a value against a schema found. Equal texts count once. `matches` says how much of the schema fitted, to choose among alternatives that all fail. */
+export class Findings {
+  readonly #texts: string[] = [];
+  readonly #errors: FieldError[] = [];
+  readonly #known = new Set<string>();
+  matches = 0;
+
+  get count(): number {
+    return this.#errors.length;
+  }
+
+  get errors(): readonly FieldError[] {
+    return this.#errors;
+  }
+
+  add(text: string, error: FieldError): void {
+    if (this.#errors.length >= most || this.#known.has(text)) return;
+    this.#known.add(text);
+    this.#texts.push(text);
+    this.#errors.push(error);
+  }
+
+  /** Takes over what another found. */
+  merge(other: Findings): void {
+    for (let i = 0; i < other.#errors.length; i++) this.add(other.#texts[i]!, other.#errors[i]!);
+    this.matches += other.matches;
+  }
+
+  /** Forgets all errors but the first ones. */
+  keep(count: number): void {
+    for (const text of this.#texts.splice(count)) this.#known.delete(text);
+    this.#errors.length = count;
+  }
+}
+
+/** The texts of errors, and where they are: `base` is the path of the value as a whole. */
+export class Reporter {
+  readonly #base: string;
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  #path(name: string): string {
+    const path = name.startsWith('.') ? name.slice(1) : name;
+    return this.#base === '' ? path || nowhere : path === '' ? this.#base : `${this.#base}.${path}`;
+  }
+
+  type(name: string, wanted: string, given: string): [string, FieldError] {
+    const text = `${name} in body must be of type ${wanted}: ${JSON.stringify(given)}`;
+    return [text, typeInvalid(this.#path(name), given, text)];
+  }
+
+  required(name: string): [string, FieldError] {
+    return [`${name} in body is required`, required(this.#path(name))];
+  }
+
+  enum(name: string, value: unknown, allowed: readonly unknown[]): [string, FieldError] {
+    const error = notSupported(this.#path(name), value, allowed.map(one => (typeof one === 'string' ? one : JSON.stringify(one))));
+    return [`${name} in body should be one of ${JSON.stringify(allowed)}`, error];
+  }
+
+  tooLong(name: string, limit: number): [string, FieldError] {
+    return [`${name} in body should be at most ${limit} chars long`, tooLong(this.#path(name), limit)];
+  }
+
+  tooMany(name: string, count: number, limit: number, what: 'items' | 'properties'): [string, FieldError] {
+    return [`${name} in body should have at most ${limit} ${what}`, tooMany(this.#path(name), count, limit)];
+  }
+
+  /** `does` goes on after the field's name. */
+  invalid(name: string, value: unknown, does: string): [string, FieldError] {
+    const text = `${name} in body ${does}`;
+    return [text, invalid(this.#path(name), value, text)];
+  }
+
+  /** A factor that nothing can be a multiple of. */
+  badFactor(name: string, factor: number): [string, FieldError] {
+    const text = `factor MultipleOf declared for ${name} must be positive: ${factor}`;
+    return [text, invalid(this.#path(name), factor, text)];
+  }
+
+  /** Of alternatives, which are told of for the value as a whole. */
+  whole(name: string, does: string): [string, FieldError] {
+    const text = `${JSON.stringify(name)} ${does}`;
+    return [text, invalid(this.#path(''), '', text)];
+  }
+}

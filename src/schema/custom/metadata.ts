@@ -1,0 +1,140 @@
+import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {dnsLabel1035Problems} from '#src/api/names.js';
+import type {ObjectMeta} from '#src/api/types.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {strictProblems} from '#src/schema/decode/strict.js';
+import {TypedDecoder} from '#src/schema/decode/typed.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {itemsOf, type JsonSchema} from './json-schema.js';
+
+/** What becomes of metadata that is malformed: refused with what a request brings, dropped field by field of what was stored. */
+export type Malformed = 'refuse' | 'drop';
+
+/** Reads metadata wherever an object has it. `unknown` gets the paths of fields that there are not. */
+export class MetadataReader {
+  readonly #node: SchemaNode;
+  readonly #malformed: Malformed;
+  readonly unknown: string[] = [];
+
+  constructor(node: SchemaNode, malformed: Malformed) {
+    this.#node = node;
+    this.#malformed = malformed;
+  }
+
+  /** Brings an object's metadata into its canonical form, in place. Throws `DecodeError`. */
+  read(object: PlainObject, path: string): void {
+    if (!Object.hasOwn(object, 'metadata')) return;
+    const given = object['metadata'];
+    const value = given === null ? {} : given;
+    try {
+      object['metadata'] = this.#decoded(value, path);
+    } catch (error) {
+      if (!(error instanceof DecodeError) || this.#malformed === 'refuse') throw error;
+      if (isPlainObject(value)) object['metadata'] = this.#whatCanBeRead(value, path);
+    }
+  }
+
+  #decoded(value: unknown, path: string): PlainObject {
+    const decoder = new TypedDecoder();
+    const metadata = decoder.decode(value, this.#node);
+    if (decoder.unknown) {
+      const found = strictProblems(JSON.stringify(value), this.#node).map(problem => `${path}.${problem.path}`);
+      this.unknown.push(...found.sort());
+    }
+    return metadata;
+  }
+
+  #whatCanBeRead(value: PlainObject, path: string): PlainObject {
+    const readable: PlainObject = {};
+    for (const name of Object.keys(value)) {
+      try {
+        Object.assign(readable, this.#decoded({[name]: value[name]}, path));
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+      }
+    }
+    return readable;
+  }
+
+  /** The same for all objects embedded in a value. Throws `DecodeError` that names the field. */
+  embedded(value: unknown, schema: JsonSchema, path: string): void {
+    if (Array.isArray(value)) {
+      const items = itemsOf(schema);
+      if (items) for (const [at, item] of value.entries()) this.embedded(item, items, `${path}[${at}]`);
+      return;
+    }
+    if (!isPlainObject(value)) return;
+    if (schema['x-kubernetes-embedded-resource']) this.#own(value, path);
+    const {properties, additionalProperties} = schema;
+    for (const name of Object.keys(value)) {
+      if (properties && Object.hasOwn(properties, name)) this.embedded(value[name], properties[name]!, path === '' ? name : `${path}.${name}`);
+      else if (typeof additionalProperties === 'object') this.embedded(value[name], additionalProperties, `${path}[${name}]`);
+    }
+  }
+
+  #own(object: PlainObject, path: string): void {
+    for (const name of ['apiVersion', 'kind']) {
+      if (!Object.hasOwn(object, name) || typeof object[name] === 'string') continue;
+      if (this.#malformed === 'refuse') throw refused(invalid(`${path}.${name}`, object[name], 'must be a string'));
+      delete object[name];
+    }
+    try {
+      this.read(object, `${path}.metadata`);
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      throw refused(invalid(`${path}.metadata`, object['metadata'], error.message), error);
+    }
+  }
+}
+
+const refused = ({path, detail}: FieldError, cause?: unknown): DecodeError => new DecodeError(`${path}: ${detail}`, {cause});
+
+/** Says what is wrong with metadata, in the words for whole objects. */
+export type MetadataValidator = (metadata: ObjectMeta, options: {readonly namespaced: boolean; readonly path: string}) => Iterable<FieldError>;
+
+function* version(value: unknown, path: string): Iterable<FieldError> {
+  if (typeof value !== 'string') yield invalid(path, value, 'must be a string');
+  else if (value === '') yield invalid(path, value, 'must not be empty');
+  else if (value.split('/').length > 2) yield invalid(path, value, `unexpected GroupVersion string: ${value}`);
+}
+
+function* kind(value: unknown, path: string): Iterable<FieldError> {
+  if (typeof value !== 'string') yield invalid(path, value, 'must be a string');
+  else if (value === '') yield invalid(path, value, 'must not be empty');
+  else {
+    const problems = dnsLabel1035Problems(value.toLowerCase());
+    if (problems.length > 0) yield invalid(path, value, `may have mixed case, but should otherwise match: ${problems.join(',')}`);
+  }
+}
+
+/** A name that nothing is wrong with: embedded objects need none of their own. */
+const anyName = 'fakename';
+
+function* whole(object: PlainObject, path: string, metadata: MetadataValidator): Iterable<FieldError> {
+  const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
+  if (!Object.hasOwn(object, 'apiVersion')) yield required(at('apiVersion'));
+  if (!Object.hasOwn(object, 'kind')) yield required(at('kind'));
+  if (Object.hasOwn(object, 'apiVersion')) yield* version(object['apiVersion'], at('apiVersion'));
+  if (Object.hasOwn(object, 'kind')) yield* kind(object['kind'], at('kind'));
+  const given = object['metadata'];
+  if (!isPlainObject(given)) return;
+  const {namespace} = given as ObjectMeta;
+  yield* metadata({...given, name: (given as ObjectMeta).name || anyName}, {namespaced: Boolean(namespace), path: at('metadata')});
+}
+
+/** What is wrong with apiVersion, kind and metadata of the objects embedded in a value. */
+export function* validateEmbedded(value: unknown, schema: JsonSchema, metadata: MetadataValidator, path = ''): Iterable<FieldError> {
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    if (items) for (const [at, item] of value.entries()) yield* validateEmbedded(item, items, metadata, `${path}[${at}]`);
+    return;
+  }
+  if (!isPlainObject(value)) return;
+  if (schema['x-kubernetes-embedded-resource']) yield* whole(value, path, metadata);
+  const {properties, additionalProperties} = schema;
+  for (const name of Object.keys(value)) {
+    if (properties && Object.hasOwn(properties, name)) yield* validateEmbedded(value[name], properties[name]!, metadata, path === '' ? name : `${path}.${name}`);
+    else if (typeof additionalProperties === 'object') yield* validateEmbedded(value[name], additionalProperties, metadata, `${path}[${name}]`);
+  }
+}

@@ -1,0 +1,97 @@
+import type {NodeFormat, NodeType, SchemaNode} from '#src/schema/node.js';
+import {formatOf} from './format.js';
+import {itemsOf, type JsonSchema} from './json-schema.js';
+
+const text: SchemaNode = {type: 'string'};
+
+const typeOf = (source: JsonSchema, isObject: boolean): NodeType => {
+  if (source['x-kubernetes-int-or-string']) return 'any';
+  if (isObject) return source.properties || !source.additionalProperties ? 'object' : 'map';
+  const {type} = source;
+  return type === 'array' || type === 'string' || type === 'integer' || type === 'number' || type === 'boolean' ? type : 'any';
+};
+
+/** A node of a custom resource's schema. What lies below is made when it is first asked for: most of a large definition never is. */
+class CustomNode implements SchemaNode {
+  readonly type: NodeType;
+  readonly source: JsonSchema;
+  readonly #metadata: SchemaNode;
+  #properties: ReadonlyMap<string, SchemaNode> | undefined;
+  #items: SchemaNode | undefined;
+  declare readonly format?: NodeFormat;
+  declare readonly embedded?: boolean;
+
+  constructor(source: JsonSchema, metadata: SchemaNode, isEmbedded: boolean) {
+    this.source = source;
+    this.#metadata = metadata;
+    const isObject = isEmbedded || source.type === 'object';
+    this.type = typeOf(source, isObject);
+    const format = source['x-kubernetes-int-or-string'] ? 'int-or-string' : formatOf(source);
+    if (format) this.format = format;
+    if (isEmbedded) this.embedded = true;
+  }
+
+  get properties(): ReadonlyMap<string, SchemaNode> | undefined {
+    if (this.type !== 'object' || (!this.source.properties && !this.embedded)) return undefined;
+    return (this.#properties ??= new Map([...this.#own(), ...this.#ofObjects()]));
+  }
+
+  *#own(): Iterable<[string, SchemaNode]> {
+    for (const [name, property] of Object.entries(this.source.properties ?? {})) yield [name, this.#child(property)];
+  }
+
+  *#ofObjects(): Iterable<[string, SchemaNode]> {
+    if (!this.embedded) return;
+    yield ['apiVersion', text];
+    yield ['kind', text];
+    yield ['metadata', this.#metadata];
+  }
+
+  get items(): SchemaNode | undefined {
+    const {additionalProperties} = this.source;
+    const items = itemsOf(this.source);
+    if (this.#items) return this.#items;
+    if (this.type === 'array' && items) return (this.#items = this.#child(items));
+    if (this.type === 'map' && typeof additionalProperties === 'object') return (this.#items = this.#child(additionalProperties));
+    return undefined;
+  }
+
+  get required(): ReadonlySet<string> | undefined {
+    return this.source.required && new Set(this.source.required);
+  }
+
+  get default(): unknown {
+    return this.source.default ?? undefined;
+  }
+
+  get enum(): readonly unknown[] | undefined {
+    return this.source.enum;
+  }
+
+  get nullable(): boolean {
+    return this.source.nullable ?? false;
+  }
+
+  get preservesUnknown(): boolean {
+    return this.source['x-kubernetes-preserve-unknown-fields'] ?? false;
+  }
+
+  get listType(): 'atomic' | 'set' | 'map' | undefined {
+    return this.source['x-kubernetes-list-type'] as 'atomic' | 'set' | 'map' | undefined;
+  }
+
+  get listMapKeys(): readonly string[] | undefined {
+    return this.source['x-kubernetes-list-map-keys'];
+  }
+
+  get mapType(): 'atomic' | 'granular' | undefined {
+    return this.source['x-kubernetes-map-type'] as 'atomic' | 'granular' | undefined;
+  }
+
+  #child(source: JsonSchema): SchemaNode {
+    return new CustomNode(source, this.#metadata, source['x-kubernetes-embedded-resource'] ?? false);
+  }
+}
+
+/** The structure of a custom resource: a whole object with what the schema adds. `metadata` is the built-in schema of metadata. */
+export const customNode = (source: JsonSchema, metadata: SchemaNode): SchemaNode => new CustomNode(source, metadata, true);

@@ -1,0 +1,21 @@
+/** How far from a whole number a value may be, relative to its size, to count as one. */
+const epsilon = 1e-9;
+
+/** Whether a fraction is as good as whole: 0.3 is three times 0.1. */
+export const isNearlyWhole = (value: number): boolean => {
+  if (Number.isSafeInteger(value)) return true;
+  if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false;
+  if (value < 0) return false;
+  const whole = Math.trunc(value);
+  return whole !== 0 && Math.abs(value - whole) / (value + whole) < epsilon;
+};
+
+/** Numbers of this size are kept as whole ones. */
+export const isWhole = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
+
+/** A number as texts show it: with an exponent below 0.0001 and from 10^21. */
+export const shownNumber = (value: number): string => {
+  const size = Math.abs(value);
+  if (size !== 0 && size < 1e-4) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+  return String(value);
+};

@@ -1,0 +1,78 @@
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
+
+/** The fields every whole object has, which its schema need not name. */
+const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Takes out of values what their schema does not know. `dropped` gets the paths. */
+class Pruner {
+  readonly dropped: string[] = [];
+
+  prune(value: unknown, schema: JsonSchema | undefined, path: string): void {
+    if (schema?.['x-kubernetes-preserve-unknown-fields']) this.#keepUnknown(value, schema, path);
+    else if (Array.isArray(value)) this.#items(value, path, (item, inner) => this.prune(item, schema && itemsOf(schema), inner));
+    else if (isPlainObject(value)) this.#fields(value, schema, path, schema?.['x-kubernetes-embedded-resource'] ?? false);
+  }
+
+  /** A whole object, whose own fields stay. */
+  root(object: PlainObject, schema: JsonSchema): void {
+    if (schema['x-kubernetes-preserve-unknown-fields']) this.#known(object, schema, '', true);
+    else this.#fields(object, schema, '', true);
+  }
+
+  #fields(object: PlainObject, schema: JsonSchema | undefined, path: string, isWhole: boolean): void {
+    for (const name of Object.keys(object)) {
+      if (isWhole && objectFields.has(name)) continue;
+      const inner = path === '' ? name : `${path}.${name}`;
+      const known = schema && propertySchema(schema, name);
+      if (known || schema?.additionalProperties === true) this.prune(object[name], known, inner);
+      else {
+        delete object[name];
+        this.dropped.push(inner);
+      }
+    }
+  }
+
+  /** What is unknown stays; what is known may know better further down. */
+  #keepUnknown(value: unknown, schema: JsonSchema | undefined, path: string): void {
+    if (!schema) return;
+    if (Array.isArray(value)) this.#items(value, path, (item, inner) => this.#keepUnknown(item, itemsOf(schema), inner));
+    else if (isPlainObject(value)) this.#known(value, schema, path, schema['x-kubernetes-embedded-resource'] ?? false);
+  }
+
+  #known(object: PlainObject, schema: JsonSchema, path: string, isWhole: boolean): void {
+    for (const name of Object.keys(object)) {
+      if (isWhole && objectFields.has(name)) continue;
+      const known = propertySchema(schema, name);
+      if (known || schema.additionalProperties === true) this.prune(object[name], known, path === '' ? name : `${path}.${name}`);
+    }
+  }
+
+  #items(items: readonly unknown[], path: string, each: (item: unknown, path: string) => void): void {
+    for (let i = 0; i < items.length; i++) each(items[i], `${path}[${i}]`);
+  }
+}
+
+/** Takes fields out of an object that its schema does not know, also inside of embedded objects; answers with their paths, sorted. */
+export const prune = (object: PlainObject, schema: JsonSchema): string[] => {
+  const pruner = new Pruner();
+  pruner.root(object, schema);
+  return pruner.dropped.sort();
+};
+
+/** Takes out nulls that may not be there and have no default to stand in for them. */
+export const dropNulls = (value: unknown, schema: JsonSchema | undefined): void => {
+  if (!schema) return;
+  if (Array.isArray(value)) {
+    const items = itemsOf(schema);
+    for (const item of value) if (typeof item === 'object') dropNulls(item, items);
+    return;
+  }
+  if (!isPlainObject(value)) return;
+  for (const name of Object.keys(value)) {
+    const known = propertySchema(schema, name);
+    if (!known) continue;
+    if (value[name] === null && !known.nullable && (known.default ?? null) === null) delete value[name];
+    else if (typeof value[name] === 'object') dropNulls(value[name], known);
+  }
+};

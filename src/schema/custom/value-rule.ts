@@ -1,0 +1,282 @@
+import {sameJson} from '#src/api/equal.js';
+import {regexp} from '#src/schema/regexp.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {Correlated} from './correlated.js';
+import {Findings, type Reporter} from './findings.js';
+import {formatOf, normalFormat} from './format.js';
+import {itemsOf, type JsonSchema} from './json-schema.js';
+import {canonicalJson} from './lists.js';
+import {isNearlyWhole, isWhole, shownNumber} from './numbers.js';
+import {textFormats} from './text-formats.js';
+
+type JsonType = 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string';
+
+const typeOf = (value: unknown): JsonType => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return isWhole(value) ? 'integer' : 'number';
+  return typeof value as 'boolean' | 'object' | 'string';
+};
+
+/** The format a value of a type has by itself. */
+const ownFormat: Partial<Record<JsonType, string>> = {integer: 'int64', number: 'float64'};
+
+const characters = (text: string): number => {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      count -= 1;
+      i += 1;
+    }
+  }
+  return count;
+};
+
+const fits = (value: unknown, allowed: unknown): boolean => {
+  // What is allowed says of which type: a fraction is cut off to be compared with a whole number.
+  if (typeof value === 'number' && typeof allowed === 'number') return (isWhole(allowed) ? Math.trunc(value) : value) === allowed;
+  return sameJson(value, allowed);
+};
+
+const none: readonly ValueRule[] = [];
+
+/** Alternatives of a schema. */
+interface Branches {
+  readonly any: readonly ValueRule[];
+  readonly one: readonly ValueRule[];
+  readonly all: readonly ValueRule[];
+  readonly not: ValueRule | undefined;
+}
+
+/**
+ * What a schema asks of a value, in the original's order and words. Made for a part of a schema when a value first comes by it, so that of a large
+ * definition only what is used takes room.
+ */
+export class ValueRule {
+  readonly #schema: JsonSchema;
+  readonly #types: readonly string[];
+  readonly #format: string | undefined;
+  #properties: Map<string, ValueRule> | undefined;
+  #items: ValueRule | undefined;
+  #additional: ValueRule | undefined;
+  readonly #branches: Branches | undefined;
+
+  constructor(schema: JsonSchema) {
+    this.#schema = schema;
+    this.#types = schema['x-kubernetes-int-or-string'] ? ['integer', 'string'] : schema.type ? [schema.type] : [];
+    this.#format = formatOf(schema);
+    const {anyOf, oneOf, allOf, not} = schema;
+    if (anyOf || oneOf || allOf || not) {
+      const rules = (schemas: readonly JsonSchema[] | undefined): readonly ValueRule[] => schemas?.map(one => new ValueRule(one)) ?? none;
+      this.#branches = {any: rules(anyOf), one: rules(oneOf), all: rules(allOf), not: not && new ValueRule(not)};
+    }
+  }
+
+  /** Holds a value against the schema. `name` is its path; `before` what it was, where it can be told. */
+  check(value: unknown, name: string, found: Findings, report: Reporter, before?: Correlated): void {
+    const known = found.count;
+    this.#check(value, name, found, report, before);
+    if (before && found.count > known && before.same()) found.keep(known);
+  }
+
+  #check(value: unknown, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    if (value === null || value === undefined) {
+      if (this.#types.length > 0 && !this.#schema.nullable) found.add(...report.type(name, this.#types.join(','), 'null'));
+      else found.matches += 1;
+      this.#enum(value, name, found, report);
+      return;
+    }
+    const type = typeOf(value);
+    if (this.#types.length > 0 || this.#format) {
+      found.matches += 1;
+      this.#type(value, type, name, found, report);
+    }
+    if (this.#branches) this.#alternatives(value, name, found, report, this.#branches);
+    found.matches += 2;
+    this.#kind(value, type, name, found, report, before);
+    this.#enum(value, name, found, report);
+    found.matches += 2;
+  }
+
+  #kind(value: unknown, type: JsonType, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    switch (type) {
+      case 'string':
+        return this.#text(value as string, name, found, report);
+      case 'integer':
+      case 'number':
+        return this.#number(value as number, type === 'integer', name, found, report);
+      case 'array':
+        return this.#array(value as unknown[], name, found, report, before);
+      case 'object':
+        return this.#object(value as PlainObject, name, found, report, before);
+      case 'boolean':
+    }
+  }
+
+  #type(value: unknown, type: JsonType, name: string, found: Findings, report: Reporter): void {
+    const types = this.#types;
+    const isNumeric = types.includes('number') || types.includes('integer');
+    const ok = types.includes(type) || (type === 'integer' && types.includes('number')) || (type === 'number' && types.includes('integer') && isNearlyWhole(value as number));
+    if (this.#format) {
+      const own = ownFormat[type] ?? '';
+      const isText = type === 'string' || type === 'array';
+      if (!isText && !ok && own !== this.#format) return found.add(...report.type(name, this.#format, own));
+      if (isText && !isNumeric) {
+        found.matches += 1;
+        return;
+      }
+    }
+    if (ok) found.matches += 1;
+    else found.add(...report.type(name, types.join(','), type));
+  }
+
+  #text(value: string, name: string, found: Findings, report: Reporter): void {
+    found.matches += 1;
+    this.#textLimits(value, name, found, report);
+    if (this.#format === undefined) return;
+    const test = textFormats.get(normalFormat(this.#format));
+    if (!test) return;
+    found.matches += 1;
+    if (!test(value)) found.add(...report.type(name, this.#format, value));
+  }
+
+  /** The first limit that does not hold. */
+  #textLimits(value: string, name: string, found: Findings, report: Reporter): void {
+    const {maxLength, minLength, pattern} = this.#schema;
+    if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength) found.add(...report.tooLong(name, maxLength));
+    else if (minLength !== undefined && characters(value) < minLength) found.add(...report.invalid(name, value, `should be at least ${minLength} chars long`));
+    else if (pattern) {
+      const problem = patternProblem(pattern, value);
+      if (problem !== undefined) found.add(...report.invalid(name, value, `should match '${problem}'`));
+    }
+  }
+
+  #number(value: number, whole: boolean, name: string, found: Findings, report: Reporter): void {
+    const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
+    // Whole numbers are held against the whole part of a limit.
+    const limit = (given: number): number => (whole ? Math.trunc(given) : given);
+    const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
+    if (multipleOf !== undefined) {
+      const factor = limit(multipleOf);
+      if (factor <= 0) found.add(...report.badFactor(name, factor));
+      else if (whole ? value % factor !== 0 : !isNearlyWhole(factor < 1 ? (1 / factor) * value : value / factor)) wrong(`should be a multiple of ${shownNumber(factor)}`);
+    }
+    if (minimum !== undefined) {
+      const least = limit(minimum);
+      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${shownNumber(least)}`);
+    }
+    if (maximum !== undefined) {
+      const most = limit(maximum);
+      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${shownNumber(most)}`);
+    }
+    found.matches += 2;
+  }
+
+  #array(value: readonly unknown[], name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    const {minItems, maxItems, uniqueItems} = this.#schema;
+    const items = itemsOf(this.#schema);
+    if (items && value.length > 0) {
+      const rule = (this.#items ??= new ValueRule(items));
+      for (let i = 0; i < value.length; i++) rule.check(value[i], `${name}[${i}]`, found, report, before?.index(i));
+    }
+    if (minItems !== undefined && value.length < minItems) found.add(...report.invalid(name, value.length, `should have at least ${minItems} items`));
+    if (maxItems !== undefined && value.length > maxItems) found.add(...report.tooMany(name, value.length, maxItems, 'items'));
+    if (uniqueItems && new Set(value.map(canonicalJson)).size < value.length) found.add(...report.invalid(name, '', "shouldn't contain duplicates"));
+    found.matches += 2;
+  }
+
+  #object(value: PlainObject, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    const {minProperties, maxProperties, required} = this.#schema;
+    const keys = Object.keys(value);
+    if (minProperties !== undefined && keys.length < minProperties) found.add(...report.invalid(name, keys.length, `should have at least ${minProperties} properties`));
+    if (maxProperties !== undefined && keys.length > maxProperties) found.add(...report.tooMany(name, keys.length, maxProperties, 'properties'));
+    for (const key of keys) this.#member(key, value[key], name, found, report, before);
+    if (required) for (const key of required) if (!Object.hasOwn(value, key)) found.add(...report.required(`${name}.${key}`));
+    found.matches += 1;
+  }
+
+  #member(key: string, value: unknown, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    const rule = this.#property(key);
+    if (rule) {
+      // Which version and kind it is of cannot be told of an object before: both were converted.
+      const isLabel = name === '' && (key === 'kind' || key === 'apiVersion');
+      rule.check(value, name === '' ? key : `${name}.${key}`, found, report, isLabel ? undefined : before?.key(key));
+      return;
+    }
+    const {additionalProperties} = this.#schema;
+    if (typeof additionalProperties !== 'object') return;
+    const additional = (this.#additional ??= new ValueRule(additionalProperties));
+    additional.check(value, `${name}.${key}`, found, report, before?.key(key));
+  }
+
+  #property(key: string): ValueRule | undefined {
+    const known = this.#properties?.get(key);
+    if (known) return known;
+    const {properties} = this.#schema;
+    if (!properties || !Object.hasOwn(properties, key)) return undefined;
+    const rule = new ValueRule(properties[key]!);
+    (this.#properties ??= new Map()).set(key, rule);
+    return rule;
+  }
+
+  #enum(value: unknown, name: string, found: Findings, report: Reporter): void {
+    const allowed = this.#schema.enum;
+    if (!allowed || allowed.length === 0) return;
+    const isAllowed = value !== null && value !== undefined && allowed.some(one => one !== null && fits(value, one));
+    if (!isAllowed) found.add(...report.enum(name, value, allowed));
+  }
+
+  #alternatives(value: unknown, name: string, found: Findings, report: Reporter, {any, one, all, not}: Branches): void {
+    if (any.length > 0) anyOf(any, value, name, found, report);
+    if (one.length > 0) oneOf(one, value, name, found, report);
+    if (all.length > 0) allOf(all, value, name, found, report);
+    if (not && tried(not, value, name, report).count === 0) found.add(...report.whole(name, 'must not validate the schema (not)'));
+  }
+}
+
+const tried = (rule: ValueRule, value: unknown, name: string, report: Reporter): Findings => {
+  const found = new Findings();
+  rule.check(value, name, found, report);
+  return found;
+};
+
+const better = (best: Findings | undefined, other: Findings): Findings => (!best || other.matches > best.matches ? other : best);
+
+const anyOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
+  let best: Findings | undefined;
+  for (const rule of rules) {
+    const result = tried(rule, value, name, report);
+    if (result.count === 0) return found.merge(result);
+    best = better(best, result);
+  }
+  found.add(...report.whole(name, 'must validate at least one schema (anyOf)'));
+  if (best) found.merge(best);
+};
+
+const oneOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
+  const results = rules.map(rule => tried(rule, value, name, report));
+  const good = results.filter(({count}) => count === 0);
+  if (good.length === 1) return found.merge(good[0]!);
+  const detail = good.length === 0 ? 'Found none valid' : `Found ${good.length} valid alternatives`;
+  found.add(...report.whole(name, `must validate one and only one schema (oneOf). ${detail}`));
+  if (good.length === 0) found.merge(results.reduce(better));
+};
+
+const allOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
+  let valid = 0;
+  for (const rule of rules) {
+    const result = tried(rule, value, name, report);
+    if (result.count === 0) valid += 1;
+    found.merge(result);
+  }
+  if (valid < rules.length) found.add(...report.whole(name, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
+};
+
+/** What a text should have matched, where it does not. */
+const patternProblem = (pattern: string, value: string): string | undefined => {
+  try {
+    return regexp(pattern).test(value) ? undefined : pattern;
+  } catch (error) {
+    return `${pattern}, but pattern is invalid: ${(error as Error).message}`;
+  }
+};
+
