@@ -298,6 +298,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly createOnUpdate?: boolean;
   /** Whether PUT may leave out metadata.resourceVersion. Default true. */
   readonly unconditionalUpdate?: boolean;
+  /** Whether finalizers need neither be known nor say whose they are. */
+  readonly anyFinalizers?: boolean;
   /** Whether metadata.generation counts changes outside metadata and status, or which changes it counts. */
   readonly generation?: boolean | ((object: Readonly<T>, old: Readonly<T>) => boolean);
   /**

@@ -91,7 +91,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
     ...resource.versionErrors(context.served, object, undefined, hooks),
     ...unstorableName(resource, namespace, object.metadata!.name),
-    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, naming: settings.naming}),
+    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, ...(resource.definition.anyFinalizers ? {} : {naming: settings.naming})}),
   ];
   if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);

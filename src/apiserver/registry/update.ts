@@ -122,7 +122,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   const errors = [
     ...(endpoint.validate?.(object, old, hooks) ?? []),
     ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
-    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, settings),
+    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, definition.anyFinalizers ? {} : settings),
   ];
   if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);

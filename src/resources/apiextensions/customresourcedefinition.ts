@@ -107,6 +107,7 @@ export const customResourceDefinitions = defineResource<Definition>({
   storedKind: {...kinds.customResourceDefinitions, version: 'v1beta1'},
   nameProblems: subdomainName,
   unconditionalUpdate: false,
+  anyFinalizers: true,
   generation: true,
   default: fillIn,
   main: {

@@ -1,0 +1,34 @@
+import {copyOf} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {caBundleProblem} from '#src/resources/apiextensions/ca-bundle.js';
+import {isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import {defineController, settled} from '#src/runtime/controller.js';
+import {writeStatus, type Cached} from './status.js';
+
+const type = 'Established';
+
+/** Says of definitions whose names are accepted that they are served. */
+export const establishLoop = defineController({
+  doc: 'Establishes custom resources whose names are accepted.',
+  name: 'crdEstablishing',
+  primary: kinds.customResourceDefinitions,
+  workers: 1,
+  create({lister, writer, clock}) {
+    const definitions = lister(kinds.customResourceDefinitions);
+    const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
+    return async ({name}) => {
+      const cached: Cached | undefined = definitions.get(name);
+      if (!cached || !isTrue(cached, 'NamesAccepted') || isTrue(cached, type)) return settled;
+      const badBundle = caBundleProblem(cached.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined;
+      const verdict = badBundle
+        ? {type, status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid'}
+        : {type, status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted'};
+      if (saysAlready(cached, verdict)) return settled;
+      const definition = copyOf(cached) as Definition;
+      setCondition(definition, verdict, clock.now());
+      await writeStatus({updateStatus}, definition);
+      return settled;
+    };
+  },
+});

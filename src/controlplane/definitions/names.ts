@@ -1,0 +1,130 @@
+import {sameContent} from '#src/api/equal.js';
+import {copyOf} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {isOlderVersion} from '#src/api/resource-version.js';
+import type {Index, Lister} from '#informers/lister.js';
+import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import type {Condition, Definition, Names} from '#src/resources/apiextensions/types.js';
+import {defineController, settled} from '#src/runtime/controller.js';
+import {writeStatus, type Cached} from './status.js';
+
+type Taken = ReadonlySet<string>;
+type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type HeldNames = NonNullable<NonNullable<Cached['status']>['acceptedNames']> | Names;
+
+const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
+
+const several = (texts: readonly string[]): string => {
+  const distinct = [...new Set(texts)];
+  return distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`;
+};
+
+/** Which of the wished names a definition is given, and the reason and text of the last conflict, if there is one. */
+export const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, resources: Taken, kindNames: Taken): {names: Names; conflict?: {reason: string; message: string}} => {
+  const names = structuredClone(accepted) as Names;
+  let conflict: {reason: string; message: string} | undefined;
+  const take = (field: 'plural' | 'singular' | 'kind' | 'listKind', taken: Taken, reason: string): void => {
+    const name = wished[field] ?? '';
+    if (name !== (accepted[field] ?? '') && taken.has(name)) conflict = {reason, message: inUse(name)};
+    else if (name) names[field] = name;
+  };
+  const shorten = (): void => {
+    const own = new Set(accepted.shortNames);
+    const conflicts = (wished.shortNames ?? []).filter(name => !own.has(name) && resources.has(name) && name !== '');
+    if (conflicts.length > 0) conflict = {reason: 'ShortNamesConflict', message: several(conflicts.map(inUse))};
+    else if (wished.shortNames) names.shortNames = [...wished.shortNames];
+    else delete names.shortNames;
+  };
+  take('plural', resources, 'PluralConflict');
+  take('singular', resources, 'SingularConflict');
+  shorten();
+  take('kind', kindNames, 'KindConflict');
+  take('listKind', kindNames, 'ListKindConflict');
+  if (wished.categories) names.categories = [...wished.categories];
+  else delete names.categories;
+  return {names, ...(conflict ? {conflict} : {})};
+};
+
+const byGroup: Index<Definition> = {name: 'group', values: ({spec}) => [spec.group]};
+
+/** What other definitions of the group have taken. One that was just written may be newer than its copy in the cache. */
+const takenNames = (definitions: readonly Cached[], newest: (cached: Cached) => Cached): {resources: Taken; kindNames: Taken} => {
+  const resources = new Set<string>();
+  const kindNames = new Set<string>();
+  for (const cached of definitions) {
+    const {plural, singular, shortNames = [], kind, listKind} = newest(cached).status?.acceptedNames ?? {};
+    for (const name of [plural, singular, ...shortNames]) if (name) resources.add(name);
+    for (const name of [kind, listKind]) if (name) kindNames.add(name);
+  }
+  return {resources, kindNames};
+};
+
+/** The definition as the server holds it, where it wrote it later than the cache heard. */
+const memory = () => {
+  const written = new Map<string, Definition>();
+  return {
+    note: (definition: Definition | undefined) => definition && void written.set(definition.metadata!.name!, definition),
+    newest(cached: Cached): Cached {
+      const name = cached.metadata?.name ?? '';
+      const own = written.get(name);
+      if (!own) return cached;
+      if (isOlderVersion(cached.metadata?.resourceVersion ?? '', own.metadata?.resourceVersion ?? '')) return own as Cached;
+      written.delete(name);
+      return cached;
+    },
+    forget: (name: string) => void written.delete(name),
+  };
+};
+
+/** Definitions of a group by its name, which is all of theirs behind the first dot. */
+const groupOf = (name: string): string => name.slice(name.indexOf('.') + 1);
+
+const namesVerdict = (conflict: {reason: string; message: string} | undefined): Verdict =>
+  conflict ? {type: 'NamesAccepted', status: 'False', ...conflict} : {type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found'};
+
+const establishedVerdict = (cached: Cached, accepted: boolean): Verdict => {
+  const old = conditionOf(cached, 'Established') as Verdict | undefined;
+  if (accepted && old?.status !== 'True') return {type: 'Established', status: 'False', reason: 'Installing', message: 'the initial names have been accepted'};
+  return old ?? {type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted'};
+};
+
+/** Gives each definition its names, as long as no other of its group has them, and says so in its status. */
+export const namesLoop = defineController({
+  doc: 'Accepts the names of custom resources that nobody else has.',
+  name: 'crd_naming_condition_controller',
+  primary: kinds.customResourceDefinitions,
+  // One at a time: who comes first has the name.
+  workers: 1,
+  create({lister, writer, clock, enqueue}) {
+    const definitions = lister(kinds.customResourceDefinitions as Kind<Definition>) as Lister<Definition>;
+    const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
+    const {note, newest, forget} = memory();
+    const others = (name: string): void => {
+      for (const {metadata} of definitions.by(byGroup, groupOf(name))) if (metadata?.name !== name) enqueue({namespace: '', name: metadata?.name ?? ''});
+    };
+    return async ({name}) => {
+      const cached = definitions.get(name) as Cached | undefined;
+      if (!cached) {
+        forget(name);
+        others(name); // Its names are free now.
+        return settled;
+      }
+      const wished = cached.spec.names;
+      const had = cached.status?.acceptedNames ?? {};
+      if (sameContent(wished, had)) return settled;
+      const {resources, kindNames} = takenNames(definitions.by(byGroup, cached.spec.group) as readonly Cached[], newest);
+      const {names, conflict} = acceptNames(wished, had, resources, kindNames);
+      const verdict = namesVerdict(conflict);
+      if (sameContent(names, had) && saysAlready(cached, verdict)) return settled;
+      const definition = copyOf(cached) as Definition;
+      (definition.status ??= {}).acceptedNames = names;
+      setCondition(definition, verdict, clock.now());
+      setCondition(definition, establishedVerdict(cached, conflict === undefined), clock.now());
+      const updated = await writeStatus({updateStatus}, definition);
+      if (!updated) return settled;
+      note(updated);
+      others(name); // It may have given up a name.
+      return settled;
+    };
+  },
+});

@@ -1,0 +1,18 @@
+import type {Frozen} from '#src/api/key.js';
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import type {Writer} from '#src/runtime/writer.js';
+
+/** A definition as caches hold it. */
+export type Cached = Frozen<ObjectOf<typeof kinds.customResourceDefinitions>>;
+
+/** Writes the status of a definition. Nothing when it changed or went meanwhile, which asks for another look. */
+export const writeStatus = async (writer: Pick<Writer<Definition>, 'updateStatus'>, definition: Definition): Promise<Definition | undefined> => {
+  try {
+    return await writer.updateStatus(definition);
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return undefined;
+    throw error;
+  }
+};

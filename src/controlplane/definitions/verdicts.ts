@@ -1,0 +1,99 @@
+import {copyOf} from '#src/api/key.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js';
+import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
+import {schemaOf} from '#src/resources/apiextensions/versions.js';
+import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
+import {defineController, settled, type KeyedController} from '#src/runtime/controller.js';
+import {writeStatus, type Cached} from './status.js';
+
+type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** A condition of definitions that follows from what they say alone. */
+interface Judgement {
+  readonly doc: string;
+  readonly name: string;
+  readonly type: string;
+  /** Nothing where the condition is not to be there. */
+  judge(definition: Cached, naming: Naming): Verdict | undefined;
+  /** Changes when there may be something new to say. Servers of two releases would otherwise never agree on a text. */
+  occasion(definition: Cached, naming: Naming): string;
+}
+
+const verdictLoop = ({doc, name: loop, type, judge, occasion}: Judgement): KeyedController =>
+  defineController({
+    doc,
+    name: loop,
+    primary: kinds.customResourceDefinitions,
+    workers: 5,
+    create({lister, writer, clock, naming}) {
+      const definitions = lister(kinds.customResourceDefinitions);
+      const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
+      const seen = new Map<string, string>();
+      return async ({name}) => {
+        const cached: Cached | undefined = definitions.get(name);
+        if (!cached) {
+          seen.delete(name);
+          return settled;
+        }
+        const now = `${cached.metadata?.uid} ${occasion(cached, naming)}`;
+        if (seen.get(name) === now) return settled;
+        const verdict = judge(cached, naming);
+        if (verdict ? saysAlready(cached, verdict) : !conditionOf(cached, type)) return settled;
+        const definition = copyOf(cached) as Definition;
+        if (verdict) setCondition(definition, verdict, clock.now());
+        else definition.status!.conditions = definition.status!.conditions!.filter(condition => condition.type !== type);
+        if (await writeStatus({updateStatus}, definition)) seen.set(name, now);
+        return settled;
+      };
+    },
+  });
+
+const nonStructural = 'NonStructuralSchema';
+
+const structure = ({spec}: Cached): Verdict | undefined => {
+  const texts = spec.preserveUnknownFields ? ['spec.preserveUnknownFields: Invalid value: true: must be false'] : [];
+  for (const [i, version] of (spec.versions ?? []).entries()) {
+    const schema = schemaOf(version as Definition['spec']['versions'][number]);
+    if (!schema) continue;
+    const why = unstructuredBecause(schema);
+    if (why) return {type: nonStructural, status: 'Unknown', reason: 'StructuralError', message: `failed to check validation schema for version ${version.name}: ${why}`};
+    texts.push(...structuralProblems(schema, `spec.versions[${i}].schema.openAPIV3Schema`).map(({path, detail}) => `${path}: ${detail}`));
+  }
+  const distinct = [...new Set(texts)];
+  return distinct.length === 0 ? undefined : {type: nonStructural, status: 'True', reason: 'Violations', message: distinct.length === 1 ? distinct[0]! : `[${distinct.join(', ')}]`};
+};
+
+/** Tells of schemas that are not structural, which only definitions of old can have. */
+export const structureLoop = verdictLoop({
+  doc: 'Tells of definitions whose schemas are not structural.',
+  name: 'non_structural_schema_condition_controller',
+  type: nonStructural,
+  judge: structure,
+  occasion: ({metadata}) => String(metadata?.generation ?? 0),
+});
+
+const conformant = 'KubernetesAPIApprovalPolicyConformant';
+const approvalReasons = {
+  invalid: ['False', 'InvalidAnnotation'],
+  missing: ['False', 'MissingAnnotation'],
+  approved: ['True', 'ApprovedAnnotation'],
+  bypassed: ['False', 'UnapprovedAnnotation'],
+} as const;
+
+/** Tells of definitions in the project's own groups whether it agreed to them. */
+export const approvalLoop = verdictLoop({
+  doc: 'Tells whether definitions in protected groups are approved.',
+  name: 'kubernetes_api_approval_conformant_condition_controller',
+  type: conformant,
+  judge(cached, naming) {
+    const group = cached.spec.group;
+    if (!isProtected(group, naming)) return undefined;
+    const {state, reason: message} = approvalOf(cached as Definition, naming);
+    const [status, reason] = approvalReasons[state];
+    return {type: conformant, status, reason, message};
+  },
+  occasion: ({metadata}, naming) => metadata?.annotations?.[naming.annotations.approved] ?? '',
+});
