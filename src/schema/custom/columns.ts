@@ -1,0 +1,101 @@
+import {humanDuration} from '#src/api/duration.js';
+import {parseTime} from '#src/api/time.js';
+import {JsonPathError} from './json-path-parse.js';
+import {jsonPath, type JsonPath} from './json-path.js';
+import {textOf} from './path.js';
+
+/** A column of the table of a custom resource, as its definition states it. */
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+  readonly jsonPath: string;
+}
+
+export type Cell = string | number | boolean | null;
+
+/** A column, ready to be filled. */
+export interface CustomColumn extends ColumnDefinition {
+  readonly description: string;
+  /** What stands in the column; null where nothing of the column's type is there. */
+  of(object: unknown, now: number): Cell;
+}
+
+const ageOf = (value: unknown, now: number): Cell => {
+  if (typeof value !== 'string') return null;
+  if (value === '' || value === 'null') return '<unknown>';
+  const at = parseTime(value);
+  return at === undefined ? '<invalid>' : humanDuration(now - at);
+};
+
+const cellOf = (type: string, value: unknown, now: number): Cell => {
+  switch (type) {
+    case 'string':
+      return textOf(value);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      return ageOf(value, now);
+    default:
+      return null;
+  }
+};
+
+/** The first of the values a path leads to; nothing where it leads nowhere. */
+const first = (path: JsonPath, object: unknown): {readonly value: unknown} | undefined => {
+  try {
+    const values = path(object);
+    return values.length === 0 ? undefined : {value: values[0]};
+  } catch (error) {
+    if (error instanceof JsonPathError) return undefined;
+    throw error;
+  }
+};
+
+const column = (definition: ColumnDefinition): CustomColumn => {
+  const path = jsonPath(definition.jsonPath);
+  const {type, description} = definition;
+  return {
+    ...definition,
+    description: description || `Custom resource definition column (in JSONPath format): ${definition.jsonPath}`,
+    of: (object, now) => {
+      const found = first(path, object);
+      return found ? cellOf(type, found.value, now) : null;
+    },
+  };
+};
+
+/** The columns a definition states. One whose path cannot be read ends them, as the original has it. */
+export const customColumns = (definitions: readonly ColumnDefinition[]): CustomColumn[] => {
+  const columns: CustomColumn[] = [];
+  for (const definition of definitions) {
+    try {
+      columns.push(column(definition));
+    } catch (error) {
+      if (error instanceof JsonPathError) return columns;
+      throw error;
+    }
+  }
+  return columns;
+};
+
+/** The fields by which objects of a custom resource can be selected: their names, and how an object's value reads as a text, empty where there is none. */
+export const selectableFields = (paths: readonly string[]): ReadonlyMap<string, (object: unknown) => string> =>
+  new Map(
+    paths.map(path => {
+      const follow = jsonPath(path);
+      return [
+        path.replace(/^\./, ''),
+        object => {
+          const {value} = first(follow, object) ?? {};
+          return value === null || value === undefined ? '' : textOf(value);
+        },
+      ];
+    }),
+  );

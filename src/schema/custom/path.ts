@@ -1,0 +1,84 @@
+import {put, type PlainObject} from '#src/schema/decode/plain.js';
+import {canonicalJson} from './lists.js';
+import {shownNumber} from './numbers.js';
+
+const unsafe = /[<>&\u2028\u2029]/g;
+
+/** Values as people read them, without quotes; lists and objects as JSON that is safe in HTML. */
+export const textOf = (value: unknown): string => {
+  if (value === null || value === undefined) return '<no value>';
+  if (typeof value === 'object') return canonicalJson(value).replace(unsafe, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return typeof value === 'number' ? shownNumber(value) : String(value as string | boolean);
+};
+
+/** The names of a path in dots, which may begin with one. */
+export const pathNames = (path: string): string[] => path.replace(/^\./, '').split('.');
+
+const typeName = (value: unknown): string => {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'object') return 'map[string]interface {}';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  return typeof value === 'boolean' ? 'bool' : 'string';
+};
+
+/** A value as error texts of accessors show it. */
+const plainly = (value: unknown): string => {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(plainly).join(' ')}]`;
+  if (typeof value === 'object') {
+    const object = value as PlainObject;
+    return `map[${Object.keys(object)
+      .sort()
+      .map(key => `${key}:${plainly(object[key])}`)
+      .join(' ')}]`;
+  }
+  return textOf(value);
+};
+
+export type Reading<T> = {readonly value: T | undefined} | {readonly problem: string};
+
+const misfit = (names: readonly string[], value: unknown, wanted: string): {readonly problem: string} => ({
+  problem: `.${names.join('.')} accessor error: ${plainly(value)} is of the type ${typeName(value)}, expected ${wanted}`,
+});
+
+const valueAt = (object: Readonly<PlainObject>, names: readonly string[]): Reading<unknown> => {
+  let value: unknown = object;
+  for (const [i, name] of names.entries()) {
+    if (value === null) return {value: undefined};
+    if (typeof value !== 'object' || Array.isArray(value)) return misfit(names.slice(0, i + 1), value, 'map[string]interface{}');
+    if (!Object.hasOwn(value as PlainObject, name)) return {value: undefined};
+    value = (value as PlainObject)[name];
+  }
+  return {value};
+};
+
+/** The whole number a path in dots leads to; the problem is in the original's words. */
+export const integerAt = (object: Readonly<PlainObject>, path: string): Reading<number> => {
+  const names = pathNames(path);
+  const found = valueAt(object, names);
+  if ('problem' in found || found.value === undefined) return found as Reading<number>;
+  return Number.isInteger(found.value) ? {value: found.value as number} : misfit(names, found.value, 'int64');
+};
+
+/** The text a path in dots leads to. */
+export const textAt = (object: Readonly<PlainObject>, path: string): Reading<string> => {
+  const names = pathNames(path);
+  const found = valueAt(object, names);
+  if ('problem' in found || found.value === undefined) return found as Reading<string>;
+  return typeof found.value === 'string' ? {value: found.value} : misfit(names, found.value, 'string');
+};
+
+/** Sets what a path in dots leads to, in place, making the way there; answers with the problem where something else is in the way. */
+export const setAt = (object: PlainObject, path: string, value: unknown): string | undefined => {
+  const names = pathNames(path);
+  let place = object;
+  for (const [i, name] of names.slice(0, -1).entries()) {
+    if (!Object.hasOwn(place, name)) put(place, name, {});
+    const next = place[name];
+    if (typeof next !== 'object' || next === null || Array.isArray(next)) return `value cannot be set because .${names.slice(0, i + 1).join('.')} is not a map[string]interface{}`;
+    place = next as PlainObject;
+  }
+  put(place, names.at(-1)!, value);
+  return undefined;
+};

@@ -1,0 +1,60 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import {setAt, integerAt, textAt, type Reading} from './path.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+
+/** Where a custom resource keeps what its scale shows. */
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+/** What the scale of an object says. `isSet` tells zero replicas from none. */
+export interface ScaleNumbers {
+  readonly specReplicas: number;
+  readonly isSet: boolean;
+  readonly statusReplicas: number;
+  readonly selector: string;
+}
+
+const mostReplicas = 2 ** 31 - 1;
+
+function* replicas(object: Readonly<PlainObject>, path: string): Iterable<FieldError> {
+  const found = integerAt(object, path);
+  if ('problem' in found) yield invalid(path, 0, found.problem);
+  else if (found.value !== undefined && found.value < 0) yield invalid(path, found.value, 'should be a non-negative integer');
+  else if (found.value !== undefined && found.value > mostReplicas) yield invalid(path, found.value, `should be less than or equal to ${mostReplicas}`);
+}
+
+/** What is wrong with the replicas an object asks for. */
+export const validateScaleSpec = (object: Readonly<PlainObject>, {specReplicasPath}: ScalePaths): Iterable<FieldError> => replicas(object, specReplicasPath);
+
+/** What is wrong with the replicas and the selector that an object reports. */
+export function* validateScaleStatus(object: Readonly<PlainObject>, {statusReplicasPath, labelSelectorPath}: ScalePaths): Iterable<FieldError> {
+  yield* replicas(object, statusReplicasPath);
+  if (!labelSelectorPath) return;
+  const selector = textAt(object, labelSelectorPath);
+  if ('problem' in selector) yield invalid(labelSelectorPath, '', selector.problem);
+}
+
+const valueOf = <T>(reading: Reading<T>): T | undefined => {
+  if ('problem' in reading) throw new Error(reading.problem);
+  return reading.value;
+};
+
+/** The numbers of an object's scale. Throws an `Error` in the original's words for values of other types. */
+export const scaleNumbers = (object: Readonly<PlainObject>, {specReplicasPath, statusReplicasPath, labelSelectorPath}: ScalePaths): ScaleNumbers => {
+  const spec = valueOf(integerAt(object, specReplicasPath));
+  return {
+    specReplicas: spec ?? 0,
+    isSet: spec !== undefined,
+    statusReplicas: valueOf(integerAt(object, statusReplicasPath)) ?? 0,
+    selector: (labelSelectorPath && valueOf(textAt(object, labelSelectorPath))) || '',
+  };
+};
+
+/** Sets the replicas an object asks for, in place. Throws an `Error` where the way there is barred. */
+export const setReplicas = (object: PlainObject, {specReplicasPath}: ScalePaths, count: number): void => {
+  const problem = setAt(object, specReplicasPath, count);
+  if (problem) throw new Error(problem);
+};
