@@ -1,0 +1,70 @@
+import type {FunctionDeclaration, Overload} from './declarations.js';
+import {charge, type Frame, type Step} from './frame.js';
+import type {Type} from './types.js';
+import {Failure, typeOfValue, type Value} from './values.js';
+
+type Run = (...args: readonly Value[]) => Value;
+
+const fits = (value: Value, type: Type): boolean => {
+  if (type.kind === 'dyn' || type.kind === 'param') return true;
+  const found = typeOfValue(value);
+  return found.kind === type.kind && (type.kind !== 'opaque' && type.kind !== 'object' || found.name === type.name);
+};
+
+const takes = ({args: types, takesFailures}: Overload, args: readonly Value[]): boolean =>
+  types.length === args.length && types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || fits(args[index]!, type));
+
+const refused = (name: string, args: readonly Value[]): Failure =>
+  args.find(arg => arg instanceof Failure) ?? new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
+
+/** What a call does: the function's own, that of the one overload that fits, or of the first that takes the values. */
+const implementation = ({name, run, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
+  if (run) return run;
+  const tried = fitting.length === 1 ? fitting : all;
+  return (...args) => {
+    for (const overload of tried) if (overload.run && takes(overload, args)) return overload.run(...args);
+    return refused(name, args);
+  };
+};
+
+/** The step that calls a function. What it costs is the function's word, else that of the one overload that fits, else one. */
+export const invocation = (declaration: FunctionDeclaration, fitting: readonly Overload[], args: readonly Step[]): Step => {
+  const call = implementation(declaration, fitting);
+  const ofFunction = declaration.cost;
+  const ofOverload = fitting.length === 1 ? fitting[0]!.cost : undefined;
+  const isPriced = ofFunction !== undefined || ofOverload !== undefined;
+  const takesFailures = fitting.some(overload => overload.takesFailures === true);
+  const pay = (frame: Frame, values: readonly Value[], result: Value): void => charge(frame, ofFunction?.(values, result) ?? ofOverload?.(values, result) ?? 1);
+  if (args.length === 1) {
+    const [only] = args as [Step];
+    return frame => {
+      const value = only(frame);
+      const result = value instanceof Failure && !takesFailures ? value : call(value);
+      if (isPriced) pay(frame, [value], result);
+      else charge(frame, 1);
+      return result;
+    };
+  }
+  if (args.length === 2) {
+    const [first, second] = args as [Step, Step];
+    return frame => {
+      const left = first(frame);
+      const right = second(frame);
+      const result = left instanceof Failure ? left : right instanceof Failure ? right : call(left, right);
+      if (isPriced) pay(frame, [left, right], result);
+      else charge(frame, 1);
+      return result;
+    };
+  }
+  return frame => {
+    const values: Value[] = [];
+    for (const arg of args) {
+      const value = arg(frame);
+      if (value instanceof Failure) return value;
+      values.push(value);
+    }
+    const result = call(...values);
+    pay(frame, values, result);
+    return result;
+  };
+};

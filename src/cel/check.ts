@@ -1,0 +1,328 @@
+import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from './ast.js';
+import type {FunctionDeclaration, Overload} from './declarations.js';
+import {functionOf, meaningOf, type Environment, type Meaning} from './environment.js';
+import {problemAt, type Problem} from './problem.js';
+import {
+  bool, bytes, double, dyn, errorType, inOptional, int, listOf, mapOf, nullType, optionalOf, over, param, signature, string, uint, type Type,
+} from './types.js';
+import {moreGeneral, Substitutions} from './unify.js';
+import {Uint} from './values.js';
+
+/** What a node refers to: a variable or type by its full name, or a function with the overloads that the types leave. */
+export type Reference =
+  | {readonly kind: 'name'; readonly meaning: Meaning}
+  | {readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly overloads: readonly Overload[]; readonly isMember: boolean};
+
+/** An expression with the type of each node, and what it refers to, by the node's id. */
+export interface CheckedAst extends Ast {
+  readonly environment: Environment;
+  readonly types: readonly (Type | undefined)[];
+  readonly references: ReadonlyMap<number, Reference>;
+}
+
+/** Types that a method is called with, in messages. */
+interface Scope {
+  readonly names: ReadonlyMap<string, Type>;
+  readonly outer: Scope | undefined;
+}
+
+const paramNames = (type: Type, found = new Set<string>()): Set<string> => {
+  if (type.kind === 'param') found.add(type.name);
+  for (const inner of type.params) paramNames(inner, found);
+  return found;
+};
+
+/** Puts other types for the parameters of a declared type. */
+const instantiated = (type: Type, put: ReadonlyMap<string, Type>): Type => {
+  if (!type.isOpen) return type;
+  return type.kind === 'param' ? put.get(type.name)! : over(type, type.params.map(inner => instantiated(inner, put)));
+};
+
+const isDyn = ({kind}: Type): boolean => kind === 'dyn';
+
+class Checker {
+  readonly #ast: Ast;
+  readonly #environment: Environment;
+  readonly #known = new Substitutions();
+  readonly types: (Type | undefined)[] = [];
+  readonly references = new Map<number, Reference>();
+  readonly problems: Problem[] = [];
+  #scope: Scope | undefined;
+  #unknowns = 0;
+
+  constructor(ast: Ast, environment: Environment) {
+    this.#ast = ast;
+    this.#environment = environment;
+  }
+
+  #report(id: number, message: string): void {
+    this.problems.push(problemAt(this.#ast.text, this.#ast.positions[id] ?? -1, message));
+  }
+
+  #unknown(): Type {
+    this.#unknowns += 1;
+    return param(`_var${this.#unknowns - 1}`);
+  }
+
+  #undeclared(id: number, name: string): Type {
+    this.#report(id, `undeclared reference to '${name}' (in container '${this.#environment.container}')`);
+    return errorType;
+  }
+
+  #mismatch(id: number, expected: Type, found: Type): void {
+    this.#report(id, `expected type '${expected.text}' but found '${found.text}'`);
+  }
+
+  #meaning(name: string): Meaning | undefined {
+    for (let scope = this.#scope; scope; scope = scope.outer) {
+      const type = scope.names.get(name);
+      if (type) return {name, type, isType: false};
+    }
+    return meaningOf(this.#environment, name);
+  }
+
+  /** Finds the type of a node and of all within it. */
+  check(expr: Expr): Type {
+    const type = this.#typeOf(expr);
+    this.types[expr.id] = type;
+    return type;
+  }
+
+  #typeOf(expr: Expr): Type {
+    switch (expr.kind) {
+      case 'literal':
+        return literalType(expr.value);
+      case 'ident':
+        return this.#named(expr.id, expr.name) ?? this.#undeclared(expr.id, expr.name);
+      case 'select': {
+        const name = qualifiedName(expr);
+        const named = name === undefined ? undefined : this.#named(expr.id, name);
+        if (named) return named;
+        const field = this.#field(expr.id, expr.operand, expr.field, false);
+        return expr.test ? bool : this.#known.apply(field);
+      }
+      case 'call':
+        return this.#call(expr);
+      case 'list':
+        return this.#list(expr.elements, expr.optional);
+      case 'map': {
+        let [key, value]: (Type | undefined)[] = [];
+        for (const entry of expr.entries) {
+          key = this.#join(entry.key.id, key, this.check(entry.key));
+          value = this.#join(entry.value.id, value, this.#element(entry.value, entry.optional));
+        }
+        return mapOf(key ?? this.#unknown(), value ?? this.#unknown());
+      }
+      case 'struct':
+        return this.#struct(expr);
+      case 'comprehension':
+        return this.#comprehension(expr);
+    }
+  }
+
+  #named(id: number, name: string): Type | undefined {
+    const meaning = this.#meaning(name);
+    if (meaning) this.references.set(id, {kind: 'name', meaning});
+    return meaning?.type;
+  }
+
+  #field(id: number, operand: Expr, field: string, isOptional: boolean): Type {
+    const operandType = this.#known.apply(this.check(operand));
+    const inner = inOptional(operandType);
+    const type = this.#fieldOf(id, inner ?? operandType, field);
+    return inner || isOptional ? optionalOf(type) : type;
+  }
+
+  #fieldOf(id: number, type: Type, field: string): Type {
+    switch (type.kind) {
+      case 'map':
+        return type.params[1]!;
+      case 'object': {
+        const found = this.#environment.types.field(type.name, field);
+        if (!found) this.#report(id, this.#environment.types.find(type.name) ? `undefined field '${field}'` : `unexpected failed resolution of '${type.name}'`);
+        return found ?? errorType;
+      }
+      case 'param':
+        this.#known.assign([dyn], [type]);
+        return dyn;
+      case 'dyn':
+      case 'error':
+        return dyn;
+      default:
+        this.#report(id, `type '${type.text}' does not support field selection`);
+        return dyn;
+    }
+  }
+
+  #call(expr: CallExpr): Type {
+    if (expr.function === '_?._') {
+      const [operand, field] = expr.args;
+      const name = field?.kind === 'literal' && typeof field.value === 'string' ? field.value : '';
+      const type = this.#known.apply(this.#field(expr.id, operand!, name, true));
+      this.types[field!.id] = string;
+      return type;
+    }
+    const args = expr.args.map(arg => this.check(arg));
+    if (!expr.target) {
+      const declaration = functionOf(this.#environment, expr.function);
+      return declaration ? this.#resolve(expr, declaration, args, false) : this.#undeclared(expr.id, expr.function);
+    }
+    const prefix = qualifiedName(expr.target);
+    const qualified = prefix === undefined ? undefined : functionOf(this.#environment, `${prefix}.${expr.function}`);
+    if (qualified) return this.#resolve(expr, qualified, args, false);
+    const target = this.check(expr.target);
+    const declaration = functionOf(this.#environment, expr.function);
+    return declaration ? this.#resolve(expr, declaration, [target, ...args], true) : this.#undeclared(expr.id, expr.function);
+  }
+
+  /** The overloads that fit the arguments' types, and what the call gives. */
+  #resolve(expr: CallExpr, declaration: FunctionDeclaration, args: readonly Type[], isMember: boolean): Type {
+    const {name} = declaration;
+    const fitting: Overload[] = [];
+    let result: Type | undefined;
+    for (const overload of declaration.overloads) {
+      if (overload.isMember !== isMember) continue;
+      if (name === '_&&_' || name === '_||_') return this.#logical(expr, declaration, overload, args);
+      const names = paramNames(overload.result);
+      for (const arg of overload.args) paramNames(arg, names);
+      const put = new Map([...names].map(open => [open, this.#unknown()]));
+      if (!this.#known.assign(args, overload.args.map(arg => instantiated(arg, put)))) continue;
+      fitting.push(overload);
+      const type = this.#known.apply(instantiated(overload.result, put));
+      if (!result) result = type;
+      else if (!isDyn(result) && result.text !== type.text) result = dyn;
+    }
+    if (!result) {
+      const shown = args.map(arg => this.#known.apply(arg, true));
+      this.#report(expr.id, `found no matching overload for '${name}' applied to '${signature(shown, isMember)}'`);
+      return errorType;
+    }
+    this.references.set(expr.id, {kind: 'function', declaration, overloads: fitting, isMember});
+    return result;
+  }
+
+  #logical(expr: CallExpr, declaration: FunctionDeclaration, overload: Overload, args: readonly Type[]): Type {
+    const wrong = args.flatMap((arg, index) => (this.#known.assign([arg], [bool]) ? [] : [{arg, id: expr.args[index]!.id}]));
+    for (const {arg, id} of wrong) this.#mismatch(id, bool, arg);
+    if (wrong.length > 0) return errorType;
+    this.references.set(expr.id, {kind: 'function', declaration, overloads: [overload], isMember: false});
+    return bool;
+  }
+
+  /** What an element of a literal adds to it: what it holds, where it is optional. */
+  #element(value: Expr, isOptional: boolean): Type {
+    const type = this.check(value);
+    if (!isOptional) return type;
+    const inner = inOptional(type);
+    if (!inner && !isDyn(type)) this.#mismatch(value.id, optionalOf(type), type);
+    return inner ?? type;
+  }
+
+  #list(elements: readonly Expr[], optional: ReadonlySet<number>): Type {
+    let type: Type | undefined;
+    for (const [index, element] of elements.entries()) type = this.#join(element.id, type, this.#element(element, optional.has(index)));
+    return listOf(type ?? this.#unknown());
+  }
+
+  #join(id: number, before: Type | undefined, type: Type): Type {
+    if (!before) return type;
+    if (this.#known.assign([before], [type])) return moreGeneral(before, type);
+    if (!this.#environment.homogeneous) return dyn;
+    this.#mismatch(id, before, type);
+    return errorType;
+  }
+
+  #struct(expr: StructExpr): Type {
+    const meaning = this.#meaning(expr.type);
+    if (!meaning) return this.#undeclared(expr.id, expr.type);
+    this.references.set(expr.id, {kind: 'name', meaning});
+    const named = meaning.type.params[0];
+    const result = meaning.isType && named?.kind === 'object' ? named : errorType;
+    if (!meaning.isType) this.#report(expr.id, `'${meaning.type.name}' is not a type`);
+    else if (result === errorType) this.#report(expr.id, `'${named?.name ?? ''}' is not a message type`);
+    for (const {id, name, value, optional} of expr.fields) {
+      const given = this.#element(value, optional);
+      const field = result === errorType ? errorType : this.#fieldOf(id, result, name);
+      if (!this.#known.assign([field], [given])) this.#report(id, `expected type of field '${name}' is '${field.text}' but provided type is '${given.text}'`);
+    }
+    return result;
+  }
+
+  #inScope(names: readonly (readonly [string, Type])[], act: () => void): void {
+    const outer = this.#scope;
+    this.#scope = {names: new Map(names), outer};
+    act();
+    this.#scope = outer;
+  }
+
+  #comprehension(expr: ComprehensionExpr): Type {
+    const range = this.check(expr.range);
+    const gathered = this.check(expr.init);
+    const [first, second] = this.#loopTypes(expr, this.#known.apply(range));
+    let result: Type = errorType;
+    this.#inScope([[expr.accumulator, gathered]], () => {
+      this.#inScope([[expr.variable, first], ...(expr.variable2 === undefined ? [] : [[expr.variable2, second] as const])], () => {
+        this.#expect(expr.condition, bool);
+        this.#expect(expr.step, gathered);
+      });
+      result = this.check(expr.result);
+    });
+    return this.#known.apply(result);
+  }
+
+  #expect(expr: Expr, type: Type): void {
+    const found = this.check(expr);
+    if (!this.#known.assign([type], [found])) this.#mismatch(expr.id, type, found);
+  }
+
+  /** What the variables of a fold over a type hold. */
+  #loopTypes(expr: ComprehensionExpr, range: Type): readonly [Type, Type] {
+    const [first = dyn, second = dyn] = range.params;
+    switch (range.kind) {
+      case 'list':
+        return expr.variable2 === undefined ? [first, first] : [int, first];
+      case 'map':
+        return [first, second];
+      case 'dyn':
+      case 'error':
+      case 'param':
+        this.#known.assign([dyn], [range]);
+        return [dyn, dyn];
+      default:
+        this.#report(expr.range.id, `expression of type '${range.text}' cannot be range of a comprehension (must be list, map, or dynamic)`);
+        return [errorType, errorType];
+    }
+  }
+
+  /** The types with all that was found put in. */
+  settled(): readonly (Type | undefined)[] {
+    return this.types.map(type => type && this.#known.apply(type, true));
+  }
+}
+
+const literalType = (value: unknown): Type => {
+  switch (typeof value) {
+    case 'boolean':
+      return bool;
+    case 'bigint':
+      return int;
+    case 'number':
+      return double;
+    case 'string':
+      return string;
+    default:
+      return value === null ? nullType : value instanceof Uint ? uint : bytes;
+  }
+};
+
+/** Finds the type of every node of an expression, or tells what does not go together. */
+export const check = (ast: Ast, environment: Environment): CheckedAst | readonly Problem[] => {
+  const checker = new Checker(ast, environment);
+  checker.check(ast.root);
+  if (checker.problems.length > 0) return checker.problems;
+  return {...ast, environment, types: checker.settled(), references: checker.references};
+};
+
+/** The type an expression gives. */
+export const resultType = ({types, root}: CheckedAst): Type => types[root.id] ?? dyn;
+

@@ -1,0 +1,122 @@
+import type {FunctionDeclaration, Library, Overload, TypeSource} from './declarations.js';
+import {standardMacros, type Macro} from './macros.js';
+import {macroTable, type ParseOptions} from './parse.js';
+import {namedTypes, typeOf, type Type} from './types.js';
+
+/** What an expression may name and call, and how strictly it is read. Made once, it serves any number of expressions. */
+export interface Environment {
+  readonly variables: ReadonlyMap<string, Type>;
+  readonly functions: ReadonlyMap<string, FunctionDeclaration>;
+  readonly types: TypeSource;
+  /** What names are looked up in first, `a.b`, or the empty text. */
+  readonly container: string;
+  readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
+  /** Elements of a list or map literal must be of one type. */
+  readonly homogeneous: boolean;
+  readonly libraries: readonly Library[];
+}
+
+/** What is added to an environment. */
+export interface Extension {
+  readonly libraries?: readonly Library[];
+  readonly variables?: Readonly<Record<string, Type>> | ReadonlyMap<string, Type>;
+  /** Where types are looked up before those that are known already. */
+  readonly types?: TypeSource;
+  readonly container?: string;
+  readonly homogeneous?: boolean;
+  readonly optionalSyntax?: boolean;
+  readonly escapedNames?: boolean;
+}
+
+const noTypes: TypeSource = {find: () => undefined, field: () => undefined};
+
+/** Nothing but the macros of the language and the names of its types. */
+export const emptyEnvironment: Environment = {
+  variables: new Map(),
+  functions: new Map(),
+  types: noTypes,
+  container: '',
+  syntax: {macros: macroTable(standardMacros), optionalSyntax: false, escapedNames: false},
+  homogeneous: false,
+  libraries: [],
+};
+
+const isSameShape = (left: Overload, right: Overload): boolean => left.id === right.id;
+
+/** Two declarations of one function: the second adds its overloads, or replaces those of the same id. */
+const merged = (before: FunctionDeclaration | undefined, added: FunctionDeclaration): FunctionDeclaration =>
+  before
+    ? {...before, ...added, overloads: [...before.overloads.filter(kept => !added.overloads.some(overload => isSameShape(kept, overload))), ...added.overloads]}
+    : added;
+
+const both = (first: TypeSource, second: TypeSource): TypeSource => ({
+  find: name => first.find(name) ?? second.find(name),
+  field: (type, field) => (first.find(type) ? first.field(type, field) : second.field(type, field)),
+  create: (type, fields) => ((first.find(type) && first.create) || second.create || noCreation)(type, fields),
+});
+
+const noCreation = (type: string): never => {
+  throw new Error(`objects of the type ${type} cannot be made`);
+};
+
+/** The environment with more in it. The one that is extended stays as it was. */
+export const extend = (environment: Environment, extension: Extension): Environment => {
+  const {libraries = [], variables = {}, types, container = environment.container, homogeneous = environment.homogeneous} = extension;
+  const functions = new Map(environment.functions);
+  const macros = new Map(environment.syntax.macros);
+  const named = new Map<string, Type>();
+  for (const library of libraries) {
+    for (const declaration of library.functions ?? []) functions.set(declaration.name, merged(functions.get(declaration.name), declaration));
+    for (const [key, macro] of macroTable(library.macros ?? [])) macros.set(key, macro);
+    for (const type of library.types ?? []) named.set(type.name, type);
+  }
+  const libraryTypes: TypeSource = named.size > 0 ? both({find: name => named.get(name), field: () => undefined}, environment.types) : environment.types;
+  return {
+    variables: new Map([...environment.variables, ...(variables instanceof Map ? variables : Object.entries(variables))]),
+    functions,
+    types: types ? both(types, libraryTypes) : libraryTypes,
+    container,
+    syntax: {
+      macros,
+      optionalSyntax: extension.optionalSyntax ?? environment.syntax.optionalSyntax ?? false,
+      escapedNames: extension.escapedNames ?? environment.syntax.escapedNames ?? false,
+    },
+    homogeneous,
+    libraries: [...environment.libraries, ...libraries],
+  };
+};
+
+/** The names a name may stand for, in the order they are tried: `a.b.x`, `a.x`, `x` within `a.b`. */
+export const candidates = (container: string, name: string): readonly string[] => {
+  if (name.startsWith('.')) return [name.slice(1)];
+  if (container === '') return [name];
+  const parts = container.split('.');
+  return [...parts.map((_, index) => [...parts.slice(0, parts.length - index), name].join('.')), name];
+};
+
+/** What an identifier stands for: a variable, or a type as a value. */
+export interface Meaning {
+  readonly name: string;
+  readonly type: Type;
+  readonly isType: boolean;
+}
+
+/** What a name stands for in an environment. */
+export const meaningOf = (environment: Environment, name: string): Meaning | undefined => {
+  for (const candidate of candidates(environment.container, name)) {
+    const variable = environment.variables.get(candidate);
+    if (variable) return {name: candidate, type: variable, isType: false};
+    const type = environment.types.find(candidate) ?? namedTypes.get(candidate);
+    if (type) return {name: candidate, type: typeOf(type), isType: true};
+  }
+  return undefined;
+};
+
+/** The function a name stands for. */
+export const functionOf = (environment: Environment, name: string): FunctionDeclaration | undefined => {
+  for (const candidate of candidates(environment.container, name)) {
+    const declaration = environment.functions.get(candidate);
+    if (declaration) return declaration;
+  }
+  return undefined;
+};

@@ -1,0 +1,131 @@
+import type {ComprehensionExpr, Expr, Literal} from './ast.js';
+
+/** A call that looked like a macro's but whose arguments are not what it takes. */
+export class MacroProblem extends Error {
+  readonly at: Expr;
+
+  constructor(at: Expr, message: string) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/** Makes nodes that stand where the call of the macro stands. */
+export interface Maker {
+  readonly literal: (value: Literal) => Expr;
+  readonly ident: (name: string) => Expr;
+  readonly call: (name: string, ...args: readonly Expr[]) => Expr;
+  readonly member: (name: string, target: Expr, ...args: readonly Expr[]) => Expr;
+  readonly list: (...elements: readonly Expr[]) => Expr;
+  readonly map: (key: Expr, value: Expr) => Expr;
+  readonly test: (operand: Expr, field: string) => Expr;
+  readonly fold: (parts: Omit<ComprehensionExpr, 'id' | 'kind'>) => Expr;
+}
+
+/** A call that is rewritten when it is read. Undefined from `expand` leaves the call as it is. */
+export interface Macro {
+  readonly name: string;
+  /** Whether it is called on a target. */
+  readonly isMember: boolean;
+  readonly arity: number;
+  readonly expand: (make: Maker, args: readonly Expr[], target: Expr | undefined) => Expr | undefined;
+}
+
+/** The variable in which a fold gathers, which no expression can name. */
+export const accumulator = '@result';
+
+const takenNames: ReadonlySet<string> = new Set([accumulator, '__result__']);
+
+/** The name a macro's argument declares. */
+export const declaredName = (argument: Expr, complaint: string): string => {
+  if (argument.kind !== 'ident') throw new MacroProblem(argument, complaint);
+  if (takenNames.has(argument.name)) throw new MacroProblem(argument, 'iteration variable overwrites accumulator variable');
+  return argument.name;
+};
+
+const result = (make: Maker): Expr => make.ident(accumulator);
+
+/** What a quantifier begins with, how it goes on, and what it ends in. */
+interface Quantifier {
+  readonly init: (make: Maker) => Expr;
+  readonly condition: (make: Maker) => Expr;
+  readonly step: (make: Maker, predicate: Expr) => Expr;
+  readonly result: (make: Maker) => Expr;
+}
+
+export const quantifiers = {
+  all: {
+    init: make => make.literal(true),
+    condition: make => make.call('@not_strictly_false', result(make)),
+    step: (make, predicate) => make.call('_&&_', result(make), predicate),
+    result,
+  },
+  exists: {
+    init: make => make.literal(false),
+    condition: make => make.call('@not_strictly_false', make.call('!_', result(make))),
+    step: (make, predicate) => make.call('_||_', result(make), predicate),
+    result,
+  },
+  existsOne: {
+    init: make => make.literal(0n),
+    condition: make => make.literal(true),
+    step: (make, predicate) => make.call('_?_:_', predicate, make.call('_+_', result(make), make.literal(1n)), result(make)),
+    result: make => make.call('_==_', result(make), make.literal(1n)),
+  },
+} satisfies Readonly<Record<string, Quantifier>>;
+
+const quantifier = (name: string, {init, condition, step, result: end}: Quantifier): Macro => ({
+  name,
+  isMember: true,
+  arity: 2,
+  expand: (make, [declared, predicate], target) => {
+    const variable = declaredName(declared!, 'argument must be a simple name');
+    return make.fold({range: target!, variable, accumulator, init: init(make), condition: condition(make), step: step(make, predicate!), result: end(make)});
+  },
+});
+
+const gathering = (make: Maker, range: Expr, variable: string, gathered: Expr, filter: Expr | undefined): Expr => {
+  const init = make.list();
+  const condition = make.literal(true);
+  const append = make.call('_+_', result(make), make.list(gathered));
+  const step = filter ? make.call('_?_:_', filter, append, result(make)) : append;
+  return make.fold({range, variable, accumulator, init, condition, step, result: result(make)});
+};
+
+/** The macros of the language itself. */
+export const standardMacros: readonly Macro[] = [
+  {
+    name: 'has',
+    isMember: false,
+    arity: 1,
+    expand: (make, [selection]) => {
+      if (selection?.kind !== 'select') throw new MacroProblem(selection!, 'invalid argument to has() macro');
+      return make.test(selection.operand, selection.field);
+    },
+  },
+  quantifier('all', quantifiers.all),
+  quantifier('exists', quantifiers.exists),
+  quantifier('exists_one', quantifiers.existsOne),
+  quantifier('existsOne', quantifiers.existsOne),
+  {
+    name: 'map',
+    isMember: true,
+    arity: 2,
+    expand: (make, [declared, mapped], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), mapped!, undefined),
+  },
+  {
+    name: 'map',
+    isMember: true,
+    arity: 3,
+    expand: (make, [declared, filter, mapped], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), mapped!, filter),
+  },
+  {
+    name: 'filter',
+    isMember: true,
+    arity: 2,
+    expand: (make, [declared, filter], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), declared!, filter),
+  },
+];
+
+/** Under which name a macro of that shape is looked up. */
+export const macroKey = (name: string, arity: number, isMember: boolean): string => `${name}:${arity}:${isMember}`;

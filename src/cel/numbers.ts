@@ -1,0 +1,57 @@
+import {Failure, Uint, type Value} from './values.js';
+
+const int64 = {least: -(2n ** 63n), most: 2n ** 63n - 1n};
+const uint64 = {least: 0n, most: 2n ** 64n - 1n};
+
+export const intOverflow = new Failure('integer overflow');
+export const uintOverflow = new Failure('unsigned integer overflow');
+export const divisionByZero = new Failure('division by zero');
+export const modulusByZero = new Failure('modulus by zero');
+
+/** The int, unless 64 bits do not hold it. */
+export const asInt = (value: bigint): Value => (value < int64.least || value > int64.most ? intOverflow : value);
+
+/** The uint, unless 64 bits do not hold it. */
+export const asUint = (value: bigint): Value => (value < uint64.least || value > uint64.most ? uintOverflow : new Uint(value));
+
+/** The int a double is without its fraction. */
+export const intOfDouble = (value: number): Value => (Number.isNaN(value) || value <= -(2 ** 63) || value >= 2 ** 63 ? intOverflow : BigInt(Math.trunc(value)));
+
+export const uintOfDouble = (value: number): Value => (Number.isNaN(value) || value < 0 || value >= 2 ** 64 ? uintOverflow : new Uint(BigInt(Math.trunc(value))));
+
+/** A double as the original writes it: shortest, with an exponent where it is below -4 or above 5. */
+export const writtenDouble = (value: number): string => {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
+  const [digits = '', power = ''] = value.toExponential().split('e');
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < 21) return plainDouble(value);
+  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
+};
+
+/** A double in full, without an exponent. */
+export const plainDouble = (value: number): string => {
+  const [digits = '', power] = value.toString().split('e');
+  if (power === undefined) return digits;
+  const [sign, unsigned] = digits.startsWith('-') ? ['-', digits.slice(1)] : ['', digits];
+  const [whole = '', fraction = ''] = unsigned.split('.');
+  const exponent = Number(power);
+  if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - whole.length)}${whole}${fraction}`;
+  return `${sign}${whole}${fraction.padEnd(exponent, '0')}`;
+};
+
+const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const infinite = /^([+-]?)(?:inf|infinity)$/i;
+
+/** The double a text stands for, or undefined. */
+export const parsedDouble = (text: string): number | undefined => {
+  if (decimal.test(text)) {
+    const value = Number(text);
+    return Number.isFinite(value) ? value : undefined;
+  }
+  if (/^nan$/i.test(text)) return Number.NaN;
+  const [, sign] = infinite.exec(text) ?? [];
+  if (sign === undefined) return undefined;
+  return sign === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+};

@@ -1,0 +1,405 @@
+import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
+import {BadLiteral, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
+import {macroKey, MacroProblem, standardMacros, type Macro, type Maker} from './macros.js';
+import {describe, problemAt, type Problem} from './problem.js';
+import {syntaxProblems} from './syntax-problems.js';
+import {tokenise, type Token, type TokenKind} from './tokens.js';
+
+/** What is wrong with an expression: all of it in one text as the original prints it, and the first place. */
+export interface ParseError {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+  readonly problems: readonly Problem[];
+}
+
+/** Which parts of the language may be written. */
+export interface ParseOptions {
+  readonly macros?: ReadonlyMap<string, Macro>;
+  /** `a.?b`, `a[?b]`, `[?a]`, `{?a: b}`. */
+  readonly optionalSyntax?: boolean;
+  /** Names in backticks behind a dot. */
+  readonly escapedNames?: boolean;
+}
+
+/** How deeply any one form may nest, as the original's. */
+const maxDepth = 250;
+
+/** Longer expressions, in characters, are refused unread. */
+const maxCharacters = 100_000;
+
+const reserved: ReadonlySet<string> = new Set([
+  'as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop', 'package', 'namespace', 'null', 'return', 'true', 'var', 'void', 'while',
+]);
+
+const relations: ReadonlySet<TokenKind> = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
+const products: ReadonlySet<TokenKind> = new Set(['*', '/', '%']);
+const sums: ReadonlySet<TokenKind> = new Set(['+', '-']);
+
+/** Thrown where the grammar is broken: the problems are then found by reading again with recovery. */
+class SyntaxBroken extends Error {}
+class TooDeep extends Error {}
+
+class Parser {
+  readonly text: string;
+  readonly tokens: readonly Token[];
+  readonly options: ParseOptions;
+  readonly problems: Problem[] = [];
+  readonly positions: number[] = [-1];
+  at = 0;
+  #depth = 0;
+
+  constructor(text: string, tokens: readonly Token[], options: ParseOptions) {
+    this.text = text;
+    this.tokens = tokens;
+    this.options = options;
+  }
+
+  get token(): Token {
+    return this.tokens[this.at]!;
+  }
+
+  textOf({start, end}: Token): string {
+    return this.text.slice(start, end);
+  }
+
+  id(position: number): number {
+    return this.positions.push(position) - 1;
+  }
+
+  is(kind: TokenKind): boolean {
+    return this.token.kind === kind;
+  }
+
+  accept(kind: TokenKind): Token | undefined {
+    return this.is(kind) ? this.tokens[this.at++] : undefined;
+  }
+
+  expect(kind: TokenKind): Token {
+    const token = this.accept(kind);
+    if (!token) throw new SyntaxBroken();
+    return token;
+  }
+
+  /** Notes a problem and gives a node to go on with. */
+  fail(position: number, message: string): Expr {
+    this.problems.push(problemAt(this.text, position, message));
+    return {kind: 'literal', id: this.id(position), value: null};
+  }
+
+  expression(): Expr {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw new TooDeep();
+    const condition = this.or();
+    const question = this.accept('?');
+    if (!question) {
+      this.#depth -= 1;
+      return condition;
+    }
+    const id = this.id(question.start);
+    const whenTrue = this.or();
+    this.expect(':');
+    const whenFalse = this.expression();
+    this.#depth -= 1;
+    return this.call(id, '_?_:_', undefined, [condition, whenTrue, whenFalse]);
+  }
+
+  /** Terms of `&&` and `||` hang in a balanced tree, so that long chains are not deep. */
+  balanced(name: string, operator: TokenKind, term: () => Expr): Expr {
+    const terms = [term()];
+    const ids: number[] = [];
+    for (let token = this.accept(operator); token; token = this.accept(operator)) {
+      terms.push(term());
+      ids.push(this.id(token.start));
+    }
+    const tree = (low: number, high: number): Expr => {
+      const middle = (low + high + 1) >> 1;
+      const left = middle === low ? terms[middle]! : tree(low, middle - 1);
+      const right = middle === high ? terms[middle + 1]! : tree(middle + 1, high);
+      return {kind: 'call', id: ids[middle]!, function: name, args: [left, right]};
+    };
+    return ids.length === 0 ? terms[0]! : tree(0, ids.length - 1);
+  }
+
+  or(): Expr {
+    return this.balanced('_||_', '||', () => this.and());
+  }
+
+  and(): Expr {
+    return this.balanced('_&&_', '&&', () => this.relation());
+  }
+
+  chain(operators: ReadonlySet<TokenKind>, term: () => Expr): Expr {
+    let left = term();
+    for (let length = 1; operators.has(this.token.kind); length += 1) {
+      if (length > maxDepth) throw new TooDeep();
+      const token = this.token;
+      this.at += 1;
+      const id = this.id(token.start);
+      const right = term();
+      left = this.call(id, token.kind === 'in' ? '@in' : `_${token.kind}_`, undefined, [left, right]);
+    }
+    return left;
+  }
+
+  relation(): Expr {
+    return this.chain(relations, () => this.chain(sums, () => this.chain(products, () => this.unary())));
+  }
+
+  unary(): Expr {
+    const {kind, start} = this.token;
+    const next = this.tokens[this.at + 1]?.kind;
+    if (kind !== '!' && (kind !== '-' || next === 'INT' || next === 'FLOAT')) return this.member();
+    let count = 0;
+    while (this.accept(kind)) count += 1;
+    if (count % 2 === 0) return this.member();
+    const id = this.id(start);
+    return this.call(id, kind === '!' ? '!_' : '-_', undefined, [this.member()]);
+  }
+
+  member(): Expr {
+    let operand = this.primary();
+    for (let length = 1; ; length += 1) {
+      if (length > maxDepth) throw new TooDeep();
+      const dot = this.accept('.');
+      if (dot) operand = this.selection(operand, dot);
+      else {
+        const bracket = this.accept('[');
+        if (!bracket) return operand;
+        operand = this.index(operand, bracket);
+      }
+    }
+  }
+
+  selection(operand: Expr, dot: Token): Expr {
+    const isOptional = this.accept('?') !== undefined;
+    const name = this.accept('ESC_IDENTIFIER') ?? this.expect('IDENTIFIER');
+    const isEscaped = name.kind === 'ESC_IDENTIFIER';
+    if (!isOptional && !isEscaped && this.is('(')) {
+      const open = this.expect('(');
+      const id = this.id(open.start);
+      return this.call(id, this.textOf(name), operand, this.list(')'));
+    }
+    if (isEscaped && !this.options.escapedNames) return this.fail(name.start, "unsupported syntax: '`'");
+    const field = isEscaped ? this.textOf(name).slice(1, -1) : this.textOf(name);
+    if (!isOptional) return {kind: 'select', id: this.id(dot.start), operand, field, test: false};
+    if (!this.options.optionalSyntax) return this.fail(dot.start, "unsupported syntax '.?'");
+    return {kind: 'call', id: this.id(dot.start), function: '_?._', args: [operand, {kind: 'literal', id: this.id(name.start), value: field}]};
+  }
+
+  index(operand: Expr, bracket: Token): Expr {
+    const isOptional = this.accept('?') !== undefined;
+    const id = this.id(bracket.start);
+    const index = this.expression();
+    this.expect(']');
+    if (isOptional && !this.options.optionalSyntax) return this.fail(bracket.start, "unsupported syntax '[?'");
+    return this.call(id, isOptional ? '_[?_]' : '_[_]', undefined, [operand, index]);
+  }
+
+  /** Expressions between commas up to a closing bracket. */
+  list(close: TokenKind): Expr[] {
+    const found: Expr[] = [];
+    if (this.accept(close)) return found;
+    do found.push(this.expression());
+    while (this.accept(','));
+    this.expect(close);
+    return found;
+  }
+
+  primary(): Expr {
+    const {kind, start} = this.token;
+    switch (kind) {
+      case '(': {
+        this.at += 1;
+        const inner = this.expression();
+        this.expect(')');
+        return inner;
+      }
+      case '[':
+        return this.listLiteral();
+      case '{':
+        return this.mapLiteral();
+      case '.':
+      case 'IDENTIFIER':
+        return this.named(start);
+      case '-':
+        return this.literal(start, this.expect('-'));
+      default:
+        return this.literal(start, undefined);
+    }
+  }
+
+  literal(start: number, sign: Token | undefined): Expr {
+    const token = this.token;
+    this.at += 1;
+    const text = this.textOf(token);
+    const read = (): Literal => {
+      switch (token.kind) {
+        case 'INT':
+          return intLiteral(text, sign ? '-' : '');
+        case 'FLOAT':
+          return doubleLiteral(sign ? `-${text}` : text);
+        case 'UINT':
+          return uintLiteral(text);
+        case 'STRING':
+          return stringLiteral(text);
+        case 'BYTES':
+          return bytesLiteral(text);
+        case 'true':
+          return true;
+        case 'false':
+          return false;
+        case 'null':
+          return null;
+        default:
+          throw new SyntaxBroken();
+      }
+    };
+    try {
+      return {kind: 'literal', value: read(), id: this.id(start)};
+    } catch (error) {
+      if (error instanceof BadLiteral) return this.fail(start, error.message);
+      throw error;
+    }
+  }
+
+  named(start: number): Expr {
+    const dot = this.accept('.') ? '.' : '';
+    const name = this.expect('IDENTIFIER');
+    const message = this.messageName(name);
+    if (message !== undefined) return this.message(dot + message);
+    const text = this.textOf(name);
+    const open = this.accept('(');
+    if (reserved.has(text)) {
+      const failed = this.fail(start, `reserved identifier: ${text}`);
+      if (open) this.list(')');
+      return failed;
+    }
+    if (!open) return {kind: 'ident', id: this.id(name.start), name: dot + text};
+    const id = this.id(open.start);
+    return this.call(id, dot + text, undefined, this.list(')'));
+  }
+
+  /** The dotted name of an object literal where one begins here; then its opening brace is next. */
+  messageName(first: Token): string | undefined {
+    let name = this.textOf(first);
+    let at = this.at;
+    for (; this.tokens[at]!.kind === '.' && this.tokens[at + 1]!.kind === 'IDENTIFIER'; at += 2) name += `.${this.textOf(this.tokens[at + 1]!)}`;
+    if (this.tokens[at]!.kind !== '{') return undefined;
+    this.at = at;
+    return name;
+  }
+
+  optionalMark(): boolean {
+    const mark = this.accept('?');
+    if (mark && !this.options.optionalSyntax) this.fail(mark.start, "unsupported syntax '?'");
+    return mark !== undefined;
+  }
+
+  /** Items between commas up to a closing bracket; one more comma may stand before it. */
+  items(close: TokenKind, item: () => void): void {
+    if (!this.is(close) && !this.accept(',')) {
+      do item();
+      while (this.accept(',') && !this.is(close));
+    }
+    this.expect(close);
+  }
+
+  message(type: string): Expr {
+    const id = this.id(this.expect('{').start);
+    const fields: FieldEntry[] = [];
+    this.items('}', () => {
+      const optional = this.optionalMark();
+      const name = this.accept('ESC_IDENTIFIER') ?? this.expect('IDENTIFIER');
+      const isEscaped = name.kind === 'ESC_IDENTIFIER';
+      if (isEscaped && !this.options.escapedNames) this.fail(name.start, "unsupported syntax: '`'");
+      const field = this.id(this.expect(':').start);
+      fields.push({id: field, name: isEscaped ? this.textOf(name).slice(1, -1) : this.textOf(name), value: this.expression(), optional});
+    });
+    return {kind: 'struct', id, type, fields};
+  }
+
+  listLiteral(): Expr {
+    const id = this.id(this.expect('[').start);
+    const elements: Expr[] = [];
+    const optional = new Set<number>();
+    this.items(']', () => {
+      if (this.optionalMark()) optional.add(elements.length);
+      elements.push(this.expression());
+    });
+    return {kind: 'list', id, elements, optional};
+  }
+
+  mapLiteral(): Expr {
+    const id = this.id(this.expect('{').start);
+    const entries: MapEntry[] = [];
+    this.items('}', () => {
+      const optional = this.optionalMark();
+      const key = this.expression();
+      const entry = this.id(this.expect(':').start);
+      entries.push({id: entry, key, value: this.expression(), optional});
+    });
+    return {kind: 'map', id, entries};
+  }
+
+  /** A call, or what the macro of that name makes of it. */
+  call(id: number, name: string, target: Expr | undefined, args: readonly Expr[]): Expr {
+    const macro = this.options.macros?.get(macroKey(name, args.length, target !== undefined));
+    if (macro) {
+      try {
+        const expanded = macro.expand(this.maker(this.positions[id]!), args, target);
+        if (expanded) return expanded;
+      } catch (error) {
+        if (!(error instanceof MacroProblem)) throw error;
+        return this.fail(this.positions[error.at.id]!, error.message);
+      }
+    }
+    return {kind: 'call', id, function: name, ...(target && {target}), args};
+  }
+
+  maker(position: number): Maker {
+    const id = (): number => this.id(position);
+    return {
+      literal: value => ({kind: 'literal', id: id(), value}),
+      ident: name => ({kind: 'ident', id: id(), name}),
+      call: (name, ...args) => ({kind: 'call', id: id(), function: name, args}),
+      member: (name, target, ...args) => ({kind: 'call', id: id(), function: name, target, args}),
+      list: (...elements) => ({kind: 'list', id: id(), elements, optional: new Set()}),
+      map: (key, value) => ({kind: 'map', id: id(), entries: [{id: id(), key, value, optional: false}]}),
+      test: (operand, field) => ({kind: 'select', id: id(), operand, field, test: true}),
+      fold: parts => ({kind: 'comprehension', id: id(), ...parts}),
+    };
+  }
+}
+
+const failed = (text: string, problems: readonly Problem[]): ParseError => {
+  const [first] = problems;
+  return {message: describe(text, problems), line: first?.line ?? -1, column: first?.column ?? -1, problems};
+};
+
+/** The macros by the shape of their calls. */
+export const macroTable = (macros: Iterable<Macro>): ReadonlyMap<string, Macro> => new Map([...macros].map(macro => [macroKey(macro.name, macro.arity, macro.isMember), macro]));
+
+const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSyntax: true};
+
+/** Reads an expression. The macros in it are expanded. */
+export const parse = (text: string, options: ParseOptions = defaults): Ast | ParseError => {
+  if (text.length > maxCharacters) {
+    const size = [...text].length;
+    if (size > maxCharacters) return failed(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
+  }
+  const {tokens, unrecognised} = tokenise(text);
+  const parser = new Parser(text, tokens, options);
+  try {
+    const root = parser.expression();
+    parser.expect('EOF');
+    if (unrecognised.length > 0) throw new SyntaxBroken();
+    return parser.problems.length > 0 ? failed(text, parser.problems) : {text, root, positions: parser.positions};
+  } catch (error) {
+    if (error instanceof TooDeep) return failed(text, [problemAt(text, -1, `expression recursion limit exceeded: ${maxDepth}`)]);
+    if (!(error instanceof SyntaxBroken)) throw error;
+    return failed(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
+  }
+};
+
+export const isParseError = (parsed: Ast | ParseError): parsed is ParseError => 'problems' in parsed;

@@ -1,0 +1,19 @@
+import {regexp, RegexpSyntaxError} from '#src/schema/regexp.js';
+import {Failure, type Value} from './values.js';
+
+/** What is wrong with a pattern, in Go's words, or undefined. */
+export const complaintOf = (pattern: string): string | undefined => {
+  try {
+    regexp(pattern);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RegexpSyntaxError) return error.message;
+    throw error;
+  }
+};
+
+/** Whether a text contains what the pattern describes: in time linear in the text's length. */
+export const matches = (text: string, pattern: string): Value => {
+  const complaint = complaintOf(pattern);
+  return complaint === undefined ? regexp(pattern).test(text) : new Failure(complaint);
+};

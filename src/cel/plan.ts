@@ -1,0 +1,359 @@
+import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from './ast.js';
+import {conditionalOf, extended, isAttribute, plainAttribute, resolution, run, testing, type Key, type Node} from './attributes.js';
+import type {CheckedAst} from './check.js';
+import {invocation} from './calls.js';
+import {equal} from './compare.js';
+import {charge, type Frame, type Step} from './frame.js';
+import {GrowingList, NativeList, NativeMap} from './native.js';
+import {Failure, keyOf, ListValue, MapValue, noSuchOverload, Optional, sizeOf, TypeValue, type Value} from './values.js';
+
+/** What making a list, a map or an object costs, and what each character of a string that is read costs. */
+const listCost = 10;
+const mapCost = 30;
+const structCost = 40;
+const characterCost = 0.1;
+
+/** What is put together of an expression before it is run: how to run it, and which places it needs in a frame. */
+export interface Plan {
+  readonly step: Step;
+  readonly variables: readonly string[];
+  readonly locals: number;
+}
+
+/** Thrown where a part of an expression that never changes fails already when it is put together. */
+export class PlanFailure extends Error {}
+
+interface Scope {
+  readonly name: string;
+  readonly slot: number;
+  /** The step that finds what a fold begins with, for its accumulator. */
+  readonly init?: Step;
+  readonly outer: Scope | undefined;
+}
+
+/** Conversions of what never changes are made once. */
+const conversions: ReadonlySet<string> = new Set(['bool', 'bytes', 'double', 'duration', 'dyn', 'int', 'string', 'timestamp', 'type', 'uint']);
+
+class Planner {
+  readonly #ast: CheckedAst;
+  readonly variables: string[] = [];
+  locals = 0;
+  #scope: Scope | undefined;
+
+  constructor(ast: CheckedAst) {
+    this.#ast = ast;
+  }
+
+  plan(expr: Expr): Node {
+    switch (expr.kind) {
+      case 'literal':
+        return {constant: expr.value};
+      case 'ident':
+        return this.#named(expr.id, expr.name);
+      case 'select':
+        return this.#ast.references.has(expr.id) ? this.#named(expr.id, '') : this.#select(expr);
+      case 'call':
+        return this.#call(expr);
+      case 'list':
+        return this.#list(expr);
+      case 'map':
+        return this.#map(expr);
+      case 'struct':
+        return this.#struct(expr);
+      case 'comprehension':
+        return this.#fold(expr);
+    }
+  }
+
+  step(expr: Expr): Step {
+    return run(this.plan(expr));
+  }
+
+  #named(id: number, name: string): Node {
+    const reference = this.#ast.references.get(id);
+    const meaning = reference?.kind === 'name' ? reference.meaning : undefined;
+    if (meaning?.isType) return {constant: new TypeValue(meaning.type.params[0]!)};
+    return plainAttribute(this.#variable(meaning?.name ?? name));
+  }
+
+  #variable(name: string): Step {
+    for (let scope = this.#scope; scope; scope = scope.outer) {
+      if (scope.name !== name) continue;
+      const {slot, init} = scope;
+      if (!init) return frame => frame.locals[slot]!;
+      return frame => {
+        const gathered = frame.locals[slot];
+        return gathered === undefined ? (frame.locals[slot] = init(frame)) : gathered;
+      };
+    }
+    const known = this.variables.indexOf(name);
+    const index = known === -1 ? this.variables.push(name) - 1 : known;
+    return frame => {
+      const value = frame.variables[index];
+      return value === undefined ? frame.resolve(index) : value;
+    };
+  }
+
+  #select(expr: SelectExpr): Node {
+    const attribute = this.#asAttribute(this.plan(expr.operand));
+    const key: Key = {constant: expr.field, isOptional: false, isTest: expr.test};
+    return expr.test ? testing(extended(attribute, key)) : extended(attribute, key);
+  }
+
+  /** What is no path from a variable becomes one of its own, of which the first step is to find it. */
+  #asAttribute(node: Node): Node {
+    return isAttribute(node) ? node : plainAttribute(run(node));
+  }
+
+  #index(operand: Expr, index: Expr, isOptional: boolean): Node {
+    const attribute = this.#asAttribute(this.plan(operand));
+    const node = this.plan(index);
+    if ('constant' in node) return extended(attribute, {constant: node.constant, isOptional, isTest: false});
+    return extended(attribute, {step: isAttribute(node) ? resolution(node) : run(node), isOptional, isTest: false});
+  }
+
+  #call(expr: CallExpr): Node {
+    const [first, second, third] = expr.args;
+    switch (expr.function) {
+      case '_&&_':
+        return {step: both(this.step(first!), this.step(second!))};
+      case '_||_':
+        return {step: either(this.step(first!), this.step(second!))};
+      case '_?_:_':
+        return conditionalOf(this.step(first!), this.plan(second!), this.plan(third!));
+      case '_==_':
+        return {step: comparison(this.step(first!), this.step(second!), false)};
+      case '_!=_':
+        return {step: comparison(this.step(first!), this.step(second!), true)};
+      case '_[_]':
+        return this.#index(first!, second!, false);
+      case '_?._':
+      case '_[?_]':
+        return this.#index(first!, second!, true);
+      default:
+        return this.#invoke(expr);
+    }
+  }
+
+  #invoke(expr: CallExpr): Node {
+    const reference = this.#ast.references.get(expr.id);
+    if (reference?.kind !== 'function') throw new Error(`nothing is known of ${expr.function}`);
+    const args = [...(reference.isMember && expr.target ? [expr.target] : []), ...expr.args].map(arg => this.plan(arg));
+    const {declaration, overloads} = reference;
+    const isInList = overloads.length === 1 && overloads[0]!.id === 'in_list';
+    const set = isInList ? membership(args[0]!, args[1]!) : undefined;
+    if (set) return set;
+    const {pattern} = declaration;
+    const written = pattern && args[pattern.index];
+    if (written && 'constant' in written && typeof written.constant === 'string') {
+      const complaint = pattern.complaint(written.constant);
+      if (complaint !== undefined) throw new PlanFailure(complaint);
+    }
+    const step = invocation(declaration, overloads, args.map(run));
+    if (args.length !== 1 || !conversions.has(declaration.name) || !('constant' in args[0]!)) return {step};
+    return {constant: settled(step)};
+  }
+
+  #list(expr: ListExpr): Node {
+    const nodes = expr.elements.map(element => this.plan(element));
+    const steps = nodes.map(run);
+    const make: Step = frame => {
+      const items: Value[] = [];
+      for (const [index, step] of steps.entries()) {
+        const item = step(frame);
+        if (item instanceof Failure) return item;
+        if (!expr.optional.has(index)) items.push(item);
+        else if (!(item instanceof Optional)) return new Failure('cannot initialize optional list element from non-optional value');
+        else if (item.value !== undefined) items.push(item.value);
+      }
+      return new NativeList(items);
+    };
+    if (nodes.every(node => 'constant' in node)) return {constant: settled(make)};
+    return {step: costing(make, listCost)};
+  }
+
+  #map(expr: MapExpr): Node {
+    const entries = expr.entries.map(({key, value, optional}) => ({key: this.plan(key), value: this.plan(value), optional}));
+    const steps = entries.map(({key, value, optional}) => ({key: run(key), value: run(value), optional}));
+    const make: Step = frame => {
+      const made = new NativeMap();
+      for (const {key: keyStep, value: valueStep, optional} of steps) {
+        const key = keyStep(frame);
+        if (key instanceof Failure) return key;
+        const value = valueStep(frame);
+        if (value instanceof Failure) return value;
+        if (optional && !(value instanceof Optional)) return new Failure('cannot initialize optional entry from non-optional value');
+        const entry = optional ? (value as Optional).value : value;
+        const failure = entry === undefined ? undefined : made.put(key, entry);
+        if (failure) return failure;
+      }
+      return made;
+    };
+    if (entries.every(({key, value}) => 'constant' in key && 'constant' in value)) return {constant: settled(make)};
+    return {step: costing(make, mapCost)};
+  }
+
+  #struct(expr: StructExpr): Node {
+    const reference = this.#ast.references.get(expr.id);
+    const type = reference?.kind === 'name' ? reference.meaning.name : expr.type;
+    const fields = expr.fields.map(({name, value, optional}) => ({name, optional, step: this.step(value)}));
+    const {create} = this.#ast.environment.types;
+    const make: Step = frame => {
+      const made = new Map<string, Value>();
+      for (const {name, optional, step} of fields) {
+        const value = step(frame);
+        if (value instanceof Failure) return value;
+        if (optional && !(value instanceof Optional)) return new Failure('cannot initialize optional entry from non-optional value');
+        const field = optional ? (value as Optional).value : value;
+        if (field !== undefined) made.set(name, field);
+      }
+      return create ? create(type, made) : new Failure(`unknown type: ${type}`);
+    };
+    return {step: costing(make, structCost)};
+  }
+
+  #within<T>(scopes: readonly Omit<Scope, 'outer'>[], act: () => T): T {
+    const before = this.#scope;
+    for (const scope of scopes) this.#scope = {...scope, outer: this.#scope};
+    const made = act();
+    this.#scope = before;
+    return made;
+  }
+
+  #fold(expr: ComprehensionExpr): Node {
+    const range = this.step(expr.range);
+    const begin = this.step(expr.init);
+    const grows = expr.accumulator === '@result' && expr.init.kind === 'list' && expr.init.elements.length === 0;
+    const init: Step = grows ? () => new GrowingList() : begin;
+    const [accumulator, first, second] = [this.locals, this.locals + 1, this.locals + 2];
+    this.locals += 3;
+    const gathered = {name: expr.accumulator, slot: accumulator, init};
+    const loop = [gathered, {name: expr.variable, slot: first}, ...(expr.variable2 === undefined ? [] : [{name: expr.variable2, slot: second}])];
+    const [condition, step] = this.#within(loop, () => [this.step(expr.condition), this.step(expr.step)] as const);
+    const end = this.#within([gathered], () => this.step(expr.result));
+    const turn = (frame: Frame): boolean => {
+      const goesOn = condition(frame);
+      if (goesOn === false) return false;
+      frame.locals[accumulator] = step(frame);
+      return true;
+    };
+    const each = expr.variable2 === undefined ? eachOf(first, turn) : eachPair(first, second, turn);
+    return {
+      step: frame => {
+        const over = range(frame);
+        if (over instanceof Failure) return over;
+        frame.locals[accumulator] = undefined;
+        if (!each(frame, over)) return noSuchOverload;
+        const result = end(frame);
+        return result instanceof GrowingList ? new NativeList(result.items) : result;
+      },
+    };
+  }
+}
+
+const eachOf = (slot: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
+  if (over instanceof ListValue) {
+    const {size} = over;
+    for (let index = 0; index < size; index += 1) {
+      frame.locals[slot] = over.at(index);
+      if (!turn(frame)) break;
+    }
+    return true;
+  }
+  if (!(over instanceof MapValue)) return false;
+  for (const key of over.keys()) {
+    frame.locals[slot] = key;
+    if (!turn(frame)) break;
+  }
+  return true;
+};
+
+const eachPair = (first: number, second: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
+  if (over instanceof ListValue) {
+    const {size} = over;
+    for (let index = 0; index < size; index += 1) {
+      frame.locals[first] = BigInt(index);
+      frame.locals[second] = over.at(index);
+      if (!turn(frame)) break;
+    }
+    return true;
+  }
+  if (!(over instanceof MapValue)) return false;
+  for (const key of over.keys()) {
+    frame.locals[first] = key;
+    frame.locals[second] = over.find(key) ?? null;
+    if (!turn(frame)) break;
+  }
+  return true;
+};
+
+const costing = (make: Step, cost: number): Step => frame => {
+  const made = make(frame);
+  charge(frame, cost);
+  return made;
+};
+
+/** The value of a step that needs nothing around it. */
+const settled = (step: Step): Value => {
+  const value = step({cost: 0, limit: Number.POSITIVE_INFINITY, locals: [], variables: [], resolve: () => noSuchOverload});
+  if (value instanceof Failure) throw new PlanFailure(value.message);
+  return value;
+};
+
+/** Whether a value is in a list that never changes: looked up, not searched, and free. Undefined where the list holds more than plain values. */
+const membership = (wanted: Node, list: Node): Node | undefined => {
+  if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
+  if (list.constant.size === 0) return {constant: false};
+  const keys = [...list.constant].map(keyOf);
+  if (keys.includes(undefined)) return undefined;
+  const set: ReadonlySet<unknown> = new Set(keys);
+  const step = run(wanted);
+  return {
+    step: frame => {
+      const value = step(frame);
+      if (value instanceof Failure) return value;
+      const key = keyOf(value);
+      return key !== undefined && set.has(key);
+    },
+  };
+};
+
+/** `a && b`: false where either is, whatever the other is. */
+const both = (left: Step, right: Step): Step => frame => {
+  const first = left(frame);
+  if (first === false) return false;
+  const second = right(frame);
+  if (second === false) return false;
+  if (first === true && second === true) return true;
+  const odd = first === true ? second : first;
+  return odd instanceof Failure ? odd : noSuchOverload;
+};
+
+/** `a || b`: true where either is, whatever the other is. */
+const either = (left: Step, right: Step): Step => frame => {
+  const first = left(frame);
+  if (first === true) return true;
+  const second = right(frame);
+  if (second === true) return true;
+  if (first === false && second === false) return false;
+  const odd = first === false ? second : first;
+  return odd instanceof Failure ? odd : noSuchOverload;
+};
+
+const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
+  const first = left(frame);
+  const second = right(frame);
+  charge(frame, Math.ceil(Math.min(sizeOf(first), sizeOf(second)) * characterCost));
+  if (first instanceof Failure) return first;
+  if (second instanceof Failure) return second;
+  const same = equal(first, second);
+  return isNegated ? same !== true : same;
+};
+
+/** Puts an expression together to be run any number of times. Throws a PlanFailure where a part that never changes fails. */
+export const plan = (ast: CheckedAst): Plan => {
+  const planner = new Planner(ast);
+  const step = planner.step(ast.root);
+  return {step, variables: planner.variables, locals: planner.locals};
+};
+

@@ -1,0 +1,43 @@
+import {declare, member, type FunctionDeclaration} from '#src/cel/declarations.js';
+import {inZone} from '#src/cel/time.js';
+import {duration, int, string, timestamp} from '#src/cel/types.js';
+import {Failure, type Duration, type Timestamp, type Value} from '#src/cel/values.js';
+
+const dayOfYear = (date: Date): number => Math.floor((date.getTime() - new Date(date).setUTCMonth(0, 1)) / 86_400_000);
+
+/** What a calendar shows of a point in time. Days of a month count from one by `getDate` alone. */
+const fields: readonly (readonly [name: string, id: string, of: (date: Date) => number])[] = [
+  ['getFullYear', 'timestamp_to_year', date => date.getUTCFullYear()],
+  ['getMonth', 'timestamp_to_month', date => date.getUTCMonth()],
+  ['getDayOfYear', 'timestamp_to_day_of_year', dayOfYear],
+  ['getDayOfMonth', 'timestamp_to_day_of_month', date => date.getUTCDate() - 1],
+  ['getDate', 'timestamp_to_day_of_month_1_based', date => date.getUTCDate()],
+  ['getDayOfWeek', 'timestamp_to_day_of_week', date => date.getUTCDay()],
+  ['getHours', 'timestamp_to_hours', date => date.getUTCHours()],
+  ['getMinutes', 'timestamp_to_minutes', date => date.getUTCMinutes()],
+  ['getSeconds', 'timestamp_to_seconds', date => date.getUTCSeconds()],
+  ['getMilliseconds', 'timestamp_to_milliseconds', date => date.getUTCMilliseconds()],
+];
+
+/** How long a duration is in a unit, and the nanoseconds of one. */
+const lengths: Readonly<Record<string, readonly [id: string, nanos: bigint]>> = {
+  getHours: ['duration_to_hours', 3_600_000_000_000n],
+  getMinutes: ['duration_to_minutes', 60_000_000_000n],
+  getSeconds: ['duration_to_seconds', 1_000_000_000n],
+  getMilliseconds: ['duration_to_milliseconds', 1_000_000n],
+};
+
+/** `getFullYear` and its like, of timestamps and durations. */
+export const calendar: readonly FunctionDeclaration[] = fields.map(([name, id, of]) => {
+  const shown = (time: Timestamp, zone?: string): Value => {
+    const date = inZone(time, zone);
+    return date instanceof Failure ? date : BigInt(of(date));
+  };
+  const length = lengths[name];
+  return declare(
+    name,
+    member(id, [timestamp], int, (time: Timestamp) => shown(time)),
+    member(`${id}_with_tz`, [timestamp, string], int, shown),
+    ...(length ? [member(length[0], [duration], int, ({nanos}: Duration) => nanos / length[1])] : []),
+  );
+});

@@ -1,0 +1,8 @@
+import type {Library} from '#src/cel/declarations.js';
+import {calendar} from './calendar.js';
+import {conversions} from './conversions.js';
+import {operators} from './operators.js';
+import {text} from './text.js';
+
+/** What the language itself can do, whatever libraries are added. */
+export const standard: Library = {name: 'standard', functions: [...operators, ...conversions, ...text, ...calendar]};

@@ -1,0 +1,72 @@
+/** What kinds of types there are. `param` stands for a type that is yet to be found; `error` for what could not be typed. */
+export type TypeKind =
+  | 'dyn' | 'error' | 'null' | 'bool' | 'int' | 'uint' | 'double' | 'string' | 'bytes' | 'timestamp' | 'duration'
+  | 'list' | 'map' | 'type' | 'object' | 'opaque' | 'param';
+
+/** A type of the language. Two types are the same where their `text` is. */
+export interface Type {
+  readonly kind: TypeKind;
+  /** The name it goes by at run time: `int`, `list`, `google.protobuf.Timestamp`, an object's. */
+  readonly name: string;
+  readonly params: readonly Type[];
+  /** How messages write it: `map(string, int)`. */
+  readonly text: string;
+  /** Whether it holds a type that is yet to be found. */
+  readonly isOpen: boolean;
+}
+
+const simple = (kind: TypeKind, name: string = kind, text: string = name): Type => ({kind, name, params: [], text, isOpen: false});
+
+const withParams = (kind: TypeKind, name: string, params: readonly Type[]): Type => ({
+  kind,
+  name,
+  params,
+  text: params.length > 0 ? `${name}(${params.map(({text}) => text).join(', ')})` : name,
+  isOpen: params.some(({isOpen}) => isOpen),
+});
+
+export const dyn = simple('dyn');
+export const errorType = simple('error', '*error*', '!error!');
+export const nullType = simple('null', 'null_type', 'null');
+export const bool = simple('bool');
+export const int = simple('int');
+export const uint = simple('uint');
+export const double = simple('double');
+export const string = simple('string');
+export const bytes = simple('bytes');
+export const timestamp = simple('timestamp', 'google.protobuf.Timestamp', 'timestamp');
+export const duration = simple('duration', 'google.protobuf.Duration', 'duration');
+
+export const listOf = (element: Type): Type => withParams('list', 'list', [element]);
+export const mapOf = (key: Type, value: Type): Type => withParams('map', 'map', [key, value]);
+/** The type of a type, of which it may be known which. */
+export const typeOf = (of?: Type): Type => withParams('type', 'type', of ? [of] : []);
+export const objectType = (name: string): Type => simple('object', name);
+/** A type of a library, known by its name. */
+export const opaqueType = (name: string, ...params: readonly Type[]): Type => withParams('opaque', name, params);
+export const optionalOf = (value: Type): Type => opaqueType('optional_type', value);
+export const param = (name: string): Type => ({kind: 'param', name, params: [], text: name, isOpen: true});
+
+export const anyType = typeOf();
+export const listType = listOf(dyn);
+export const mapType = mapOf(dyn, dyn);
+
+/** What an optional holds, or undefined for what is no optional. */
+export const inOptional = (type: Type): Type | undefined => (type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined);
+
+/** The same form over other parameters. */
+export const over = (type: Type, params: readonly Type[]): Type => withParams(type.kind, type.name, params);
+
+/** Types that expressions can name. */
+export const namedTypes: ReadonlyMap<string, Type> = new Map([
+  ...[bool, int, uint, double, string, bytes, nullType, timestamp, duration].map(type => [type.name, type] as const),
+  ['list', listType],
+  ['map', mapType],
+  ['type', anyType],
+]);
+
+/** A call as messages write it: `(int, string)`, or `string.(int)` for one on a target. */
+export const signature = (args: readonly Type[], isMember: boolean): string => {
+  const texts = args.map(({text}) => text);
+  return isMember ? `${texts[0]}.(${texts.slice(1).join(', ')})` : `(${texts.join(', ')})`;
+};

@@ -1,0 +1,113 @@
+import {dyn, over, type Type} from './types.js';
+
+const isDyn = ({kind}: Type): boolean => kind === 'dyn';
+const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'error';
+
+/** Whether null may stand where a value of the type is expected. */
+const takesNull = ({kind}: Type): boolean => kind === 'null' || kind === 'object' || kind === 'opaque' || kind === 'duration' || kind === 'timestamp';
+
+/** Whether `left` says no more than `right`. */
+const saysLess = (left: Type, right: Type): boolean => {
+  if (isDyn(left) || left.kind === 'param') return true;
+  if (isDyn(right) || right.kind === 'param' || left.kind !== right.kind) return false;
+  switch (left.kind) {
+    case 'opaque':
+    case 'list':
+    case 'map':
+      return left.name === right.name && left.params.length === right.params.length && left.params.every((param, index) => saysLess(param, right.params[index]!));
+    case 'type':
+      return true;
+    default:
+      return left.text === right.text;
+  }
+};
+
+/** Of two types that go together the one that says less. */
+export const moreGeneral = (left: Type, right: Type): Type => (saysLess(left, right) ? left : right);
+
+/**
+ * What is known of types that are yet to be found, while an expression is checked. What an attempt at assigning learned is forgotten
+ * again where the attempt fails.
+ */
+export class Substitutions {
+  readonly #found = new Map<string, Type>();
+  #learned: [name: string, before: Type | undefined][] = [];
+
+  #learn(name: string, type: Type): void {
+    this.#learned.push([name, this.#found.get(name)]);
+    this.#found.set(name, type);
+  }
+
+  /** Whether `param` neither is `within` nor occurs in it. */
+  #isFreeOf(param: Type, within: Type): boolean {
+    if (param.text === within.text) return false;
+    if (within.kind === 'param') {
+      const found = this.#found.get(within.name);
+      return !found || this.#isFreeOf(param, found);
+    }
+    return within.params.every(inner => this.#isFreeOf(param, inner));
+  }
+
+  /** Whether `param` may stand for `type`, and whether it stood for something before. */
+  #mayBe(param: Type, type: Type): {readonly fits: boolean; readonly wasKnown: boolean} {
+    if (param.text === type.text) return {fits: true, wasKnown: true};
+    const found = this.#found.get(param.name);
+    if (!found) {
+      const fits = this.#isFreeOf(param, type);
+      if (fits) this.#learn(param.name, type);
+      return {fits, wasKnown: false};
+    }
+    if (type.text === found.text) return {fits: true, wasKnown: true};
+    if (!this.#fits(type, found)) return {fits: false, wasKnown: true};
+    const general = moreGeneral(type, found);
+    if (this.#isFreeOf(param, general)) this.#learn(param.name, general);
+    return {fits: true, wasKnown: true};
+  }
+
+  #fits(left: Type, right: Type): boolean {
+    if (right.kind === 'param') {
+      const {fits, wasKnown} = this.#mayBe(right, left);
+      if (fits || wasKnown) return fits;
+    }
+    if (left.kind === 'param') return this.#mayBe(left, right).fits;
+    if (isDynOrError(left) || isDynOrError(right)) return true;
+    if (left.kind === 'null') return takesNull(right);
+    if (right.kind === 'null') return takesNull(left);
+    switch (left.kind) {
+      case 'type':
+        return right.kind === 'type';
+      case 'opaque':
+      case 'list':
+      case 'map':
+        return left.kind === right.kind && left.name === right.name && this.#fitAll(left.params, right.params);
+      default:
+        return left.text === right.text;
+    }
+  }
+
+  #fitAll(left: readonly Type[], right: readonly Type[]): boolean {
+    return left.length === right.length && left.every((type, index) => this.#fits(type, right[index]!));
+  }
+
+  /** Whether values of the `left` types may stand where those of the `right` are expected. */
+  assign(left: readonly Type[], right: readonly Type[]): boolean {
+    this.#learned = [];
+    if (this.#fitAll(left, right)) return true;
+    for (const [name, before] of this.#learned.toReversed()) {
+      if (before) this.#found.set(name, before);
+      else this.#found.delete(name);
+    }
+    return false;
+  }
+
+  /** The type with all that is known put in. What is not known becomes dyn where it is `final`. */
+  apply(type: Type, final = false): Type {
+    if (!type.isOpen) return type;
+    if (type.kind === 'param') {
+      const found = this.#found.get(type.name);
+      if (found) return this.apply(found, final);
+      return final ? dyn : type;
+    }
+    return over(type, type.params.map(inner => this.apply(inner, final)));
+  }
+}

@@ -1,0 +1,143 @@
+import test from 'ava';
+import {compile, isCompileError, Lazy, type Bindings} from '#src/cel/compile.js';
+import {emptyEnvironment, extend} from '#src/cel/environment.js';
+import {SchemaTypes} from '#src/cel/schema-types.js';
+import {view} from '#src/cel/schema-values.js';
+import {standard} from '#src/cel/standard/index.js';
+import {bool, dyn, int, listOf, mapOf, string} from '#src/cel/types.js';
+import type {SchemaNode} from '#src/schema/node.js';
+
+const environment = extend(emptyEnvironment, {
+  libraries: [standard],
+  optionalSyntax: true,
+  variables: {x: int, name: string, items: listOf(int), labels: mapOf(string, string), self: dyn},
+});
+
+const bindings: Bindings = {x: 3, name: 'web', items: [1, 2, 3], labels: {app: 'web'}, self: {spec: {replicas: 2, ports: [{port: 80}]}}};
+
+const outcome = (text: string) => {
+  const program = compile(environment, text);
+  return isCompileError(program) ? program.message : program.evaluate(bindings);
+};
+
+for (const [text, value, cost] of [
+  ['x + 1', 4n, 2],
+  ['name == "web" && items.all(i, i < 4)', true, 19],
+  ['self.spec.ports[0].port > 8 ? "high" : "low"', 'high', 6],
+  ['has(self.spec.missing) || labels["app"].startsWith("w")', true, 5],
+  ['x in [1, 2, 3]', true, 1],
+] as const) {
+  test(`evaluates ${text}`, t => {
+    t.deepEqual(outcome(text), {value, cost});
+  });
+}
+
+for (const [text, error] of [
+  ['1 / (x - 3)', 'division by zero'],
+  ['items[3]', 'index out of bounds: 3'],
+  ['labels["none"]', 'no such key: none'],
+  ['self.spec.replicas + "a"', 'no such overload'],
+  ['9223372036854775807 + x', 'integer overflow'],
+] as const) {
+  test(`tells what went wrong in ${text}`, t => {
+    t.is((outcome(text) as {readonly error: string}).error, error);
+  });
+}
+
+for (const [text, message] of [
+  ['nothing', "ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^"],
+  ['x == name', "ERROR: <input>:1:3: found no matching overload for '_==_' applied to '(int, string)'\n | x == name\n | ..^"],
+  ['name.size(1)', "ERROR: <input>:1:10: found no matching overload for 'size' applied to 'string.(int)'\n | name.size(1)\n | .........^"],
+] as const) {
+  test(`refuses ${text} in the original's words`, t => {
+    t.is(outcome(text) as string, message);
+  });
+}
+
+test('an expression of another type than expected is refused', t => {
+  const refused = compile(environment, 'x', bool);
+  t.like(refused, {reason: 'result', message: 'must evaluate to bool'});
+});
+
+test('a lazy variable is found once, and only where it is asked for', t => {
+  let asked = 0;
+  const self = new Lazy(() => {
+    asked += 1;
+    return {a: 1};
+  });
+  const run = (text: string) => {
+    const program = compile(environment, text);
+    if (!isCompileError(program)) program.evaluate({...bindings, self});
+  };
+
+  run('x == 3 || self.a == 1');
+  t.is(asked, 0);
+  run('self.a + self.a == 2');
+  t.is(asked, 1);
+});
+
+test('an evaluation that costs more than its budget is stopped', t => {
+  const program = compile(environment, 'items.all(i, items.all(j, i + j > 0))');
+  if (isCompileError(program)) return t.fail(program.message);
+
+  t.like(program.evaluate(bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isTooCostly: true});
+  t.false('error' in program.evaluate(bindings));
+});
+
+const port: SchemaNode = {type: 'object', properties: new Map<string, SchemaNode>([['name', {type: 'string'}], ['port', {type: 'integer'}]])};
+const schema: SchemaNode = {
+  type: 'object',
+  properties: new Map<string, SchemaNode>([
+    ['max-size', {type: 'integer'}],
+    ['namespace', {type: 'string'}],
+    ['ratio', {type: 'number'}],
+    ['since', {type: 'string', format: 'date-time'}],
+    ['target', {type: 'any', format: 'int-or-string'}],
+    ['anything', {type: 'any', preservesUnknown: true}],
+    ['labels', {type: 'map', items: {type: 'string'}}],
+    ['tags', {type: 'array', listType: 'set', items: {type: 'string'}}],
+    ['ports', {type: 'array', listType: 'map', listMapKeys: ['name'], items: port}],
+    ['template', {type: 'object', embedded: true}],
+  ]),
+};
+const object = {
+  'max-size': 7, namespace: 'a', ratio: 2, since: '2026-01-01T00:00:00Z', target: 'half', anything: {x: 1}, labels: {app: 'web'}, tags: ['b', 'a'],
+  ports: [{name: 'http', port: 80}, {name: 'metrics', port: 90}], template: {kind: 'Pod', apiVersion: 'v1', metadata: {name: 'p'}},
+};
+const types = new SchemaTypes();
+const described = extend(environment, {types, variables: {self: types.declare('selfType', schema) ?? dyn}});
+
+for (const text of [
+  'self.max__dash__size == 7',
+  'self.__namespace__ == "a" && self.namespace == "a"',
+  'self.ratio / 4.0 == 0.5',
+  'self.since.getFullYear() == 2026',
+  'type(self.target) == string',
+  'self.labels.app == "web" && "app" in self.labels',
+  'self.tags == ["a", "b"]',
+  'self.tags + ["a", "c"] == ["c", "b", "a"]',
+  'self.ports.exists(p, p.port == 90)',
+  'size(self.ports + self.ports) == 2',
+  'self.template.metadata.name == "p" && self.template.kind == "Pod"',
+  '!has(self.template.metadata.generateName)',
+]) {
+  test(`sees an object as its schema describes it: ${text}`, t => {
+    const program = compile(described, text, bool);
+    if (isCompileError(program)) return t.fail(program.message);
+
+    t.like(program.evaluate({self: view(object, schema)}), {value: true});
+  });
+}
+
+for (const [text, message] of [
+  ['self.nothing', "undefined field 'nothing'"],
+  ['self.anything', "undefined field 'anything'"],
+  ['self.ports[0].x', "undefined field 'x'"],
+  ['self.ratio.x', "type 'double' does not support field selection"],
+] as const) {
+  test(`refuses what a schema does not describe: ${text}`, t => {
+    const program = compile(described, text);
+
+    t.regex(isCompileError(program) ? program.message : '', new RegExp(`^ERROR: <input>:1:\\d+: ${message}\n`));
+  });
+}
