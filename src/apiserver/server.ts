@@ -22,7 +22,9 @@ import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
+import type {Handler} from './request/context.js';
 import {InFlight} from './request/in-flight.js';
+import type {RequestInfo} from './request/request-info.js';
 import {router, type Route} from './routes.js';
 import {Bookmarks} from './watch/bookmarks.js';
 
@@ -70,6 +72,8 @@ export interface ApiServerSettings {
   serverAddress(): string;
   /** Health, metrics, version and the like. */
   routes(server: ApiServer): readonly Route[];
+  /** What answers requests that other servers serve in this one's place, once it serves. */
+  elsewhere?(server: ApiServer): (info: RequestInfo) => Handler | undefined;
   readonly meter: Meter;
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -168,6 +172,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     backends: server.backends,
     agentAddresses: settings.agentAddresses,
   };
+  const here = router(services, discovery, settings.routes(server));
+  const elsewhere = settings.elsewhere?.(server);
   const exchange = requestCore({
     naming,
     clock,
@@ -178,7 +184,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     requestTimeoutMs: settings.requestTimeoutMs,
     inFlight: server.inFlight,
     draining: server.draining,
-    route: router(services, discovery, settings.routes(server)),
+    route: elsewhere ? info => elsewhere(info) ?? here(info) : here,
     finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
     failed: settings.failed,
   });

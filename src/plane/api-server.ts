@@ -47,11 +47,15 @@ import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
+import {elsewhere} from '#src/apiserver/aggregation/aggregation.js';
+import {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {apiServiceHooks} from './apiservices.js';
 import {definitionHooks} from './definitions.js';
 import {watchSecondsInProcess} from './watch-seconds.js';
 import {ServerHealth, type StartHook} from './health.js';
+import {proxyClient} from './proxy-client.js';
 import {externalAddress, selfServiceOf, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
 
@@ -108,6 +112,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
   const outside = () => externalAddress(options, parts.serverAddress());
+  const proxy = await proxyClient({options, files: systemFiles, clock, log});
+  const registrations = new Registrations(() => proxy.pair);
+  proxy.follow(() => registrations.renew(), following.signal);
+  const resolve = lazily(() => serviceResolver({reader: reader(), random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress: parts.serverAddress}));
   const tokens = serviceAccountTokens({
     options,
     naming,
@@ -161,6 +169,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       ...healthRoutes('readyz', health.readyz),
       ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
     ],
+    elsewhere: ({backends}) => elsewhere({registrations, backends, resolve: reference => resolve()(reference), log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate: parts.gate}),
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const reader = lazily(() => registryReader(server.registry));
@@ -207,7 +216,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
       ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
       ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({client, loops}, following.signal) : []),
-      ...(server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, loops}, following.signal) : []),
+      ...(server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, registrations, resolve: resolve(), loops}, following.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };

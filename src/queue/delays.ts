@@ -30,7 +30,8 @@ export class Delays<T> {
   }
 
   add(item: T, afterMs: number): void {
-    const at = this.#clock.monotonic() + Math.min(afterMs, longestMs);
+    // In whole milliseconds: a fraction may be lost between a time and the wait for it, which then is over too early for ever.
+    const at = this.#clock.monotonic() + Math.ceil(Math.min(afterMs, longestMs));
     const known = this.#waiting.get(item);
     if (known && known.at <= at) return;
     const entry = {item, at, order: this.#order++};

@@ -39,6 +39,7 @@ const places: readonly (readonly [title: string, objects: Parameters<typeof reso
   ['its cluster address', {services: [aService({})]}, false, at, '10.0.0.7:443'],
   ['the host an external name stands for', {services: [aService({type: 'ExternalName', externalName: 'example.com'})]}, false, {...at, port: 8080}, 'example.com:8080'],
   ['one of the addresses behind it', {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1'], conditions: {ready: false}}, {addresses: ['10.1.0.2']}])]}, true, at, '10.1.0.2:8443'],
+  ['an address behind it, not behind another', {services: [aService({})], slices: [aSlice([{addresses: ['10.1.0.1']}], {metadata: {labels: {[words.key('service-name')]: 'other'}}}), aSlice([{addresses: ['10.1.0.2']}])]}, true, at, '10.1.0.2:8443'],
   [
     'an address of its first family',
     {services: [aService({ipFamilies: ['IPv6', 'IPv4']})], slices: [aSlice([{addresses: ['10.1.0.1']}]), aSlice([{addresses: ['fd00::1']}], {addressType: 'IPv6'})]},

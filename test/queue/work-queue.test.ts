@@ -28,6 +28,14 @@ test('hands out what was added first first, and each once however often it was a
   t.deepEqual(takeAll(), ['a', 'b', 'c']);
 });
 
+test('a wait of fractions of milliseconds comes to an end', async t => {
+  const {clock, queue, takeAll} = aQueue();
+  queue.addAfter('a', 30_408.935);
+  await clock.advance(30_409);
+
+  t.deepEqual(takeAll(), ['a']);
+});
+
 test('an item added while it is worked on comes back when that is done, once', t => {
   const {queue, takeAll} = aQueue();
   queue.add('a');

@@ -83,7 +83,7 @@ const behind = async (service: Service, {namespace, name, port}: ServiceReferenc
   const type = typeOf(service);
   if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
   const servicePort = portOf(service, port);
-  const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')]);
+  const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')] === name);
   for (const slice of inRandomOrder(slices, service.spec?.ipFamilies?.[0], random)) {
     for (const {name: portName, port: number} of slice.ports ?? []) {
       if ((portName ?? '') !== (servicePort.name ?? '') || number === undefined) continue;

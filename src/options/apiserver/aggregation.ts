@@ -6,25 +6,21 @@ export const aggregation = flagSection('Aggregation and proxying', {
   'enable-aggregator-routing': {
     type: 'bool',
     help: 'Send requests to the endpoint addresses of a service instead of its cluster IP.',
-    subject: 'pending',
   },
   'aggregator-reject-forwarding-redirect': {
     type: 'bool',
     help: 'Refuse redirects of an extension server instead of passing them to the client.',
     default: 'true',
-    subject: 'pending',
   },
   'proxy-client-cert-file': {
     type: 'path',
     help: 'The client certificate that proves who is calling when the server calls extension servers and admission webhooks. Expected to be signed by the CA of --requestheader-client-ca-file.',
     requires: ['proxy-client-key-file'],
-    subject: 'pending',
   },
   'proxy-client-key-file': {
     type: 'path',
     help: 'The private key of --proxy-client-cert-file.',
     requires: ['proxy-client-cert-file'],
-    subject: 'pending',
   },
   'peer-advertise-ip': {
     type: 'ip',

@@ -88,7 +88,8 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
       within(backends, relayed, sent);
       if (!body) return sent.end();
       // The other end may answer before any of the body came.
-      sent.flushHeaders();
+      // Unlike `flushHeaders`, this leaves the bytes of headers as they are.
+      sent.write(Buffer.alloc(0));
       body.once('error', error => sent.destroy(error)).pipe(sent);
     });
   return ask(true);

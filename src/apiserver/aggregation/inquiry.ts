@@ -1,0 +1,61 @@
+import type {UserInfo} from '#src/api/user.js';
+import {messageOf} from '#src/base/message.js';
+import type {ServiceAddress} from '#src/apiserver/backends/service-resolver.js';
+import type {Backends, BackendTls} from '#src/transport/relay/backends.js';
+import {relayCall} from '#src/transport/relay/call.js';
+import {endpoint} from '#src/transport/network.js';
+import type {Readable} from 'node:stream';
+import {identityHeaders} from './identity.js';
+
+/** Something the server wants to know itself of a server behind it. */
+export interface Inquiry {
+  readonly at: ServiceAddress;
+  readonly tls: BackendTls;
+  readonly path: string;
+  readonly user: UserInfo;
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the whole answer. */
+  readonly timeoutMs: number;
+}
+
+export interface Inquired {
+  readonly status: number;
+  /** By its name in lower case. */
+  header(name: string): string | undefined;
+  readonly body: Buffer;
+}
+
+/** Documents that tell of an API are large, but not larger than this. */
+const mostBytes = 64 << 20;
+
+const whole = async (source: Readable): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+/** Asks a server behind this one, over the connections that callers' requests go over too. Rejects with why it did not answer. */
+export const inquire = async (backends: Backends, {at, tls, path, user, headers, timeoutMs}: Inquiry): Promise<Inquired> => {
+  using _ = backends.clock.hold();
+  const late = new AbortController();
+  using _timer = backends.clock.schedule(timeoutMs, () => late.abort());
+  try {
+    const {status, headers: answered, body} = await relayCall(backends, {
+      request: {method: 'GET', url: path, headers, caller: {user}, remoteAddress: '', signal: late.signal},
+      to: {scheme: 'https', host: at.host, port: String(at.port), tls},
+      path,
+      host: endpoint(at.host, at.port),
+      headers: {...identityHeaders(user, false), 'x-forwarded-for': undefined},
+    });
+    const named = new Map(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)]));
+    return {status, header: name => named.get(name), body: body.kind === 'stream' ? await whole(body.source) : Buffer.alloc(0)};
+  } catch (error) {
+    if (late.signal.aborted) throw new Error('context deadline exceeded (Client.Timeout exceeded while awaiting headers)', {cause: error});
+    throw new Error(messageOf(error), {cause: error});
+  }
+};

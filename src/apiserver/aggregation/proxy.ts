@@ -1,0 +1,57 @@
+import type {ApiRequest} from '#src/api/exchange.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {header, type Handler} from '#src/apiserver/request/context.js';
+import {PlainRefusal} from '#src/apiserver/request/plain-refusal.js';
+import type {ServiceAddress, ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
+import type {Backends} from '#src/transport/relay/backends.js';
+import {relayCall, type Relayed} from '#src/transport/relay/call.js';
+import {relayUpgrade} from '#src/transport/relay/upgrade.js';
+import {endpoint} from '#src/transport/network.js';
+import {identityHeaders} from './identity.js';
+import type {Registration, Remote} from './registrations.js';
+
+export interface ProxyParts {
+  readonly backends: Backends;
+  readonly resolve: ServiceResolver;
+  readonly log: Log;
+  /** Whether callers are told that a server tried to send them elsewhere, instead of being sent there. */
+  readonly refusesRedirects: boolean;
+  gate(name: string): boolean;
+}
+
+const unavailable = (): PlainRefusal => new PlainRefusal(503, 'service unavailable');
+
+const addressOf = async ({service}: Remote, {resolve, log}: ProxyParts): Promise<ServiceAddress> => {
+  try {
+    return await resolve(service);
+  } catch (error) {
+    log.warn({namespace: service.namespace, service: service.name, err: error}, 'a service behind which a server should be could not be found');
+    throw unavailable();
+  }
+};
+
+const wantsUpgrade = (request: ApiRequest): boolean => Boolean(request.upgradable) && (header(request, 'connection')?.toLowerCase().includes('upgrade') ?? false) && header(request, 'upgrade') !== undefined;
+
+/** Passes requests on to the server that serves a group version in this one's place, which is told who is calling; its answers go back as they are. */
+export const proxied =
+  ({remote}: Registration, parts: ProxyParts): Handler =>
+  async ({request, user}) => {
+    if (!remote?.available) throw unavailable();
+    const {tls} = remote;
+    if (tls instanceof Error) throw new PlainRefusal(500, tls.message);
+    const {host, port} = await addressOf(remote, parts);
+    const relayed: Relayed = {
+      request,
+      to: {scheme: 'https', host, port: String(port), tls},
+      path: request.url,
+      host: endpoint(host, port),
+      headers: identityHeaders(user, parts.gate('RemoteRequestHeaderUID')),
+      refusesRedirects: parts.refusesRedirects,
+    };
+    try {
+      return wantsUpgrade(request) ? await relayUpgrade(parts.backends, relayed) : await relayCall(parts.backends, relayed);
+    } catch (error) {
+      throw new PlainRefusal(503, messageOf(error));
+    }
+  };

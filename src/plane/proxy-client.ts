@@ -1,0 +1,62 @@
+import type {Clock} from '#src/base/clock.js';
+import {followFiles, type Files} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {parseKeyPair} from '#src/pki/key-pair.js';
+import type {ClientPair} from '#src/transport/proof.js';
+
+export interface ProxyClientParts {
+  readonly options: Pick<ApiserverOptions, 'proxyClientCertFile' | 'proxyClientKeyFile'>;
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What the server proves itself with to the servers it calls, as its files have it now. */
+export interface ProxyClient {
+  /** Absent where no files were named: then it proves nothing. */
+  readonly pair: ClientPair | undefined;
+  /** Reads the files again when they change, until the signal aborts. A pair that does not fit together is not taken. */
+  follow(changed: () => void, signal: AbortSignal): void;
+}
+
+const contentOf = async (files: Files, flag: string, path: string): Promise<string> => {
+  const content = await files.read(path);
+  if (!content) throw new Error(`--${flag}: open ${path}: no such file or directory`);
+  return content.toString();
+};
+
+/** Reads the pair that the options name. Rejects in one line that names the flag. */
+export const proxyClient = async ({options, files, clock, log}: ProxyClientParts): Promise<ProxyClient> => {
+  const {proxyClientCertFile: certFile, proxyClientKeyFile: keyFile} = options;
+  if (!certFile || !keyFile) return {pair: undefined, follow: () => {}};
+  const read = async (): Promise<ClientPair> => {
+    const [cert, key] = await Promise.all([contentOf(files, 'proxy-client-cert-file', certFile), contentOf(files, 'proxy-client-key-file', keyFile)]);
+    try {
+      parseKeyPair(cert, key);
+    } catch (cause) {
+      throw new Error(`--proxy-client-cert-file: ${certFile} and ${keyFile}: ${messageOf(cause)}`, {cause});
+    }
+    return {cert, key};
+  };
+  let pair = await read();
+  return {
+    get pair() {
+      return pair;
+    },
+    follow(changed, signal) {
+      const look = async () => {
+        try {
+          const fresh = await read();
+          if (fresh.cert === pair.cert && fresh.key === pair.key) return;
+          pair = fresh;
+          changed();
+        } catch (error) {
+          log.warn({file: certFile, err: error}, 'keeping the proxy client certificate in use: the files do not hold one');
+        }
+      };
+      followFiles({files, clock, paths: [certFile, keyFile], signal, look});
+    },
+  };
+};

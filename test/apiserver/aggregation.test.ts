@@ -1,0 +1,200 @@
+import type {ServerResponse} from 'node:http';
+import test, {type ExecutionContext} from 'ava';
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import type {ApiRequest} from '#src/api/exchange.js';
+import type {UserInfo} from '#src/api/user.js';
+import {aPlane, type TestPlaneOptions} from '#test/controllers/plane.js';
+import {ask1, ask2, serve} from '#test/serving/server.js';
+import {json, startWebhook, type Respond, type Seen, type TestWebhook} from './webhook-server.js';
+
+type ApiService = ObjectOf<typeof kinds.apiServices>;
+type Condition = {readonly status: string; readonly reason: string; readonly message: string};
+
+const jane: UserInfo = {name: 'jané', uid: 'u1', groups: ['devs', 'system:masters', 'system:authenticated'], extra: {'example.com/Teäm': ['a', 'b']}};
+const group = 'wardle.example.com';
+const root = `/apis/${group}/v1`;
+const name = `v1.${group}`;
+const flunders = {kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${group}/v1`, resources: [{name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']}]};
+
+/** Answers what every server behind another has to; the rest is the test's. */
+const backendThat =
+  (respond: (seen: Seen, response: ServerResponse) => void = (_, response) => json(response, {}, 404)): Respond =>
+  (seen, response) =>
+    seen.url === root ? json(response, flunders) : respond(seen, response);
+
+interface Options extends TestPlaneOptions {
+  readonly spec?: object;
+  readonly service?: object;
+  readonly hosts?: readonly string[];
+}
+
+/** A plane with a server behind it, reached by a service that stands for a name of this machine. */
+const start = async (respond?: (seen: Seen, response: ServerResponse) => void, {spec = {}, service = {}, hosts = ['back.apps.svc'], ...options}: Options = {}) => {
+  const backend = await startWebhook(backendThat(respond), {hosts, asksForCertificate: true});
+  const plane = await aPlane({controllers: [], ...options});
+  const client = plane.client();
+  await client.resource(kinds.namespaces).create({metadata: {name: 'apps'}});
+  const services = client.resource(kinds.services);
+  await services.create({metadata: {namespace: 'apps', name: 'back'}, spec: {type: 'ExternalName', externalName: 'localhost', ...service}});
+  const objects = client.resource(kinds.apiServices);
+  await objects.create(registrationOf(backend, spec));
+  await plane.clock.drain();
+  const face = await serve(request => plane.api.exchange(asJane(request)));
+  const condition = async (): Promise<Condition | undefined> => {
+    const {status, reason = '', message = ''} = (await objects.get(name)).status?.conditions?.find(({type}) => type === 'Available') ?? {};
+    return status === undefined ? undefined : {status, reason, message};
+  };
+  return {
+    plane,
+    clock: plane.clock,
+    backend,
+    client,
+    services,
+    objects,
+    face,
+    condition,
+    text: async (path: string, headers: Record<string, string> = {}) => {
+      const {status, body} = await ask1(face, {path, headers});
+      return [status, body.toString()] as const;
+    },
+    async [Symbol.asyncDispose]() {
+      await face[Symbol.asyncDispose]();
+      await plane.stop();
+      await backend.close();
+    },
+  };
+};
+
+/** The request as the face has it, with a caller that the process vouches for. */
+const asJane = (request: ApiRequest): ApiRequest =>
+  new Proxy(request, {
+    get(target, field) {
+      if (field === 'caller') return {user: jane};
+      const value: unknown = Reflect.get(target, field, target);
+      return typeof value === 'function' ? (value as () => unknown).bind(target) : value;
+    },
+  });
+
+const registrationOf = ({port, caBundle}: TestWebhook, spec: object): ApiService => ({
+  metadata: {name},
+  spec: {group, version: 'v1', groupPriorityMinimum: 2000, versionPriority: 20, service: {namespace: 'apps', name: 'back', port}, caBundle, ...spec},
+});
+
+test('a server behind a service answers for its group version, and is told who is calling by whom', async t => {
+  await using world = await start((seen, response) => {
+    response.writeHead(201, {'Content-Type': 'application/x-odd', 'X-Own': 'yes'}).end(`${seen.method} ${seen.body}`);
+  });
+  t.deepEqual(await world.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
+  world.backend.seen.length = 0;
+  const answer = await ask1(world.face, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
+
+  t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-own'], answer.body.toString()], [201, 'application/x-odd', 'yes', 'POST {"a":1}']);
+  const seen = world.backend.seen[0]!;
+  t.is(seen.url, `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`);
+  t.is(seen.caller, 'front-proxy-client');
+  t.is(seen.headers.host, `localhost:${world.backend.port}`);
+  t.deepEqual(
+    Object.fromEntries(Object.entries(seen.headers).filter(([header]) => /^(x-remote|authorization|x-forwarded)/.test(header))),
+    {
+      'x-forwarded-for': '127.0.0.1',
+      'x-remote-user': Buffer.from('jané').toString('latin1'),
+      'x-remote-uid': 'u1',
+      'x-remote-group': 'devs, system:masters, system:authenticated',
+      'x-remote-extra-example.com%2fte%c3%a4m': 'a, b',
+    },
+  );
+});
+
+const refuses = async (t: ExecutionContext, world: Awaited<ReturnType<typeof start>>, status: number, body: string) => {
+  for (const ask of [ask1, ask2]) {
+    const answer = await ask(world.face, {path: `${root}/flunders`});
+    t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-content-type-options'], answer.body.toString()], [status, 'text/plain; charset=utf-8', 'nosniff', `${body}\n`]);
+  }
+};
+
+for (const [title, options, reason, message] of [
+  ['whose service is not there', {spec: {service: {namespace: 'apps', name: 'none', port: 1}}}, 'ServiceNotFound', 'service/none in "apps" is not present'],
+  ['whose service has another port', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 1}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'ServicePortError', 'service/back in "apps" is not listening on port 443'],
+  ['whose service has nobody behind it', {service: {type: 'ClusterIP', externalName: '', ports: [{port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}}, 'EndpointsNotFound', 'cannot find endpointslices for service/back in "apps"'],
+] as const satisfies readonly (readonly [string, Options, string, string])[]) {
+  test(`a server ${title} is not available`, async t => {
+    await using world = await start(undefined, options);
+
+    t.deepEqual(await world.condition(), {status: 'False', reason, message});
+    await refuses(t, world, 503, 'service unavailable');
+  });
+}
+
+test('a server behind whose service nobody is ready is not available until somebody is', async t => {
+  await using world = await start(undefined, {service: {type: 'ClusterIP', externalName: '', ports: [{name: 'web', port: 443}]}, spec: {service: {namespace: 'apps', name: 'back'}}});
+  const slices = world.client.resource(kinds.endpointSlices);
+  const label = {[world.plane.naming.key('service-name')]: 'back'};
+  const missing = {status: 'False', reason: 'MissingEndpoints', message: 'endpointslices for service/back in "apps" have no addresses with port name "web"'};
+  for (const [at, slice] of [{endpoints: [{addresses: ['10.1.2.3'], conditions: {ready: false}}], ports: [{name: 'web', port: 1}]}, {endpoints: [{addresses: ['10.1.2.3']}], ports: [{name: 'other', port: 1}]}].entries()) {
+    await slices.create({metadata: {namespace: 'apps', name: `s${at}`, labels: label}, addressType: 'IPv4', ...slice});
+    await world.clock.drain();
+    t.deepEqual(await world.condition(), missing);
+  }
+});
+
+test('a server that does not answer as it should is asked again soon and later and later, and told of when it does', async t => {
+  let isUp = false;
+  await using world = await start();
+  world.backend.respond = (_, response) => json(response, isUp ? flunders : {}, isUp ? 200 : 404);
+  await world.objects.patch(name, 'merge', {metadata: {labels: {look: 'again'}}});
+  await world.clock.drain();
+  const url = `https://localhost:${world.backend.port}${root}`;
+  t.deepEqual(await world.condition(), {status: 'False', reason: 'FailedDiscoveryCheck', message: `failing or missing response from ${url}: bad status from ${url}: 404`});
+
+  isUp = true;
+  await world.clock.advance(31_000);
+  t.deepEqual(await world.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
+
+  isUp = false;
+  await world.clock.advance(31_000);
+  t.is((await world.condition())?.reason, 'FailedDiscoveryCheck');
+  await refuses(t, world, 503, 'service unavailable');
+});
+
+test('a server that is gone is told of in the words of the connection', async t => {
+  await using world = await start();
+  await world.backend.close();
+  const gone = `dial tcp 127.0.0.1:${world.backend.port}: connect: connection refused`;
+  await refuses(t, world, 503, gone);
+  await world.clock.advance(31_000);
+  const url = `https://localhost:${world.backend.port}${root}`;
+  t.is((await world.condition())?.message, `failing or missing response from ${url}: Get "${url}": ${gone}`);
+});
+
+test('whether a server can be trusted does not matter for being available, but for being asked', async t => {
+  await using world = await start(undefined, {hosts: ['other.apps.svc']});
+  t.is((await world.condition())?.status, 'True');
+  await refuses(t, world, 503, 'tls: failed to verify certificate: x509: certificate is valid for other.apps.svc, not back.apps.svc');
+
+  await world.objects.patch(name, 'merge', {spec: {caBundle: null, insecureSkipTLSVerify: true}});
+  await world.clock.drain();
+  t.is((await world.text(root))[0], 200);
+
+  await world.objects.patch(name, 'merge', {spec: {caBundle: Buffer.from('no certificate').toString('base64'), insecureSkipTLSVerify: false}});
+  await world.clock.drain();
+  await refuses(t, world, 500, 'unable to load root certificates: unable to parse bytes as PEM block');
+});
+
+for (const [refused, status, told] of [['true', 502, 'the backend attempted to redirect this request, which is not permitted'], ['false', 302, '']] as const) {
+  test(`a server that sends callers elsewhere ${refused === 'true' ? 'is not heeded' : 'is, if that is wanted'}`, async t => {
+    await using world = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`]});
+    const answer = await ask1(world.face, {path: `${root}/flunders`});
+
+    t.deepEqual([answer.status, answer.headers['location'], answer.body.toString().trim()], [status, refused === 'true' ? undefined : 'https://example.com/', told]);
+  });
+}
+
+test('who may not ask is refused here, and who is refused there hears so', async t => {
+  await using world = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403));
+  const before = world.backend.seen.length;
+  const {status} = await world.plane.api.exchange({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+  t.is(status, 403);
+  t.is(world.backend.seen.length, before);
+
+  t.deepEqual(await world.text(`${root}/flunders`), [403, '{"kind":"Status","status":"Failure","code":403}']);
+});
