@@ -1,4 +1,5 @@
 import {sameContent} from '#src/api/equal.js';
+import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {hasLooseSet, validateIdentity} from '#src/schema/custom/list-rules.js';
 import {knownTypes} from '#src/schema/custom/schema-rules.js';
@@ -15,6 +16,7 @@ export interface Leave extends ConversionLeave {
   readonly noSchema: boolean;
   readonly unstructured: boolean;
   readonly oddTypes: boolean;
+  readonly unknownInDefaults: boolean;
   readonly looseSets: boolean;
   readonly looseIdentity: boolean;
   readonly tooManySelectable: ReadonlySet<string>;
@@ -31,6 +33,7 @@ export const noLeave: Leave = {
   noSchema: false,
   unstructured: false,
   oddTypes: false,
+  unknownInDefaults: false,
   looseSets: false,
   looseIdentity: false,
   tooManySelectable: new Set(),
@@ -62,6 +65,7 @@ export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>)
     noSchema: old.spec.versions.some(version => schemaOf(version) === undefined),
     unstructured: schemas.some(isUnstructured),
     oddTypes: some(({type}) => Boolean(type) && !knownTypes.includes(type!)),
+    unknownInDefaults: schemas.some(schema => !isUnstructured(schema) && hasUnknownInDefaults(schema)),
     looseSets: some(hasLooseSet),
     looseIdentity: some(schema => itemsOf(schema) !== undefined && [...validateIdentity(schema, '')].length > 0),
     tooManySelectable: new Set(

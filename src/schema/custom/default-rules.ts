@@ -1,0 +1,109 @@
+import {invalid, type FieldError} from '#src/api/field-error.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {copied, type PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {Findings, Reporter} from './findings.js';
+import {extensions, itemsOf, propertiesOf, someSchema, type JsonSchema} from './json-schema.js';
+import {MetadataReader, validateEmbedded, type MetadataValidator} from './metadata.js';
+import {prune} from './prune.js';
+import {ValueRule} from './value-rule.js';
+
+/** What defaults are held against besides their schema. */
+export interface DefaultDemands {
+  /** The built-in schema of metadata; asked for where objects are embedded. */
+  metadata(): SchemaNode;
+  readonly validateMetadata: MetadataValidator;
+  /** Whether defaults may have fields that their schema does not know, as they once could. */
+  readonly unknownFields: boolean;
+  /** What the schema's rules say of a default that is in order otherwise. */
+  judgeRules?(value: unknown, schema: JsonSchema, path: string): Iterable<FieldError>;
+}
+
+/** Puts a value into the object it would be in. */
+type Around = (value: unknown) => PlainObject;
+
+/** Where in an embedded object a schema stands. */
+interface Inside {
+  /** The schema of the whole object. */
+  readonly whole: JsonSchema;
+  readonly around: Around;
+  readonly isMeta: boolean;
+}
+
+const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+const anObject: Around = value => ({kind: 'Validation', apiVersion: 'validation/v1', ...(value as PlainObject)});
+
+const asPart = (value: unknown): PlainObject => ({part: copied(value)});
+const partSchema = (schema: JsonSchema): JsonSchema => ({type: 'object', properties: {part: schema}});
+
+const hasUnknown = (value: unknown, schema: JsonSchema): boolean => prune(asPart(value), partSchema(schema)).length > 0;
+
+/** Whether some default has fields that its schema does not know. */
+export const hasUnknownInDefaults = (schema: JsonSchema): boolean => someSchema(schema, one => one.default !== undefined && one.default !== null && hasUnknown(one.default, one));
+
+const embeds = (schema: JsonSchema): boolean => someSchema(schema, one => one[extensions.embeddedResource] === true);
+
+/** What cannot be read as metadata in a value: the path within it, and why. */
+const unreadable = (value: PlainObject, schema: JsonSchema, demands: DefaultDemands): {path: string; detail: string} | undefined => {
+  try {
+    new MetadataReader(demands.metadata(), 'refuse').embedded(value, schema, '');
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const [path = '', ...detail] = error.message.split(': ');
+    return {path, detail: detail.join(': ')};
+  }
+};
+
+const valueErrors = (value: unknown, schema: JsonSchema, path: string): readonly FieldError[] => {
+  const found = new Findings();
+  new ValueRule(schema).check(value, '', found, new Reporter(path), undefined);
+  return found.errors;
+};
+
+const aggregate = (errors: readonly FieldError[]): string => {
+  const texts = [...new Set(errors.map(({path, detail}) => `${path}: ${detail}`))];
+  return texts.length === 1 ? texts[0]! : `[${texts.join(', ')}]`;
+};
+
+/** A default of a part of metadata is judged as a part of an object with nothing else. */
+const metadataErrors = (schema: JsonSchema, {whole, around}: Inside, path: string, demands: DefaultDemands): readonly FieldError[] => {
+  const embedded = {...whole, [extensions.embeddedResource]: true};
+  const object = around(copied(schema.default));
+  const bad = unreadable(object, embedded, demands);
+  const errors = bad ? [invalidAt(bad)] : [...validateEmbedded(object, embedded, demands.validateMetadata)];
+  return errors.length === 0 ? [] : [invalid(path, schema.default, `must result in valid metadata: ${aggregate(errors)}`)];
+};
+
+const invalidAt = ({path, detail}: {path: string; detail: string}): FieldError => ({path: path.replace(/^\./, ''), reason: 'FieldValueInvalid', detail});
+
+const embeddedErrors = (schema: JsonSchema, path: string, demands: DefaultDemands): readonly FieldError[] => {
+  if (!embeds(schema)) return [];
+  const bad = unreadable(asPart(schema.default), partSchema(schema), demands);
+  return bad ? [invalidAt({path: `${path}${bad.path.slice('part'.length)}`, detail: bad.detail})] : [...validateEmbedded(schema.default, schema, demands.validateMetadata, path)];
+};
+
+function* validateDefault(schema: JsonSchema, inside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {
+  if (!inside.isMeta && !demands.unknownFields && hasUnknown(schema.default, schema)) yield invalid(path, schema.default, 'must not have unknown fields');
+  const metadata = inside.isMeta ? metadataErrors(schema, inside, path, demands) : embeddedErrors(schema, path, demands);
+  const errors = metadata.length > 0 ? metadata : valueErrors(schema.default, schema, path);
+  if (errors.length > 0) yield* errors;
+  else yield* demands.judgeRules?.(schema.default, schema, path) ?? [];
+}
+
+function* walk(given: JsonSchema, outside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {
+  const isWhole = given[extensions.embeddedResource] === true;
+  const inside: Inside = isWhole ? {whole: given, around: anObject, isMeta: false} : outside;
+  if (given.default !== undefined && given.default !== null) yield* validateDefault(given, inside, `${path}.default`, demands);
+  const items = itemsOf(given);
+  if (items) yield* walk(items, {...inside, around: value => inside.around([value])}, `${path}.items`, demands);
+  for (const [name, property] of propertiesOf(given)) {
+    const isMeta = inside.isMeta || (isWhole && objectFields.has(name));
+    yield* walk(property, {...inside, isMeta, around: value => inside.around({[name]: value})}, `${path}.properties[${name}]`, demands);
+  }
+}
+
+/** Whether the defaults of a structural schema are values of it. In what is said of a map's values there can be none. */
+export const validateDefaults = (schema: JsonSchema, path: string, demands: DefaultDemands): FieldError[] =>
+  [...walk({...schema, [extensions.embeddedResource]: true}, {whole: schema, around: anObject, isMeta: false}, path, demands)];
