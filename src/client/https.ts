@@ -1,8 +1,8 @@
 import type {Naming} from '#src/api/naming.js';
 import type {HttpConnection, HttpReply, HttpRequest} from '#src/transport/http-connection.js';
-import type {Call, Caller, Reply, WatchListener} from './caller.js';
+import type {Call, Caller, Reply} from './caller.js';
 import type {Client} from './client.js';
-import {Lines} from './lines.js';
+import {eventSink} from './event-sink.js';
 import {clientOver} from './resource-client.js';
 
 export interface HttpsOptions {
@@ -52,38 +52,5 @@ const contentOf = (body: Buffer, contentType: string): unknown => {
     return JSON.parse(text);
   } catch {
     return text;
-  }
-};
-
-interface WireEvent {
-  readonly type: string;
-  readonly object: unknown;
-}
-
-const eventSink = (listener: WatchListener, signal: AbortSignal) => {
-  let isOver = false;
-  const end = (error?: unknown) => {
-    if (isOver) return;
-    isOver = true;
-    listener.end(error);
-  };
-  const lines = new Lines(line => {
-    if (isOver || signal.aborted) return;
-    const event = eventOf(line);
-    if (event) listener.event(event.type, event.object);
-    else end(new Error('the watch was cut off within an event'));
-  });
-  return {
-    data: (chunk: Buffer) => lines.push(chunk),
-    end: (error?: unknown) => end(error ?? (lines.isPartial ? new Error('the watch was cut off within an event') : undefined)),
-  };
-};
-
-const eventOf = (line: string): WireEvent | undefined => {
-  try {
-    const event = JSON.parse(line) as WireEvent | null;
-    return typeof event?.type === 'string' ? event : undefined;
-  } catch {
-    return undefined;
   }
 };

@@ -4,6 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
 import type {Client} from './client.js';
+import {eventSink} from './event-sink.js';
 import {clientOver} from './resource-client.js';
 
 export interface InProcessOptions {
@@ -48,6 +49,7 @@ export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InPr
     async watch(call, listener) {
       call.signal.throwIfAborted();
       const response = await exchange(request(call));
+      if (response.body.kind === 'stream') return relayed(response, response.body.source, listener, call.signal);
       if (response.body.kind !== 'watch') return replyOf(response);
       call.signal.throwIfAborted();
       attach(response.body, listener, call.signal);
@@ -105,6 +107,22 @@ const contentOf = (body: ApiResponse['body']): unknown => {
 const whole = async (response: ApiResponse, source: Readable): Promise<ApiResponse> => {
   const bytes = Buffer.concat((await source.toArray()) as Buffer[]);
   return {...response, body: {kind: 'bytes', bytes, contentType: String(response.headers['Content-Type'] ?? '')}};
+};
+
+/** Listens to a watch that someone else serves. */
+const relayed = async (response: ApiResponse, source: Readable, listener: WatchListener, signal: AbortSignal): Promise<Reply | undefined> => {
+  if (response.status !== 200) return replyOf(await whole(response, source));
+  const sink = eventSink(listener, signal);
+  source.on('data', (chunk: Buffer) => sink.data(chunk));
+  source.once('end', () => sink.end());
+  source.once('error', error => {
+    if (!signal.aborted) sink.end(error);
+  });
+  const stop = () => void source.destroy();
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, {once: true});
+  source.once('close', () => signal.removeEventListener('abort', stop));
+  return undefined;
 };
 
 const attach = (body: Extract<ApiResponse['body'], {kind: 'watch'}>, listener: WatchListener, signal: AbortSignal): void => {

@@ -1,9 +1,19 @@
-import type {ServerResponse} from 'node:http';
+import {EventEmitter, once} from 'node:events';
+import {mkdtempSync, writeFileSync} from 'node:fs';
+import type {IncomingMessage, ServerResponse} from 'node:http';
+import https from 'node:https';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import type {Duplex} from 'node:stream';
+import {firstValueFrom, Observable, take, toArray} from 'rxjs';
 import test, {type ExecutionContext} from 'ava';
-import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {kindOnWire, kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {UserInfo} from '#src/api/user.js';
+import {naming} from '#src/api/naming.js';
+import {authorityPem} from '#src/pki/authority.js';
 import {aPlane, type TestPlaneOptions} from '#test/controllers/plane.js';
+import {anAuthority} from '#test/serving/credentials.js';
 import {ask1, ask2, serve} from '#test/serving/server.js';
 import {json, startWebhook, type Respond, type Seen, type TestWebhook} from './webhook-server.js';
 
@@ -197,4 +207,88 @@ test('who may not ask is refused here, and who is refused there hears so', async
   t.is(world.backend.seen.length, before);
 
   t.deepEqual(await world.text(`${root}/flunders`), [403, '{"kind":"Status","status":"Failure","code":403}']);
+});
+
+const flunderKind = kindOnWire(naming('plat'), {group, version: 'v1', kind: 'Flunder', plural: 'flunders', namespaced: true});
+const aFlunder = (called: string) => ({apiVersion: `${group}/v1`, kind: 'Flunder', metadata: {name: called, namespace: 'default', resourceVersion: '1'}});
+
+/** Resolves with what `collect` gathers once there is so much of it. */
+const gathered = async <T>(source: Observable<T>, count: number): Promise<T[]> => firstValueFrom(source.pipe(take(count), toArray()));
+
+test('a watch of what a server behind serves comes event by event, over the network and in the process', async t => {
+  const open: ServerResponse[] = [];
+  const opened = new EventEmitter();
+  await using world = await start((_, response) => {
+    response.writeHead(200, {'Content-Type': 'application/json'});
+    response.write(`${JSON.stringify({type: 'ADDED', object: aFlunder('a')})}\n`);
+    open.push(response);
+    if (open.length === 2) opened.emit('both');
+  });
+  const path = `${root}/flunders?watch=1`;
+  const network = new Observable<string>(subscriber => {
+    const request = https.request({host: '127.0.0.1', port: world.face.port, ca: world.face.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
+    request.end();
+    return () => request.destroy();
+  });
+  const both = once(opened, 'both');
+  const told = Promise.all([gathered(network, 2), gathered(world.client.resource(flunderKind).watch({resourceVersion: '1'}), 2)]);
+  await both;
+  for (const response of open) response.write(`${JSON.stringify({type: 'DELETED', object: aFlunder('b')})}\n`);
+  const [lines, events] = await told;
+
+  t.deepEqual(lines.map(line => (JSON.parse(line) as {type: string}).type), ['ADDED', 'DELETED']);
+  t.deepEqual(events.map(({type, object}) => `${type} ${object.metadata?.name}`), ['ADDED a', 'DELETED b']);
+  // Who leaves is hung up on there too.
+  await Promise.all(open.map(response => response.closed || once(response, 'close')));
+});
+
+test('clients in the process read and write what a server behind serves', async t => {
+  await using world = await start((seen, response) => json(response, seen.method === 'GET' ? {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [aFlunder('a')]} : JSON.parse(seen.body), seen.method === 'GET' ? 200 : 201));
+  const resource = world.client.resource(flunderKind);
+
+  t.deepEqual((await resource.list()).items.map(({metadata}) => metadata?.name), ['a']);
+  t.is((await resource.create({metadata: {namespace: 'default', name: 'b'}})).metadata?.name, 'b');
+});
+
+test('an answer that breaks off in the middle breaks off for the caller too', async t => {
+  await using world = await start((_, response) => {
+    response.writeHead(200, {'Content-Type': 'application/json', 'Content-Length': '100'});
+    response.write('half', () => response.socket?.destroy());
+  });
+
+  await t.throwsAsync(ask1(world.face, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
+});
+
+test('a connection that is to speak another protocol does so with the server behind', async t => {
+  await using world = await start();
+  world.backend.server.on('upgrade', (request, socket: Duplex) => {
+    socket.on('error', () => {});
+    if (request.url?.endsWith('/no')) return socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${request.headers['x-remote-user']}:`, 'latin1');
+    socket.on('data', (data: Buffer) => socket.write(data.toString().toUpperCase()));
+  });
+  const asked = (path: string) => https.request({host: '127.0.0.1', port: world.face.port, ca: world.face.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
+  const refused = asked(`${root}/flunders/no`);
+  refused.end();
+  const [refusal] = (await once(refused, 'response')) as [IncomingMessage];
+  t.is(refusal.statusCode, 403);
+
+  const agreed = asked(`${root}/flunders/yes`);
+  agreed.end();
+  const [, socket, head] = (await once(agreed, 'upgrade')) as [IncomingMessage, Duplex, Buffer];
+  socket.write('hello');
+  let text = head.toString('latin1');
+  for await (const chunk of socket as AsyncIterable<Buffer>) if ((text += chunk.toString('latin1')).endsWith('HELLO')) break;
+  t.is(text, `${Buffer.from('jané').toString('latin1')}:HELLO`);
+});
+
+test('a server started without a certificate for others proves nothing to them', async t => {
+  const pki = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
+  const file = join(pki, 'ca.crt');
+  writeFileSync(file, authorityPem(await anAuthority('proxies')).certificate);
+  await using world = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${file}`]});
+  await world.text(`${root}/flunders`);
+
+  t.is(world.backend.seen.at(-1)?.caller, undefined);
+  t.is(world.backend.seen.at(-1)?.headers['x-remote-uid'], 'u1');
 });

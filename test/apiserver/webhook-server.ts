@@ -1,4 +1,4 @@
-import {createServer} from 'node:https';
+import {createServer, type Server} from 'node:https';
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import type {TLSSocket} from 'node:tls';
@@ -26,6 +26,7 @@ export interface TestWebhook extends AsyncDisposable {
   readonly caBundle: string;
   readonly authority: Authority;
   readonly seen: Seen[];
+  readonly server: Server;
   /** How many connections were opened. */
   readonly connections: number;
   respond: Respond;
@@ -84,6 +85,7 @@ export const startWebhook = async (respond: Respond, {hosts = ['127.0.0.1', 'loc
     caBundle: Buffer.from(certificatePem(authority.certificate)).toString('base64'),
     authority,
     seen,
+    server,
     get connections() {
       return connections;
     },
