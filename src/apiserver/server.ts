@@ -18,6 +18,8 @@ import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import {RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
+import {renaming} from './custom/conversion.js';
+import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
@@ -64,6 +66,8 @@ export interface ApiServerSettings {
   /** Where figures of use come from; without it their API is not there. */
   readonly usage?: VirtualContext['usage'];
   readonly network: Network;
+  /** The way between the versions of custom objects. */
+  readonly conversion?: CatalogParts['conversion'];
   /** Types of addresses by which agents of nodes are reached, best first. */
   readonly agentAddresses: readonly string[];
   /** Where services get their addresses and node ports. */
@@ -83,6 +87,8 @@ export interface ApiServer {
   readonly exchange: Exchange;
   readonly registry: Registry;
   readonly discovery: Discovery;
+  /** What is defined while the server runs; served once it follows the definitions. */
+  readonly custom: CustomCatalog;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
   /** Connections to those who answer in this server's place. Closed by who closes the server. */
@@ -128,10 +134,12 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const pools = createPools(registry, settings.serviceRanges);
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
+  const custom = new CustomCatalog({registry, conversion: settings.conversion ?? (() => renaming)});
   const discovery = new Discovery(registry, settings.serverAddress);
   const server: ApiServer = {
     registry,
     discovery,
+    custom,
     authorizer,
     backends: backends({network: settings.network, clock}),
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),

@@ -229,6 +229,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
       await judges.nodes?.follow(server.registry, following.signal);
+      await server.custom.follow(following.signal);
       await health.run(hooks());
     },
     async close() {
@@ -261,9 +262,11 @@ const lazily = <T>(make: () => T): (() => T) => {
 };
 
 /** The code that writes the documents is loaded with the first of them. */
-const openApi = async ({settings}: Registry, discovery: Discovery, naming: Naming, version: VersionInfo): Promise<OpenApiDocuments> => {
+const openApi = async (registry: Registry, discovery: Discovery, naming: Naming, version: VersionInfo): Promise<OpenApiDocuments> => {
   const {OpenApiDocuments} = await import('#src/schema/openapi/documents.js');
-  return new OpenApiDocuments({schemas: settings.schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
+  const documents = new OpenApiDocuments({schemas: registry.settings.schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
+  registry.onChange(() => documents.forget());
+  return documents;
 };
 
 /** Waits for what is under way to end, at most so long. */

@@ -225,7 +225,7 @@ export interface Column<T> {
   readonly description: string;
   /** 1 shows it in the wide form only. */
   readonly priority?: number;
-  of(object: Readonly<T>, now: number, naming: Naming): string | number | boolean;
+  of(object: Readonly<T>, now: number, naming: Naming): string | number | boolean | null;
 }
 
 /** A mark on a row of a table (the API reference, meta/v1 TableRowCondition). */
@@ -288,10 +288,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly storedKind?: Kind;
   /** Verbs that are not allowed just now, and why. */
   readonly refuses?: Readonly<Record<string, string>>;
-  /** Whether items of lists say of themselves what they are. */
-  readonly wholeItems?: boolean;
-  /** Whether merging by directives is not offered (415). */
-  readonly plainPatches?: boolean;
+  /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */
+  readonly custom?: boolean;
   /** Verbs of stored kinds that this one does not have. */
   readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */

@@ -57,6 +57,11 @@ export interface SchemaNode {
   readonly union?: Union;
   /** An empty value of the field means that there is none: `""`, 0, false, `[]` or `{}` is left out. */
   readonly omitsEmpty?: boolean;
+  /**
+   * Holds a whole object against the schema itself, in place, where values of the wrong type are for validation to tell of. Answers with the paths of fields that
+   * it took out since nobody knows them. Throws `DecodeError`.
+   */
+  readonly hold?: (object: Record<string, unknown>) => readonly string[];
   /** Documents refer to its type without a word beside the reference. */
   readonly isBare?: boolean;
   /** The name error texts give the type, where it has one of its own. */

@@ -1,10 +1,10 @@
 import test from 'ava';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {customColumns, selectableFields} from '#src/schema/custom/columns.js';
-import {decodeCustom} from '#src/schema/custom/decode.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import {scaleNumbers, setReplicas, validateScaleSpec, validateScaleStatus} from '#src/schema/custom/scale.js';
 import {blocksRules, customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
+import {decodeParsed} from '#src/schema/decode/decode.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -253,8 +253,9 @@ const defaultings: readonly [title: string, spec: JsonSchema, value: unknown, fi
 for (const [title, spec, value, filled] of defaultings) {
   test(`defaults are filled in: ${title}`, t => {
     const schema = withSpec(spec);
-    const {object} = decodeCustom(parseBody(JSON.stringify({spec: value}), 'json'), schema, 'Strict');
+    const {object} = decodeParsed(parseBody(JSON.stringify({spec: value}), 'json'), schema.node, 'Strict');
 
+    schema.applyDefaults(object);
     t.deepEqual(object, {spec: filled});
     schema.applyDefaults(object);
     t.deepEqual(object, {spec: filled});
@@ -274,7 +275,7 @@ const template = has({template: has({spec: has({})}, {'x-kubernetes-embedded-res
 
 test('strict decoding tells of what is there twice, then of metadata, of fields, and of embedded metadata', t => {
   const body = `{"kind":"X","metadata":{"name":"x","labels":{"a":"b"},"foo":1,"bar":1},"b":1,"spec":{"z":1,"z":2,"template":{"metadata":{"odd":1}},"byName":{"k":{"metadata":{"odd":1}}}}}`;
-  const {object, problems} = decodeCustom(parseBody(body, 'json'), withSpec(template), 'Strict');
+  const {object, problems} = decodeParsed(parseBody(body, 'json'), withSpec(template).node, 'Strict');
 
   t.deepEqual(problems.map(({text}) => text), [
     'duplicate field "spec.z"',
@@ -286,7 +287,7 @@ test('strict decoding tells of what is there twice, then of metadata, of fields,
     'unknown field "spec.template.metadata.odd"',
   ]);
   t.deepEqual(object, {kind: 'X', metadata: {name: 'x', labels: {a: 'b'}}, spec: {template: {metadata: {}}, byName: {k: {metadata: {}}}}});
-  t.deepEqual(decodeCustom(parseBody(body, 'json'), withSpec(template), 'Ignore').problems, []);
+  t.deepEqual(decodeParsed(parseBody(body, 'json'), withSpec(template).node, 'Ignore').problems, []);
 });
 
 const refusals: readonly [object: PlainObject, message: string][] = [

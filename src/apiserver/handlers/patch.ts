@@ -14,7 +14,7 @@ const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMedia
 /** The type of the patch a request carries. Throws 415 for one the server does not know. */
 export const patchTypeOf = ({request}: ResourceContext, {resource: {definition}}: ServedResource): PatchType | 'apply' => {
   const type = types.get(mediaTypeOf(request));
-  const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.plainPatches;
+  const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.custom;
   if (!type || !offered(type)) throw unsupportedMediaType([...types].filter(([, one]) => offered(one)).map(([media]) => media));
   return type;
 };

@@ -51,7 +51,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const meta = metaOf(listed);
   const whole = () => shown.list(listed.records.map(listed.object), meta);
   if (!shown.raw || isPretty(context)) return {status: 200, headers: {}, body: encoded(shown.accepted, whole, isPretty(context))};
-  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.wholeItems ? wholeListJson : listJson), object: whole}};
+  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.custom ? wholeListJson : listJson), object: whole}};
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({

@@ -103,7 +103,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
           ...listKind,
           metadata: meta,
           items: objects.map(object => {
-            if (resource.definition.wholeItems) return shown(object);
+            if (resource.definition.custom) return shown(object);
             const {kind: _, apiVersion: __, ...item} = shown(object);
             return item;
           }),

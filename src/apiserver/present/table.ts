@@ -22,7 +22,7 @@ interface TableSettings {
   readonly meta: ListMeta;
   /** Whether the column definitions go with it. */
   readonly columns: boolean;
-  cell(column: Column<KubeObject>, object: Readonly<KubeObject>): string | number | boolean;
+  cell(column: Column<KubeObject>, object: Readonly<KubeObject>): string | number | boolean | null;
   shown(object: Readonly<KubeObject>): unknown;
 }
 

@@ -12,6 +12,9 @@ const metadataStart = '"metadata":{';
 export const markOf = (record: Buffer): number => record.readUInt16BE(2);
 export const setMark = (record: Buffer, mark: number): void => void record.writeUInt16BE(mark, 2);
 
+/** Whether two records hold the same, whatever their marks. */
+export const sameContent = (a: Buffer, b: Buffer): boolean => a.subarray(headerLength).equals(b.subarray(headerLength));
+
 /** The record of an object. Its kind and apiVersion are the hub's. */
 export const encodeRecord = (object: KubeObject): Buffer => {
   const {apiVersion, kind, metadata = {}, ...rest} = object;

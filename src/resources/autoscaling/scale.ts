@@ -13,7 +13,8 @@ interface Scalable extends KubeObject {
   status?: {replicas?: number};
 }
 
-const columns: readonly Column<Scale>[] = [
+/** The columns of a scale's table. */
+export const scaleColumns: readonly Column<Scale>[] = [
   nameColumn,
   {name: 'Desired', type: 'integer', description: 'How many instances are wanted.', of: ({spec}) => spec?.replicas ?? 0},
   {name: 'Available', type: 'integer', description: 'How many instances there are.', of: ({status}) => status?.replicas ?? 0},
@@ -29,19 +30,24 @@ export const selectorText = (selector: LabelSelectorObject | undefined): string 
   }
 };
 
+/** What a scale shows of the metadata of the object it is of. */
+export const scaleMetadata = ({metadata = {}}: Readonly<KubeObject>): NonNullable<Scale['metadata']> => {
+  const {name, namespace, uid, resourceVersion, creationTimestamp} = metadata;
+  return {
+    ...(name === undefined ? {} : {name}),
+    ...(namespace === undefined ? {} : {namespace}),
+    ...(uid === undefined ? {} : {uid}),
+    ...(resourceVersion === undefined ? {} : {resourceVersion}),
+    ...(creationTimestamp === undefined ? {} : {creationTimestamp}),
+  };
+};
+
 const scaleOf =
   (selector: (object: Readonly<Scalable>) => string) =>
   (object: Readonly<Scalable>): Scale => {
-    const {name, namespace, uid, resourceVersion, creationTimestamp} = object.metadata ?? {};
     const text = selector(object);
     return {
-      metadata: {
-        ...(name === undefined ? {} : {name}),
-        ...(namespace === undefined ? {} : {namespace}),
-        ...(uid === undefined ? {} : {uid}),
-        ...(resourceVersion === undefined ? {} : {resourceVersion}),
-        ...(creationTimestamp === undefined ? {} : {creationTimestamp}),
-      },
+      metadata: scaleMetadata(object),
       // Nothing to do is left out, as the zero it is.
       spec: object.spec?.replicas ? {replicas: object.spec.replicas} : {},
       status: {replicas: object.status?.replicas ?? 0, ...(text ? {selector: text} : {})},
@@ -57,7 +63,7 @@ export const scaleEndpoint = <T extends KubeObject>(
   selector: (object: Readonly<T>) => string = object => selectorText((object as Scalable).spec?.selector as LabelSelectorObject | undefined),
 ): Endpoint<T> => {
   const view: View<Scalable, Scale> = {
-    shows: {kind: kinds.scales, columns},
+    shows: {kind: kinds.scales, columns: scaleColumns},
     of: scaleOf(selector as (object: Readonly<Scalable>) => string),
     put(scale, object) {
       object.spec = {...object.spec, replicas: scale.spec?.replicas ?? 0};

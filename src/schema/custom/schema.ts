@@ -57,7 +57,7 @@ class Schema implements CustomSchema {
   }
 
   get node(): SchemaNode {
-    return (this.#node ??= customNode(this.source, this.#options.metadata));
+    return (this.#node ??= customNode(this.source, this.#options.metadata, object => this.coerce(object)));
   }
 
   coerce(object: PlainObject, malformed: Malformed = 'refuse'): string[] {

@@ -1,7 +1,7 @@
 import type {SchemaNode} from '#src/schema/node.js';
 import {parseBody, type Notation, type ParsedBody} from './document.js';
-import type {DecodeProblem} from './error.js';
-import type {PlainObject} from './plain.js';
+import {DecodeError, type DecodeProblem} from './error.js';
+import {copied, isPlainObject, type PlainObject} from './plain.js';
 import {hasDuplicates, strictProblems} from './strict.js';
 import {TypedDecoder, type Source} from './typed.js';
 
@@ -19,6 +19,8 @@ export interface Decoded<T> {
  * and base64 canonical. Throws `DecodeError` for a value of the wrong type.
  */
 export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode, validation: FieldValidation): Decoded<T> => {
+  // What was not read from text just now may belong to somebody else.
+  if (node.hold) return heldByNode<T>(body.text === undefined ? {...body, value: copied(body.value)} : body, node.hold, validation);
   const decoder = new TypedDecoder();
   const object = decoder.decode(body.value, node) as T;
   if (validation === 'Ignore') return {object, problems: []};
@@ -27,12 +29,22 @@ export const decodeParsed = <T = PlainObject>(body: ParsedBody, node: SchemaNode
   return {object, problems: [...body.problems, ...strict]};
 };
 
+const anything: SchemaNode = {type: 'any'};
+
+const heldByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, hold: NonNullable<SchemaNode['hold']>, validation: FieldValidation): Decoded<T> => {
+  if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
+  const doubled = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
+  const unknown = hold(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field ${JSON.stringify(path)}`}));
+  return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...doubled, ...unknown]};
+};
+
 /** Reads a body of a known kind. Throws `DecodeError`. */
 export const decode = <T = PlainObject>(body: Buffer | string, notation: Notation, node: SchemaNode, validation: FieldValidation): Decoded<T> =>
   decodeParsed<T>(parseBody(body, notation), node, validation);
 
 /** Holds a value that is already an object, for example a patched one, against its schema. Throws `DecodeError`. */
 export const decodeValue = <T = PlainObject>(value: unknown, node: SchemaNode, validation: FieldValidation, source: Source = 'json'): Decoded<T> => {
+  if (node.hold) return heldByNode<T>({value: copied(value), problems: []}, node.hold, validation);
   const decoder = new TypedDecoder(source);
   const object = decoder.decode(value, node) as T;
   return {object, problems: validation !== 'Ignore' && decoder.unknown ? strictProblems(JSON.stringify(value), node) : []};

@@ -1,0 +1,114 @@
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import {customFamily, isServed, sameService, type CustomFamily} from '#src/resources/custom/family.js';
+import {recordObject} from '#src/apiserver/registry/record.js';
+import {Resource, type CustomResources, type Registry, type ServedResource} from '#src/apiserver/registry/registry.js';
+import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
+import type {Conversion} from './conversion.js';
+import {translationOf} from './records.js';
+import {translatedStore} from './translated-store.js';
+
+/** A definition, and what is served by it once anybody asks. */
+class Entry {
+  readonly #record: StoredRecord;
+  #definition: Definition | undefined;
+  #served: ReadonlyMap<string, ServedResource> | undefined;
+  /** Ends the watches of its objects. */
+  readonly retiring = new AbortController();
+
+  constructor(record: StoredRecord) {
+    this.#record = record;
+  }
+
+  get definition(): Definition {
+    return (this.#definition ??= recordObject<KubeObject>(this.#record.value, this.#record.revision) as Definition);
+  }
+
+  served(make: (definition: Definition, signal: AbortSignal) => ReadonlyMap<string, ServedResource>): ReadonlyMap<string, ServedResource> {
+    return (this.#served ??= make(this.definition, this.retiring.signal));
+  }
+}
+
+export interface CatalogParts {
+  readonly registry: Registry;
+  /** The way between the versions of a definition's objects. */
+  conversion(definition: Definition): Conversion;
+}
+
+/**
+ * The custom resources (KEP-95): follows the definitions in the store and serves what they define. A definition that nobody uses costs its record; its
+ * schemas are read when the first object is.
+ */
+export class CustomCatalog implements CustomResources {
+  readonly #parts: CatalogParts;
+  readonly #definitions: Resource;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(parts: CatalogParts) {
+    this.#parts = parts;
+    this.#definitions = parts.registry.of(kinds.customResourceDefinitions);
+    parts.registry.extend(this);
+  }
+
+  /** Serves what is defined, and follows the definitions until the signal aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const {store} = this.#definitions.settings;
+    const scope = {start: this.#definitions.root, end: endOfPrefix(this.#definitions.root)};
+    const {records, revision} = await store.range(scope);
+    for (const record of records) this.#entries.set(this.#nameOf(record.key), new Entry(record));
+    if (records.length > 0) this.#parts.registry.changed();
+    if (signal.aborted) return;
+    // The store ends a watch of this kind only when it closes.
+    const watch = store.watch({...scope, after: revision}, {changes: batch => this.#heard(batch), ended() {}});
+    signal.addEventListener('abort', () => watch[Symbol.dispose](), {once: true});
+  }
+
+  find(group: string, version: string, plural: string): ServedResource | undefined {
+    const entry = this.#entries.get(`${plural}.${group}`);
+    return entry && this.#servedBy(entry).get(version);
+  }
+
+  served(): readonly ServedResource[] {
+    return [...this.#entries.values()].flatMap(entry => [...this.#servedBy(entry).values()]);
+  }
+
+  #nameOf(key: string): string {
+    return key.slice(this.#definitions.root.length);
+  }
+
+  #heard(batch: readonly Change[]): void {
+    let changed = false;
+    for (const {key, record} of batch) {
+      const name = this.#nameOf(key);
+      const before = this.#entries.get(name);
+      const now = record && new Entry(record);
+      // Most changes of a definition are of its conditions, which its objects do not feel.
+      if (before && now && sameService(before.definition, now.definition)) continue;
+      if (now) this.#entries.set(name, now);
+      else this.#entries.delete(name);
+      before?.retiring.abort();
+      changed = true;
+    }
+    if (changed) this.#parts.registry.changed();
+  }
+
+  #servedBy(entry: Entry): ReadonlyMap<string, ServedResource> {
+    return entry.served((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : new Map()));
+  }
+
+  #make(family: CustomFamily, signal: AbortSignal): ReadonlyMap<string, ServedResource> {
+    const {settings} = this.#parts.registry;
+    const {definition} = family;
+    const conversion = this.#parts.conversion(definition);
+    const schemas = {
+      of: (group: string, version: string, kind: string) =>
+        family.versions.find(one => one.kind.group === group && one.kind.version === version && one.kind.kind === kind)?.schema.node ?? settings.schemas.of(group, version, kind),
+    };
+    const served = family.versions.filter(version => version.served).map((version): [string, ServedResource] => {
+      const store = translatedStore(settings.store, translationOf(family, version, conversion), signal);
+      return [version.kind.version, {resource: new Resource(version.definition, {...settings, schemas, store}), kind: version.kind}];
+    });
+    return new Map(served);
+  }
+}

@@ -1,0 +1,77 @@
+import {isDeepStrictEqual} from 'node:util';
+import type {KubeObject} from '#src/api/types.js';
+import {Lru} from '#src/base/lru.js';
+import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
+import type {Eventually, StoredRecord} from '#src/storage/store.js';
+import type {CustomFamily, CustomVersion} from '#src/resources/custom/family.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {Conversion} from './conversion.js';
+import type {Translation} from './translated-store.js';
+
+/** So many records in an old form are remembered in the new one. */
+const remembered = 1024;
+
+/** Marks a record that was written by the present definition through another version, and may lack defaults of its own. */
+const incomplete = 0x8000;
+
+/**
+ * How one version of a custom resource sees records (KEP-575, KEP-598): a record as the present definition writes it is taken as it is; any other is pruned,
+ * given the defaults of the version it lies in, and converted.
+ */
+export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
+  const isStored = version === stored;
+  const known = new Lru<string, StoredRecord>(remembered);
+
+  /** The object of a record in the version it lies in, by the rules of that version. */
+  const inOwnVersion = ({value, revision}: StoredRecord): KubeObject => {
+    const object = recordObject<KubeObject>(value, revision);
+    const own = versions.find(({apiVersion}) => apiVersion === object.apiVersion);
+    own?.schema.coerce(object as PlainObject, 'drop');
+    own?.schema.applyDefaults(object as PlainObject);
+    return object;
+  };
+  const put = (record: StoredRecord, object: KubeObject): StoredRecord => {
+    const value = encodeRecord({...object, kind: version.kind.kind, apiVersion: version.apiVersion});
+    const isStale = isStored ? !sameContent(value, record.value) : (markOf(record.value) & ~incomplete) !== mark;
+    const made = {...record, value, ...(isStale ? {isStale} : {})};
+    known.set(`${record.key} ${record.revision}`, made);
+    return made;
+  };
+  const pruned = (object: KubeObject): KubeObject => {
+    version.schema.prune(object as PlainObject);
+    return object;
+  };
+  return {
+    isCurrent: value => isStored && markOf(value) === mark,
+    seen(records) {
+      const result = records.map(record => (isStored && markOf(record.value) === mark ? record : known.get(`${record.key} ${record.revision}`)));
+      const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
+      if (left.length === 0) return result as StoredRecord[];
+      const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);
+      const finish = (objects: readonly KubeObject[]): StoredRecord[] => {
+        for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!));
+        return result as StoredRecord[];
+      };
+      return converted instanceof Promise ? converted.then(finish) : finish(converted);
+    },
+    stored(value) {
+      if (isStored) {
+        setMark(value, mark);
+        return value;
+      }
+      const object = recordObject<KubeObject>(value, 0);
+      delete object.metadata!.resourceVersion;
+      const finish = ([converted]: readonly KubeObject[]): Buffer => {
+        stored.schema.prune(converted as PlainObject);
+        const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
+        const complete = structuredClone(converted!);
+        stored.schema.applyDefaults(complete as PlainObject);
+        // Readers of the stored version are to find its defaults.
+        setMark(record, isDeepStrictEqual(complete, converted) ? mark : mark | incomplete);
+        return record;
+      };
+      const converted: Eventually<readonly KubeObject[]> = conversion.convert([object], stored.apiVersion);
+      return converted instanceof Promise ? converted.then(finish) : finish(converted);
+    },
+  };
+};

@@ -1,0 +1,105 @@
+import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
+
+/** How records that lie in the store become those one version of a kind sees, and back. Both keep revisions and order. */
+export interface Translation {
+  /** Whether a record lies in the store just as this version sees it. */
+  isCurrent(value: Buffer): boolean;
+  /** The records as this version sees them, in the same order. Rejects when one cannot be shown. */
+  seen(records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]>;
+  /** What is put into the store for a value of this version. */
+  stored(value: Buffer): Eventually<Buffer>;
+}
+
+const then = <A, B>(value: Eventually<A>, next: (value: A) => Eventually<B>): Eventually<B> => (value instanceof Promise ? value.then(next) : next(value));
+
+/** A store through the eyes of one version: everything that is read is translated, everything that is written translated back. Watches end when `signal` aborts. */
+export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): Store => {
+  const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> =>
+    records.every(({value}) => translation.isCurrent(value)) ? records : translation.seen(records);
+  const changes = new WeakMap<Change, Eventually<Change>>();
+  const translated = (change: Change): Eventually<Change> => {
+    const known = changes.get(change);
+    if (known) return known;
+    const {record, previous} = change;
+    const made = then(seen([record, previous].filter(one => one !== undefined)), records => ({
+      ...change,
+      ...(record ? {record: records[0]!} : {}),
+      ...(previous ? {previous: records[record ? 1 : 0]!} : {}),
+    }));
+    changes.set(change, made);
+    return made;
+  };
+  return {
+    shared: store.shared,
+    revision: () => store.revision(),
+    get: key => then(store.get(key), record => record && then(seen([record]), ([one]) => one)),
+    range: query => then(store.range(query), range => then(seen(range.records), (records): Range => (records === range.records ? range : {...range, records}))),
+    count: (start, end) => store.count(start, end),
+    create: async (key, value, options) => store.create(key, await translation.stored(value), options),
+    update: async (key, value, expected, options) => store.update(key, await translation.stored(value), expected, options),
+    delete: (key, expected) => store.delete(key, expected),
+    watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
+    compact: revision => store.compact(revision),
+    compacted: () => store.compacted(),
+    lease: seconds => store.lease(seconds),
+    size: () => store.size(),
+    close: () => store.close(),
+  };
+};
+
+/** Tells a watcher of changes once they are translated. While one waits for its translation, whatever comes after it waits too. */
+class TranslatedWatch implements Disposable {
+  readonly #watcher: Watcher;
+  readonly #translated: (change: Change) => Eventually<Change>;
+  readonly #following: Disposable;
+  readonly #signal: AbortSignal;
+  readonly #retire = (): void => this.#inTurn(() => this.#close());
+  /** Set while something waits. */
+  #waiting: Promise<void> | undefined;
+  #over = false;
+
+  constructor(store: Store, query: WatchQuery, watcher: Watcher, {translated, signal}: {translated(change: Change): Eventually<Change>; readonly signal: AbortSignal}) {
+    this.#watcher = watcher;
+    this.#translated = translated;
+    this.#signal = signal;
+    this.#following = store.watch(query, {
+      changes: batch => this.#inTurn(() => this.#tell(batch)),
+      progress: revision => this.#inTurn(() => watcher.progress?.(revision)),
+      ended: error => this.#inTurn(() => this.#close(error)),
+    });
+    signal.addEventListener('abort', this.#retire, {once: true});
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#signal.removeEventListener('abort', this.#retire);
+    this.#following[Symbol.dispose]();
+  }
+
+  #inTurn(act: () => Eventually<void>): void {
+    if (this.#over) return;
+    const done = this.#waiting ? this.#waiting.then(() => (this.#over ? undefined : act())) : act();
+    if (!(done instanceof Promise)) return;
+    const waiting = done.catch((error: unknown) => this.#fail(error)).then(() => {
+      if (this.#waiting === waiting) this.#waiting = undefined;
+    });
+    this.#waiting = waiting;
+  }
+
+  #tell(batch: readonly Change[]): Eventually<void> {
+    const told = batch.map(this.#translated);
+    if (!told.some(change => change instanceof Promise)) return this.#watcher.changes(told as Change[]);
+    return Promise.all(told).then(changes => {
+      if (!this.#over) this.#watcher.changes(changes);
+    });
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#over) this.#close(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  #close(error?: Error): void {
+    this[Symbol.dispose]();
+    this.#watcher.ended(error);
+  }
+}

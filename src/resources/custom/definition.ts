@@ -1,0 +1,94 @@
+import {sameJson} from '#src/api/equal.js';
+import type {Kind} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import {compareVersions} from '#src/api/versions.js';
+import {nameColumn} from '#src/resources/columns.js';
+import type {Column, Endpoint, ResourceDefinition} from '#src/resources/definition.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import {validateScaleSpec, validateScaleStatus} from '#src/schema/custom/scale.js';
+import type {CustomSchema} from '#src/schema/custom/schema.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {isTrue} from '#src/resources/apiextensions/conditions.js';
+import type {Definition, Version} from '#src/resources/apiextensions/types.js';
+import {customColumns} from './columns.js';
+import {customScale} from './scale.js';
+import {selectable} from './selectable.js';
+
+/** What one version of a custom resource is made from. */
+export interface VersionParts {
+  readonly definition: Definition;
+  readonly version: Version;
+  readonly kind: Kind;
+  readonly storedKind: Kind;
+  /** Read when the first object is. */
+  schema(): CustomSchema;
+  gate(name: string): boolean;
+}
+
+const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const verbsOfTerminating = ['delete', 'deletecollection', 'get', 'list', 'watch'];
+
+/** The warning of a version that is on its way out, by its own words or the usual ones. */
+const deprecationText = ({spec}: Definition, {name, deprecationWarning}: Version): string => {
+  if (deprecationWarning !== undefined) return deprecationWarning;
+  const {group, names} = spec;
+  const [better] = spec.versions
+    .filter(version => version.served && !version.deprecated && compareVersions(version.name, name) < 0)
+    .map(version => version.name)
+    .sort(compareVersions);
+  return `${group}/${name} ${names.kind} is deprecated${better ? `; use ${group}/${better} ${names.kind}` : ''}`;
+};
+
+/** Without a status of its own every change beside the metadata counts. */
+const changesContent = (object: Readonly<KubeObject>, old: Readonly<KubeObject>): boolean => !sameJson({...object, metadata: undefined}, {...old, metadata: undefined});
+
+/** How a version of a custom resource is served: by the same machinery as built-in kinds. */
+export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
+  const {definition, version, kind, storedKind} = parts;
+  const {spec} = definition;
+  const paths = version.subresources?.scale;
+  const hasStatus = version.subresources?.status !== undefined;
+  const main: Endpoint<KubeObject> = {
+    writes: {update: {allBut: hasStatus ? ['status'] : []}},
+    *validate(object, old) {
+      yield* parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
+      if (paths) yield* validateScaleSpec(object as PlainObject, paths);
+    },
+  };
+  const status: Endpoint<KubeObject> = {
+    writes: {update: ['status']},
+    *validate(object, old) {
+      yield* parts.schema().validateStatus(object as PlainObject, (old ?? {}) as PlainObject);
+      if (paths) yield* validateScaleStatus(object as PlainObject, paths);
+    },
+  };
+  const scale = paths && customScale(main, paths);
+  const names = {...spec.names, ...definition.status?.acceptedNames};
+  const terminating = isTrue(definition, 'Terminating');
+  return {
+    kind,
+    storedKind,
+    storedAs: `${spec.group}/${names.plural}`,
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    nameProblems: subdomainName,
+    ...(version.deprecated ? {deprecation: () => deprecationText(definition, version)} : {}),
+    default(object) {
+      parts.schema().prune(object as PlainObject);
+      parts.schema().applyDefaults(object as PlainObject);
+    },
+    main,
+    subresources: {
+      ...(hasStatus ? {status} : {}),
+      ...(scale ? {scale} : {}),
+    },
+    unconditionalUpdate: false,
+    generation: hasStatus ? true : changesContent,
+    verbs: terminating ? verbsOfTerminating : verbs,
+    ...(terminating ? {refuses: {create: 'create not allowed while custom resource definition is terminating'}} : {}),
+    custom: true,
+    anyFinalizers: true,
+    selectableFields: selectable(version.selectableFields),
+    columns: [nameColumn as Column<KubeObject>, ...customColumns(version.additionalPrinterColumns)],
+  };
+};

@@ -1,0 +1,82 @@
+import {sameJson} from '#src/api/equal.js';
+import {kindOnWire, type Kind} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import {isTrue} from '#src/resources/apiextensions/conditions.js';
+import type {Definition, Version} from '#src/resources/apiextensions/types.js';
+import type {ResourceDefinition} from '#src/resources/definition.js';
+import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
+import {subdomainName} from '#src/resources/validation/names.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import {customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
+import type {SchemaSource} from '#src/schema/schemas.js';
+import {versionDefinition} from './definition.js';
+
+/** One version of a custom resource. */
+export interface CustomVersion {
+  readonly kind: Kind;
+  readonly apiVersion: string;
+  readonly served: boolean;
+  readonly schema: CustomSchema;
+  /** What the server does with objects of the version: as with a built-in kind, of which this version is the only one. */
+  readonly definition: ResourceDefinition;
+}
+
+/** A custom resource in all its versions, those that are no longer served included. */
+export interface CustomFamily {
+  readonly definition: Definition;
+  readonly versions: readonly CustomVersion[];
+  /** The version new records are put down in. */
+  readonly stored: CustomVersion;
+  /** How the state of the definition is noted in records: 1 to 32,767. A definition that was deleted has left no records. */
+  readonly mark: number;
+}
+
+const marks = 32_767;
+
+/** Whether the objects of a definition can be reached. */
+export const isServed = (definition: Definition): boolean => isTrue(definition, 'Established');
+
+/** Whether what is served by a definition is the same in two of its states. */
+export const sameService = (a: Definition, b: Definition): boolean =>
+  a.metadata?.uid === b.metadata?.uid &&
+  a.metadata?.generation === b.metadata?.generation &&
+  isServed(a) === isServed(b) &&
+  isTrue(a, 'Terminating') === isTrue(b, 'Terminating') &&
+  sameJson(a.status?.acceptedNames, b.status?.acceptedNames);
+
+/** The handle of one version of a custom kind. */
+const kindOf = ({spec, status}: Definition, {name}: Version, naming: Naming): Kind => {
+  const {plural, singular, kind, listKind} = {...spec.names, ...status?.acceptedNames};
+  const handle = kindOnWire(naming, {group: spec.group, version: name, kind, plural, namespaced: spec.scope === 'Namespaced'});
+  return {...handle, singular: singular || handle.singular, listKind: listKind || handle.listKind};
+};
+
+/** The schema of a version that has none. */
+const anything: JsonSchema = {type: 'object', 'x-kubernetes-preserve-unknown-fields': true};
+
+/** What a definition defines. */
+export const customFamily = (definition: Definition, {naming, gate, schemas}: {readonly naming: Naming; gate(name: string): boolean; readonly schemas: SchemaSource}): CustomFamily => {
+  const {spec} = definition;
+  const of = (version: Version): Kind => kindOf(definition, version, naming);
+  const storedKind = of(spec.versions.find(({storage}) => storage) ?? spec.versions[0]!);
+  const versions = spec.versions.map((version): CustomVersion => {
+    const kind = of(version);
+    let schema: CustomSchema | undefined;
+    const lazily = () =>
+      (schema ??= customSchema((version.schema?.openAPIV3Schema ?? anything) as JsonSchema, {
+        metadata: schemas.of('meta', 'v1', 'ObjectMeta')!,
+        validateMetadata: (metadata, {namespaced, path}) => validateObjectMeta(metadata, {namespaced, nameProblems: subdomainName}, path),
+        preserveUnknownFields: spec.preserveUnknownFields === true,
+      }));
+    return {
+      kind,
+      apiVersion: naming.apiVersion(kind.group, kind.version),
+      served: version.served,
+      get schema() {
+        return lazily();
+      },
+      definition: versionDefinition({definition, version, kind, storedKind, schema: lazily, gate}),
+    };
+  });
+  return {definition, versions, stored: versions.find(({kind}) => kind.version === storedKind.version)!, mark: ((definition.metadata?.generation ?? 1) % marks) + 1};
+};

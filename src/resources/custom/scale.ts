@@ -1,0 +1,32 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {internalError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {scaleColumns, scaleMetadata} from '#src/resources/autoscaling/scale.js';
+import type {Endpoint, View} from '#src/resources/definition.js';
+import {nonNegative} from '#src/resources/validation/numbers.js';
+import {pathNames} from '#src/schema/custom/path.js';
+import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/scale.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+
+type Scale = ObjectOf<typeof kinds.scales>;
+
+const scaleOf = (object: Readonly<KubeObject>, paths: ScalePaths): Scale => {
+  const {specReplicas, isSet, statusReplicas, selector} = scaleNumbers(object as PlainObject, paths);
+  if (!isSet) throw internalError(new Error(`the spec replicas field ${JSON.stringify(paths.specReplicasPath)} does not exist`));
+  return {
+    metadata: scaleMetadata(object),
+    spec: specReplicas ? {replicas: specReplicas} : {},
+    status: {replicas: statusReplicas, ...(selector ? {selector} : {})},
+  };
+};
+
+/** The `scale` of a custom resource: its definition says where the figures are (the API reference, CustomResourceSubresourceScale). */
+export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endpoint<KubeObject> => {
+  const view: View<KubeObject, Scale> = {
+    shows: {kind: kinds.scales, columns: scaleColumns},
+    of: object => scaleOf(object, paths),
+    put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),
+    validate: ({spec}) => nonNegative('spec.replicas', spec?.replicas),
+  };
+  return {...main, writes: {update: ['metadata', pathNames(paths.specReplicasPath).join('.')]}, view: view as unknown as View<KubeObject>};
+};

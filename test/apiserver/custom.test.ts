@@ -1,0 +1,136 @@
+import test from 'ava';
+import {aDefinition, aVersion, aWidget, definitions, startCustom, widgets, type VersionSketch} from './custom.js';
+
+const sized: VersionSketch = {
+  spec: {
+    required: ['size'],
+    properties: {size: {type: 'integer', minimum: 1}, color: {type: 'string', default: 'red'}, replicas: {type: 'integer'}, ports: {
+      type: 'array', items: {type: 'object', required: ['name'], properties: {name: {type: 'string'}, port: {type: 'integer'}}}, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'],
+    }},
+  },
+};
+
+test('a custom resource is there as soon as its definition is established, and gone with it', async t => {
+  using world = await startCustom();
+  t.is((await world.get(widgets)).status, 404);
+  await world.define();
+  t.is((await world.get(widgets)).status, 200);
+  t.deepEqual((await world.get('/apis/example.com/v1')).json<{resources: {name: string; verbs: string[]; storageVersionHash: string}[]}>().resources, [
+    {name: 'widgets', singularName: 'widget', namespaced: true, kind: 'Widget', verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'], storageVersionHash: 'gIwvi5rymmg='} as never,
+  ]);
+  using stream = await world.watch(`${widgets}?watch=1`);
+
+  await world.post(widgets, aWidget('a'));
+  await world.remove(`${definitions}/widgets.example.com`);
+  await world.clock.advance(10_000);
+
+  t.is((await world.get(widgets)).status, 404);
+  t.is((await world.get('/apis/example.com')).status, 404);
+  t.true(stream.ended);
+});
+
+test('what a body brings is pruned, given defaults, and judged by its schema', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion(sized)]));
+
+  const made = await world.post(widgets, aWidget('a', {size: 2, odd: 1}));
+  t.is(made.status, 201);
+  t.deepEqual(made.json<{spec: object}>().spec, {size: 2, color: 'red'});
+  t.regex(String(made.header('warning')), /unknown field \\"spec.odd\\"/);
+
+  const strict = await world.post(`${widgets}?fieldValidation=Strict`, aWidget('b', {size: 2, odd: 1}));
+  t.is(strict.status, 400);
+  t.regex(strict.text, /strict decoding error: unknown field \\"spec.odd\\"/);
+
+  const wrong = await world.post(widgets, aWidget('b', {size: 'big'}));
+  t.is(wrong.status, 422);
+  t.regex(wrong.json<{message: string}>().message, /^Widget\.example\.com "b" is invalid: spec\.size: Invalid value: "string": spec\.size in body must be of type integer: "string"$/);
+});
+
+test('lists show whole items, tables the columns of the definition, and fields select', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({...sized, selectableFields: [{jsonPath: '.spec.color'}], additionalPrinterColumns: [{name: 'Size', type: 'integer', jsonPath: '.spec.size'}]})]));
+  await world.post(widgets, aWidget('a', {size: 2}));
+  await world.post(widgets, aWidget('b', {size: 3, color: 'blue'}));
+
+  const {kind, items} = (await world.get(widgets)).json<{kind: string; items: {kind: string; apiVersion: string}[]}>();
+  t.is(kind, 'WidgetList');
+  t.deepEqual(items.map(item => [item.kind, item.apiVersion]), [['Widget', 'example.com/v1'], ['Widget', 'example.com/v1']]);
+  const table = (await world.get(`${widgets}?fieldSelector=spec.color=blue`, {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}})).json<{columnDefinitions: {name: string}[]; rows: {cells: unknown[]}[]}>();
+  t.deepEqual(table.columnDefinitions.map(({name}) => name), ['Name', 'Size']);
+  t.deepEqual(table.rows.map(({cells}) => cells), [['b', 3]]);
+});
+
+test('with a status of its own, main address and status hear only their part, and generation counts wishes', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({...sized, status: {properties: {phase: {type: 'string'}}}, subresources: {status: {}}})]));
+
+  const made = await world.post(widgets, aWidget('a', {size: 2}, {status: {phase: 'Early'}}));
+  t.is(made.json<{status?: object}>().status, undefined);
+  await world.patch(`${widgets}/a/status`, {spec: {size: 9}, status: {phase: 'Done'}});
+  const told = (await world.patch(`${widgets}/a`, {spec: {size: 3}, status: {phase: 'Undone'}})).json<{metadata: {generation: number}; spec: {size: number}; status: {phase: string}}>();
+  t.deepEqual([told.metadata.generation, told.spec.size, told.status.phase], [2, 3, 'Done']);
+});
+
+test('the scale of a custom resource is where its definition says', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({...sized, status: {properties: {ready: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready'}}})]));
+  await world.post(widgets, aWidget('a', {size: 2, replicas: 1}));
+  await world.patch(`${widgets}/a/status`, {status: {ready: 1}});
+
+  const scaled = await world.patch(`${widgets}/a/scale`, {spec: {replicas: 4}});
+  t.deepEqual(scaled.json<{kind: string; spec: object; status: object}>().status, {replicas: 1});
+  t.is((await world.get(`${widgets}/a`)).json<{spec: {replicas: number}}>().spec.replicas, 4);
+});
+
+test('custom resources are applied by their list keys and take no patches by directives', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion(sized)]));
+  const apply = (manager: string, spec: object) => world.patch(`${widgets}/a?fieldManager=${manager}`, aWidget('a', spec), {headers: {'content-type': 'application/apply-patch+yaml'}});
+
+  t.is((await apply('one', {size: 2, ports: [{name: 'http', port: 80}]})).status, 201);
+  t.is((await apply('two', {ports: [{name: 'https', port: 443}]})).status, 200);
+  t.deepEqual((await world.get(`${widgets}/a`)).json<{spec: {ports: {name: string}[]}}>().spec.ports.map(({name}) => name), ['http', 'https']);
+
+  const refused = await world.patch(`${widgets}/a`, {spec: {}}, {headers: {'content-type': 'application/strategic-merge-patch+json'}});
+  t.is(refused.status, 415);
+  t.notRegex(refused.text, /strategic/);
+  t.is((await world.put(`${widgets}/a`, aWidget('a', {size: 3}))).status, 422, 'an update must say which version it is of');
+});
+
+test('objects that lie in the store in an old form are read by the present definition, and written anew with the next change', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, old: {type: 'string'}}}})]));
+  const {metadata} = (await world.post(widgets, aWidget('a', {size: 1, old: 'x'}))).json();
+  await world.redefine(aDefinition([aVersion({spec: {properties: {size: {type: 'integer'}, color: {type: 'string', default: 'red'}}}})]));
+
+  const now = (await world.get(`${widgets}/a`)).json<{metadata: {resourceVersion: string}; spec: object}>();
+  t.deepEqual(now.spec, {size: 1, color: 'red'});
+  t.is(now.metadata.resourceVersion, metadata!.resourceVersion!);
+  t.deepEqual((await world.get(widgets)).json<{items: {spec: object}[]}>().items[0]!.spec, {size: 1, color: 'red'});
+  const same = (await world.put(`${widgets}/a`, now)).json();
+  t.not(same.metadata!.resourceVersion, metadata!.resourceVersion);
+  const again = (await world.put(`${widgets}/a`, same)).json();
+  t.is(again.metadata!.resourceVersion, same.metadata!.resourceVersion);
+});
+
+test('every version shows every object, whichever is stored', async t => {
+  using world = await startCustom();
+  const both = (stored: string) => aDefinition(['v1', 'v2'].map(name => aVersion({name, storage: name === stored, spec: {properties: {size: {type: 'integer'}, color: {type: 'string', default: `${name} red`}}}})));
+  await world.define(both('v1'));
+  const second = widgets.replace('/v1/', '/v2/');
+  await world.post(widgets, aWidget('a', {size: 1}));
+  await world.post(second, {...aWidget('b', {size: 2}), apiVersion: 'example.com/v2'});
+  using stream = await world.watch(`${second}?watch=1`);
+
+  const seen = async (url: string) => (await world.get(url)).json<{items: {apiVersion: string; metadata: {name: string}; spec: {color: string}}[]}>().items.map(({apiVersion, metadata, spec}) => `${apiVersion} ${metadata.name} ${spec.color}`);
+  t.deepEqual(await seen(widgets), ['example.com/v1 a v1 red', 'example.com/v1 b v2 red']);
+  t.deepEqual(await seen(second), ['example.com/v2 a v1 red', 'example.com/v2 b v2 red']);
+  t.deepEqual(stream.events.map(({type, object}) => `${type} ${object.apiVersion} ${object.metadata?.name}`), ['ADDED example.com/v2 a', 'ADDED example.com/v2 b']);
+
+  await world.redefine(both('v2'));
+  t.true(stream.ended, 'who watches comes back to the new state');
+  t.deepEqual(await seen(widgets), ['example.com/v1 a v1 red', 'example.com/v1 b v2 red']);
+  t.is((await world.patch(`${widgets}/a`, {spec: {size: 5}})).status, 200);
+  t.deepEqual((await world.get(`${definitions}/widgets.example.com`)).json<{status: {storedVersions: string[]}}>().status.storedVersions, ['v1', 'v2']);
+});

@@ -1,0 +1,61 @@
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import {establishLoop} from '#src/controlplane/definitions/establish.js';
+import {finalizeLoop} from '#src/controlplane/definitions/finalize.js';
+import {instancesOver} from '#src/controlplane/definitions/instances.js';
+import {namesLoop} from '#src/controlplane/definitions/names.js';
+import {serverLoops} from '#src/controlplane/loops.js';
+import {startWire} from './wire.js';
+
+export const definitions = '/apis/apiextensions.plat.io/v1/customresourcedefinitions';
+
+/** A version of a definition: a name, a schema of `spec`, and whatever else is said. */
+export interface VersionSketch {
+  readonly name?: string;
+  readonly spec?: object;
+  readonly status?: object;
+  readonly [more: string]: unknown;
+}
+
+/** A version served and stored under the name `v1`, unless said otherwise. */
+export const aVersion = ({name = 'v1', spec = {}, status, ...more}: VersionSketch = {}) => ({
+  name,
+  served: true,
+  storage: true,
+  schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'object', ...spec}, ...(status ? {status: {type: 'object', ...status}} : {})}}},
+  ...more,
+});
+
+/** A definition of widgets in `example.com`. */
+export const aDefinition = (versions: readonly object[] = [aVersion()], spec: object = {}) => ({
+  apiVersion: 'apiextensions.plat.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {name: 'widgets.example.com'},
+  spec: {group: 'example.com', scope: 'Namespaced', names: {plural: 'widgets', kind: 'Widget'}, versions, ...spec},
+});
+
+export const widgets = '/apis/example.com/v1/namespaces/default/widgets';
+export const aWidget = (name: string, spec: object = {}, rest: object = {}) => ({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}, spec, ...rest});
+
+/** A server that serves what is defined, with the loops that accept definitions. */
+export const startCustom = async (options: Parameters<typeof startWire>[0] = {}) => {
+  const world = await startWire(options);
+  const stop = new AbortController();
+  const loops = serverLoops({client: world.clientOf(), clock: world.clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
+  for (const loop of [namesLoop, establishLoop, finalizeLoop(instancesOver(world.clientOf()))]) await loops.run(loop);
+  await world.server.custom.follow(stop.signal);
+  /** Defines something and waits until it is served. */
+  const define = async (definition: object = aDefinition()) => {
+    const made = await world.post(definitions, definition);
+    if (made.status !== 201) throw new Error(made.text);
+    await world.clock.drain();
+  };
+  /** Changes a definition. */
+  const redefine = async (definition: ReturnType<typeof aDefinition>) => {
+    const made = await world.patch(`${definitions}/${definition.metadata.name}`, {spec: definition.spec});
+    if (made.status !== 200) throw new Error(made.text);
+    await world.clock.drain();
+  };
+  return {...world, define, redefine, [Symbol.dispose]: () => stop.abort()};
+};
