@@ -66,11 +66,21 @@ export interface SchemaNode {
   readonly isBare?: boolean;
   /** The name error texts give the type, where it has one of its own. */
   readonly goName?: string;
+  /** Of a value whose type is told by the value itself, and hidden from documents: what it can be. */
+  readonly forms?: Forms | undefined;
   /** What a custom resource's definition says of the value: limits, alternatives, rules, words. Built-in types have none. */
   readonly source?: JsonSchema;
 }
 
 export type PatchStrategy = 'merge' | 'replace' | 'retainKeys';
+
+/** What a value can be. One that is neither is refused with a text, or is as if it were not there. */
+export interface Forms {
+  readonly object: SchemaNode;
+  readonly array?: SchemaNode;
+  readonly boolean?: true;
+  readonly refusal?: string;
+}
 
 /** Fields of which the discriminator names the one that is set. */
 export interface Union {

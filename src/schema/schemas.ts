@@ -1,6 +1,6 @@
 import {facts} from './facts/index.js';
 import {fieldFacts, type FieldFacts} from './facts/words.js';
-import type {NodeFormat, NodeType, SchemaNode, TypeRef} from './node.js';
+import type {Forms, NodeFormat, NodeType, SchemaNode, TypeRef} from './node.js';
 import {Tables, type TypeDocs} from './tables.js';
 import {isMapType, parseType, type ParsedType} from './types.js';
 
@@ -154,13 +154,25 @@ export class Schemas {
     return this.#node(type, {...merge, ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {})}, goName);
   }
 
+  #opaque(ref: TypeRef, extra: Partial<SchemaNode>): SchemaNode {
+    const form = own(opaqueForms, ref.name);
+    const node: SchemaNode = {type: 'any', format: 'json', ref, ...extra};
+    if (!form) return node;
+    const read = (text: string): SchemaNode => this.#node(parseType(text), {}, undefined);
+    let forms: Forms | undefined;
+    return Object.defineProperty(node, 'forms', {
+      enumerable: true,
+      get: () => (forms ??= {...form, object: read(form.object), ...(form.array ? {array: read(form.array)} : {})} as Forms),
+    });
+  }
+
   /** `goName` belongs to the innermost element. */
   #node(type: ParsedType, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode {
     switch (type.kind) {
       case 'scalar':
         return scalarNode(type, extra, goName);
       case 'opaque':
-        return {type: 'any', format: 'json', ref: type.ref, ...extra};
+        return this.#opaque(type.ref, extra);
       case 'array':
       case 'map': {
         const zero = zeroOf(type.items);
@@ -174,6 +186,13 @@ export class Schemas {
     }
   }
 }
+
+/** What values of types that documents say nothing of can be, in the tables' notation. */
+const opaqueForms: Readonly<Record<string, {readonly object: string; readonly array?: string; readonly boolean?: true; readonly refusal?: string}>> = {
+  JSONSchemaPropsOrBool: {object: 'apiextensions/v1.JSONSchemaProps', boolean: true, refusal: 'boolean or JSON schema expected'},
+  JSONSchemaPropsOrArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]apiextensions/v1.JSONSchemaProps'},
+  JSONSchemaPropsOrStringArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]string'},
+};
 
 const scalarNode = ({type, format}: {type: NodeType; format?: NodeFormat}, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode => ({
   type,

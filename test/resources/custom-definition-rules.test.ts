@@ -1,5 +1,7 @@
+import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {refusal, startWorld} from './world.js';
 
 const kind = kinds.customResourceDefinitions;
 
@@ -361,3 +363,30 @@ keepsOnCreation(kind, [
     },
   }],
 ]);
+
+const levels = (inner: object) => property({type: 'array', items: {type: 'object', additionalProperties: inner}});
+
+keepsOnCreation(kind, [
+  ['what nobody knows is left out at every depth', {...fixed(21), spec: {...specOf(fixed(21)), versions: [version({schema: {openAPIV3Schema: {type: 'object', odd: 1, properties: {p: {type: 'array', items: {type: 'object', odd: 1, additionalProperties: {type: 'string', odd: 1, default: 'x'}}}}}}})]}}, {
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      versions: [version({schema: {openAPIV3Schema: {type: 'object', properties: {p: {type: 'array', items: {type: 'object', additionalProperties: {type: 'string', default: 'x'}}}}}}})],
+      names: {plural: 'fixed21', kind: 'Fixed', singular: 'fixed', listKind: 'FixedList'},
+      conversion: {strategy: 'None'},
+    },
+  }],
+]);
+
+for (const [title, given, message] of [
+  ['a type that is a number', levels({type: 5}), 'json: cannot unmarshal number into Go struct field JSONSchemaProps.type of type string'],
+  ['neither a schema nor a truth value', levels('x' as unknown as object), 'boolean or JSON schema expected'],
+] as const) {
+  test(`a schema with ${title} deep inside cannot be read`, async t => {
+    const {of} = await startWorld();
+    const {message: said, code} = await refusal(of(kind).create(given as never));
+
+    t.is(code, 400);
+    t.true(said?.endsWith(`: ${message}`), said);
+  });
+}

@@ -1,5 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
-import {goTypeName, type SchemaNode} from '#src/schema/node.js';
+import {goTypeName, type Forms, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
@@ -138,11 +138,21 @@ export class TypedDecoder {
   }
 
   #any(value: unknown, node: SchemaNode): unknown {
+    if (node.forms) return this.#oneOf(value, node.forms);
     if (node.format === 'quantity') return this.#quantity(value);
     if (node.format !== 'int-or-string' || typeof value === 'string') return value;
     const isInt32 = typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
     if (isInt32) return value;
     throw new DecodeError(this.#text(typeof value === 'number' ? `number ${value}` : jsonType(value), 'int32'));
+  }
+
+  /** A type that reads itself reads what it holds apart, and passes over what it does not know. */
+  #oneOf(value: unknown, {object, array, boolean: takesBoolean, refusal}: Forms): unknown {
+    if (takesBoolean && typeof value === 'boolean') return value;
+    const form = Array.isArray(value) ? array : isPlainObject(value) ? object : undefined;
+    if (form) return new TypedDecoder(this.#source).decode(value, form);
+    if (refusal) throw new DecodeError(refusal);
+    return undefined;
   }
 
   #quantity(value: unknown): string {
