@@ -3,9 +3,9 @@ import {registeredGroupVersions} from '#src/schema/facts/group-versions.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
 import type {Schemas} from '#src/schema/schemas.js';
 import type {TypeDocs} from '#src/schema/tables.js';
-import {definitionName, definitionOf, extension} from './names.js';
-
-export type Json = Record<string, unknown>;
+import {customType, type ObjectFields} from './custom-type.js';
+import type {DescribedResource} from './description.js';
+import {definitionName, definitionOf, extension, type Json} from './names.js';
 
 /** Where definitions lie and what the dialect can say. Version 2 knows neither defaults nor alternatives. */
 export interface Dialect {
@@ -45,6 +45,8 @@ export interface DefinitionsOptions<T> {
   readonly schemas: Schemas;
   readonly naming: Naming;
   readonly dialect: Dialect;
+  /** The resource a type belongs to, where it is a custom one's or that of its lists. */
+  custom?(ref: TypeRef): DescribedResource | undefined;
   /** How definitions are kept: far fewer bytes than the objects they are made as. */
   write(name: string, definition: Json): T;
   /** Definitions by name, shared by documents that hold the same ones. */
@@ -114,6 +116,8 @@ export class Definitions<T = unknown> {
   }
 
   #definition(of: SchemaNode): Json {
+    const resource = of.ref && this.#options.custom?.(of.ref);
+    if (resource) return of.ref?.name === resource.kind.kind ? this.#custom(resource) : this.#customList(resource);
     // The type itself, without what the field that led here adds to it.
     const node = of.ref ? this.#schemas.of(of.ref.group, of.ref.version, of.ref.name) : undefined;
     if (!node?.ref) return this.#opaque(of);
@@ -131,6 +135,46 @@ export class Definitions<T = unknown> {
       ...(node.union ? extension(this.#naming, 'unions', [{discriminator: node.union.discriminator, 'fields-to-discriminateBy': node.union.fields}]) : {}),
       ...(kinds ? extension(this.#naming, 'group-version-kind', kinds) : {}),
     };
+  }
+
+  #custom({kind, schema}: DescribedResource): Json {
+    const {source, preserveUnknownFields = false, selectableFields = []} = schema!();
+    const {version} = this.#dialect;
+    return {
+      ...customType(source, preserveUnknownFields, {naming: this.#naming, version, fields: this.#objectFields('ObjectMeta')}),
+      ...this.#marks(kind.group, kind.version, kind.kind, selectableFields),
+    };
+  }
+
+  #customList({kind, schema}: DescribedResource): Json {
+    const {selectableFields = []} = schema!();
+    const {group, version, listKind, plural} = kind;
+    const ref = {group, version, name: kind.kind};
+    const items = {description: `List of ${plural}.`, items: this.#refTo(definitionName(this.#naming, ref), {type: 'object', ref}), type: 'array'};
+    return {
+      description: `${listKind} is a list of ${kind.kind}`,
+      properties: {...this.#objectFields('ListMeta'), items},
+      required: ['items'],
+      type: 'object',
+      ...this.#marks(group, version, listKind, selectableFields),
+    };
+  }
+
+  #marks(group: GroupToken, version: string, kind: string, selectableFields: readonly string[]): Json {
+    const fields = selectableFields.map(path => ({fieldPath: path.replace(/^\./, '')}));
+    return {
+      ...extension(this.#naming, 'group-version-kind', [{group: this.#naming.group(group), kind, version}]),
+      ...(fields.length > 0 ? extension(this.#naming, 'selectable-fields', fields) : {}),
+    };
+  }
+
+  /** The fields every object has, in the words of the built-in types. */
+  #objectFields(metadata: 'ObjectMeta' | 'ListMeta'): ObjectFields {
+    const whole = {group: 'meta', version: 'v1', name: 'Status'};
+    const docs = this.#schemas.docs(whole);
+    const node = this.#schemas.of('meta', 'v1', metadata)!;
+    const text: SchemaNode = {type: 'string'};
+    return {apiVersion: this.#field('apiVersion', text, docs), kind: this.#field('kind', text, docs), metadata: this.#field('metadata', node, undefined)};
   }
 
   /** Types without fields. */

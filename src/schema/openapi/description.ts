@@ -1,5 +1,6 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken} from '#src/api/naming.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 
 /** What discovery tells of one address, which is all that documents need to know of it. */
 export interface DescribedAddress {
@@ -17,10 +18,20 @@ export interface DescribedPassage {
   readonly options: readonly {readonly name: string; readonly type: 'string' | 'integer' | 'boolean'; readonly description: string}[];
 }
 
+/** What a custom resource's definition says of its objects. */
+export interface DescribedSchema {
+  readonly source: JsonSchema | undefined;
+  readonly preserveUnknownFields?: boolean;
+  /** Paths to fields by which objects are selected, such as `.spec.color`. */
+  readonly selectableFields?: readonly string[];
+}
+
 export interface DescribedResource extends DescribedAddress {
   readonly subresources: readonly DescribedAddress[];
   /** What DELETE answers with; a Status unless said otherwise. */
   readonly deleteAnswers?: 'object' | 'status' | undefined;
+  /** Of a custom resource; asked for when a document is. The same until the definition changes. */
+  readonly schema?: (() => DescribedSchema) | undefined;
 }
 
 /** The groups that documents describe, in the form in which discovery lists them. */

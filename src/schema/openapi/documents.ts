@@ -1,9 +1,10 @@
 import {nextTurn} from '#src/base/turn.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Schemas} from '#src/schema/schemas.js';
-import {Definitions, openApiV2, openApiV3, type Json, type WrittenDefinition} from './definitions.js';
-import type {DescribedGroup} from './description.js';
-import {capitalised} from './names.js';
+import {Definitions, openApiV2, openApiV3, type WrittenDefinition} from './definitions.js';
+import type {TypeRef} from '#src/schema/node.js';
+import type {DescribedGroup, DescribedResource} from './description.js';
+import {capitalised, type Json} from './names.js';
 import type {Path} from './operation.js';
 import {groupVersionPaths, groupVersionRoot, rootPaths} from './operations.js';
 import {Packing, type PackedDocument} from './packing.js';
@@ -46,11 +47,53 @@ const member = (name: string, value: unknown): string => `${JSON.stringify(name)
 
 type Text = Map<string, WrittenDefinition<string>>;
 
-/** The OpenAPI documents of a server. Each is made when first asked for and kept until `forget`. */
+/** What a document is made from. */
+interface Source {
+  paths(): Path[];
+  /** Differs once the document would. */
+  mark(): string;
+  readonly resources: readonly DescribedResource[];
+}
+
+interface KeptDocument {
+  readonly mark: string;
+  readonly document: Promise<PackedDocument>;
+}
+
+/** Tells resources apart by what documents say of them: schemas by which object they are, everything else by what it holds. */
+const marking = (): ((resources: readonly DescribedResource[]) => string) => {
+  const numbers = new WeakMap<object, number>();
+  let last = 0;
+  const numberOf = (value: object | undefined): number => {
+    if (value && !numbers.has(value)) numbers.set(value, (last += 1));
+    return value ? numbers.get(value)! : 0;
+  };
+  return resources =>
+    JSON.stringify(
+      resources.map(({schema, ...resource}) => {
+        const {source, preserveUnknownFields, selectableFields} = schema?.() ?? {};
+        return [resource, numberOf(source), preserveUnknownFields, selectableFields];
+      }),
+    );
+};
+
+/** Whose the types of custom resources are. */
+const customTypes = (resources: readonly DescribedResource[]): ((ref: TypeRef) => DescribedResource | undefined) => {
+  const known = new Map<string, DescribedResource>();
+  for (const resource of resources) {
+    const {group, version, kind, listKind} = resource.kind;
+    if (resource.schema) for (const name of [kind, listKind]) known.set(`${group}/${version}.${name}`, resource);
+  }
+  return ({group, version, name}) => known.get(`${group}/${version}.${name}`);
+};
+
+/** The OpenAPI documents of a server. Each is made when first asked for and kept until what it tells of changes. */
 export class OpenApiDocuments {
   readonly #options: OpenApiOptions;
   readonly #media: MediaTypes;
-  readonly #v3 = new Map<string, Promise<PackedDocument>>();
+  readonly #markOf = marking();
+  readonly #v3 = new Map<string, KeptDocument>();
+  #served: ReadonlyMap<string, Source> | undefined;
   #index: Promise<PackedDocument> | undefined;
   #v2: Promise<PackedDocument> | undefined;
   #v2Message: Promise<PackedDocument> | undefined;
@@ -60,9 +103,9 @@ export class OpenApiDocuments {
     this.#media = options.mediaTypes ?? defaultMediaTypes;
   }
 
-  /** Drops everything made so far, because what is served has changed. */
+  /** What is served has changed: documents of parts that have are made anew when they are next asked for. */
   forget(): void {
-    this.#v3.clear();
+    this.#served = undefined;
     this.#index = undefined;
     this.#v2 = undefined;
     this.#v2Message = undefined;
@@ -89,12 +132,13 @@ export class OpenApiDocuments {
   }
 
   #document(name: string, text: Text): Promise<PackedDocument> | undefined {
+    const source = this.#sources().get(name);
+    if (!source) return undefined;
     const known = this.#v3.get(name);
-    if (known) return known;
-    const paths = this.#sources().get(name);
-    if (!paths) return undefined;
-    const document = this.#versionThree(paths(), text);
-    this.#v3.set(name, document);
+    const mark = source.mark();
+    if (known?.mark === mark) return known.document;
+    const document = this.#versionThree(source.paths(), text, source.resources);
+    this.#v3.set(name, {mark, document});
     return document;
   }
 
@@ -108,26 +152,32 @@ export class OpenApiDocuments {
     return (this.#v2Message ??= this.#versionTwoMessage());
   }
 
-  #sources(): Map<string, () => Path[]> {
+  #sources(): ReadonlyMap<string, Source> {
+    return (this.#served ??= this.#readSources());
+  }
+
+  #readSources(): ReadonlyMap<string, Source> {
     const {naming, groups} = this.#options;
     const served = groups();
-    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, () => Path[]] => [name, () => [path]]);
+    const roots = [...rootPaths(naming, served)].map(([name, path]): [string, Source] => [name, {paths: () => [path], mark: () => '', resources: []}]);
     const versions = served.flatMap(({group, versions}) =>
-      versions.map(({version, resources}): [string, () => Path[]] => [
+      versions.map(({version, resources}): [string, Source] => [
         groupVersionRoot(naming, group, version).slice(1),
-        () => groupVersionPaths(naming, group, version, resources),
+        {paths: () => groupVersionPaths(naming, group, version, resources), mark: () => this.#markOf(resources), resources},
       ]),
     );
-    return new Map([...roots, ...versions]);
+    const sources = new Map([...roots, ...versions]);
+    for (const name of this.#v3.keys()) if (!sources.has(name)) this.#v3.delete(name);
+    return sources;
   }
 
   #info(): Json {
     return {title: capitalised(this.#options.naming.self), version: this.#options.version};
   }
 
-  async #versionThree(paths: readonly Path[], text: Text): Promise<PackedDocument> {
+  async #versionThree(paths: readonly Path[], text: Text, resources: readonly DescribedResource[]): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV3, write: member, written: text});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV3, custom: customTypes(resources), write: member, written: text});
     const packing = new Packing();
     packing.add(`{"openapi":"3.0.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, paths, path => pathV3(naming, definitions, this.#media, path));
@@ -139,7 +189,7 @@ export class OpenApiDocuments {
 
   async #versionTwo(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, write: member, written: new Map()});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: member, written: new Map()});
     const packing = new Packing();
     packing.add(`{"swagger":"2.0",${member('info', this.#info())},"paths":{`);
     await this.#writePaths(packing, this.#allPaths(), path => pathV2(naming, definitions, this.#media, path));
@@ -151,7 +201,7 @@ export class OpenApiDocuments {
 
   async #versionTwoMessage(): Promise<PackedDocument> {
     const {schemas, naming} = this.#options;
-    const definitions = new Definitions({schemas, naming, dialect: openApiV2, write: definitionMessage, written: new Map()});
+    const definitions = new Definitions({schemas, naming, dialect: openApiV2, custom: this.#allTypes(), write: definitionMessage, written: new Map()});
     const paths: Buffer[] = [];
     await overAll(sorted(this.#allPaths()), path => void paths.push(pathMessage(path.path, pathV2(naming, definitions, this.#media, path))));
     await inTurns(() => definitions.writeOne());
@@ -160,7 +210,11 @@ export class OpenApiDocuments {
   }
 
   #allPaths(): Path[] {
-    return [...this.#sources().values()].flatMap(paths => paths());
+    return [...this.#sources().values()].flatMap(({paths}) => paths());
+  }
+
+  #allTypes(): (ref: TypeRef) => DescribedResource | undefined {
+    return customTypes([...this.#sources().values()].flatMap(({resources}) => resources));
   }
 
   #writePaths(packing: Packing, paths: readonly Path[], render: (path: Path) => Json): Promise<void> {

@@ -1,5 +1,8 @@
-import {compatibleExtensionPrefix, type GroupToken, type Naming} from '#src/api/naming.js';
+import {compatibleExtensionPrefix, knownApiSuffixes, type GroupToken, type Naming} from '#src/api/naming.js';
 import type {SchemaNode, TypeRef} from '#src/schema/node.js';
+
+/** A part of a document. */
+export type Json = Record<string, unknown>;
 
 /** Types that stand for a format rather than a struct. */
 const formatTypes: Readonly<Record<string, string>> = {
@@ -32,9 +35,12 @@ const folder = (naming: Naming, group: string): string => {
   }
 };
 
-/** The name a type has in OpenAPI documents. */
+/** Whether a group is not built in: its resources were defined while the server runs. */
+export const isCustomGroup = (naming: Naming, group: string): boolean => group.includes('.') && naming.groupToken(naming.group(group as GroupToken)) === undefined;
+
+/** The name a type has in OpenAPI documents. Those of groups that are not built in begin with the group's parts, from last to first. */
 export const definitionName = (naming: Naming, {group, version, name}: TypeRef): string =>
-  naming.definition(`${folder(naming, group)}.${version}.${name}`);
+  isCustomGroup(naming, group) ? [...group.split('.').toReversed(), version, name].join('.') : naming.definition(`${folder(naming, group)}.${version}.${name}`);
 
 /** The definition a node refers to, if it has one of its own: a named type, or a format with a type behind it. */
 export const definitionOf = (naming: Naming, {ref, format}: SchemaNode): string | undefined => {
@@ -49,11 +55,17 @@ export const extension = (naming: Naming, name: string, value: unknown): Record<
   [`${naming.extensionPrefix}-${name}`]: value,
 });
 
-const camel = (words: string): string => words.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
+const camel = (words: string): string => words.replaceAll(/(?:^|[^A-Za-z0-9]+)(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Without the maker's suffix, which the name of a custom group may end in too. */
+const shortened = (group: string): string => {
+  const suffix = knownApiSuffixes.find(known => group.endsWith(`.${known}`));
+  return suffix === undefined ? group : group.slice(0, -suffix.length - 1);
+};
 
 /** A group and version as operation names begin: `RbacAuthorizationV1`. */
 export const groupVersionWords = (group: GroupToken, version: string): string => `${groupWords(group)}${camel(version)}`;
-export const groupWords = (group: GroupToken): string => camel(group || 'core');
+export const groupWords = (group: GroupToken): string => camel(shortened(group) || 'core');
 
 /** The tag operations of a group version carry: `rbacAuthorization_v1`. */
 export const tagOf = (group: GroupToken, version?: string): string => {

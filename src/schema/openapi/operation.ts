@@ -24,6 +24,8 @@ export interface Operation {
   readonly form?: 'text' | 'any';
   /** Whether it can also be answered as a stream of events. */
   readonly streams?: boolean;
+  /** What it reads and answers with, where that is not what all operations do. */
+  readonly media?: {readonly reads: readonly string[]; readonly answers: readonly string[]};
   /** Whether it answers discovery, which knows fewer media types. */
   readonly plain?: boolean;
 }
@@ -47,3 +49,10 @@ export interface Place {
   readonly collection: string;
   readonly tag: string;
 }
+
+/** A type of the common parts of the API. */
+export const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
+/** The type of a kind's objects. */
+export const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
+/** The type of its lists. */
+export const listOf = ({group, version, listKind}: Kind): TypeRef => ({group, version, name: listKind});

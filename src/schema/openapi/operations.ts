@@ -1,8 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
-import type {TypeRef} from '#src/schema/node.js';
 import type {DescribedAddress, DescribedGroup, DescribedResource} from './description.js';
-import type {Operation, Path, Place} from './operation.js';
+import {listOf, meta, typeOf, type Operation, type Path, type Place} from './operation.js';
 import {capitalised, groupVersionWords, groupWords, tagOf} from './names.js';
 import {
   deleteCollectionParameters,
@@ -14,11 +13,8 @@ import {
   pretty,
   writeParameters,
 } from './parameters.js';
+import {customPaths} from './custom-operations.js';
 import {passagePaths} from './passages.js';
-
-const meta = (name: string): TypeRef => ({group: 'meta', version: 'v1', name});
-const typeOf = ({group, version, kind}: Kind): TypeRef => ({group, version, name: kind});
-const listOf = ({group, version, listKind}: Kind): TypeRef => ({group, version, name: listKind});
 
 const verbs = (...names: readonly string[]) => names;
 
@@ -188,9 +184,11 @@ export const groupVersionPaths = (naming: Naming, group: GroupToken, version: st
   const paths = resources.flatMap(resource => {
     const {kind} = resource;
     const collection = kind.namespaced ? `${root}/namespaces/{namespace}/${kind.plural}` : `${root}/${kind.plural}`;
-    return resourcePaths({group, version, resource, words, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag});
+    const place = {group, version, resource, words, scope: kind.namespaced ? 'Namespaced' : '', root, collection, tag};
+    return resource.schema ? customPaths(place) : resourcePaths(place);
   });
-  return [own, ...paths];
+  // The document of a group that was defined tells of its resources alone.
+  return resources.some(({schema}) => !schema) ? [own, ...paths] : paths;
 };
 
 const discoveryPath = (path: string, id: string, tag: string, type: string): Path => ({
@@ -205,7 +203,7 @@ export const rootPaths = (naming: Naming, groups: readonly DescribedGroup[]): Ma
     ['api', discoveryPath('/api/', 'getCoreAPIVersions', 'core', 'APIVersions')],
     ['apis', discoveryPath('/apis/', 'getAPIVersions', 'apis', 'APIGroupList')],
     ...groups
-      .filter(({group}) => group !== '')
+      .filter(({group, versions}) => group !== '' && versions.some(({resources}) => resources.some(({schema}) => !schema)))
       .map(({group}): [string, Path] => {
         const path = `apis/${naming.group(group)}`;
         return [path, discoveryPath(`/${path}/`, `get${groupWords(group)}APIGroup`, tagOf(group), 'APIGroup')];

@@ -20,6 +20,9 @@ export const patchParameters: readonly Parameter[] = [
   query('force', 'boolean', 'Takes conflicting fields over from their owners. For apply patches only.'),
 ];
 
+/** What reads of one custom object take. */
+export const getParameters: readonly Parameter[] = [query('resourceVersion', 'string', 'How fresh or how old what is answered must be.')];
+
 export const deleteParameters: readonly Parameter[] = [
   dryRun,
   query('gracePeriodSeconds', 'integer', 'Seconds before the object is deleted; zero means at once.'),

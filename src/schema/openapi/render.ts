@@ -1,8 +1,8 @@
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import type {Naming} from '#src/api/naming.js';
 import {patchMediaTypes} from '#src/schema/patch/patch.js';
-import type {Definitions, Json} from './definitions.js';
-import {extension} from './names.js';
+import type {Definitions} from './definitions.js';
+import {extension, type Json} from './names.js';
 import type {Answer, Operation, Path} from './operation.js';
 import {sortedParameters, type Parameter} from './parameters.js';
 
@@ -27,7 +27,8 @@ const streamOf = (type: string): string[] => {
   return [type.endsWith('/cbor') ? `${type}-seq` : `${type};stream=watch`];
 };
 
-const typesOf = ({objects}: MediaTypes, {streams, plain, form}: Operation): string[] => {
+const typesOf = ({objects}: MediaTypes, {streams, plain, form, media}: Operation): string[] => {
+  if (media) return [...media.answers];
   if (form) return form === 'any' ? ['*/*'] : ['text/plain', ...objects];
   const known = plain ? objects.filter(type => !type.endsWith('/cbor')) : objects;
   return streams ? [...known, ...known.flatMap(streamOf)] : [...known];
@@ -63,7 +64,7 @@ const operationV3 = (naming: Naming, definitions: Definitions, media: MediaTypes
   const types = typesOf(media, operation);
   const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], content: contentV3(types, schemaOf(definitions, type))}]);
   const {body} = operation;
-  const bodyTypes = body?.isPatch ? media.patches : ['*/*'];
+  const bodyTypes = operation.media?.reads ?? (body?.isPatch ? media.patches : ['*/*']);
   return {
     description: operation.description,
     operationId: operation.id,
@@ -99,7 +100,7 @@ const operationV2 = (naming: Naming, definitions: Definitions, media: MediaTypes
   const all = [...bodyParameter, ...parameters.map(parameterV2)];
   const responses = Object.entries(operation.responses).map(([code, type]) => [code, {description: answers[code], schema: schemaOf(definitions, type)}]);
   return {
-    consumes: body?.isPatch ? media.patches : ['*/*'],
+    consumes: operation.media?.reads ?? (body?.isPatch ? media.patches : ['*/*']),
     description: operation.description,
     operationId: operation.id,
     ...(all.length > 0 ? {parameters: all} : {}),

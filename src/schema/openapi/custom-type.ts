@@ -1,0 +1,130 @@
+import type {Naming} from '#src/api/naming.js';
+import {itemsOf, type JsonSchema} from '#src/schema/custom/json-schema.js';
+import {extension, type Json} from './names.js';
+
+/** What a whole object has of its own, in a document's words. */
+export interface ObjectFields {
+  readonly apiVersion: Json;
+  readonly kind: Json;
+  readonly metadata: Json;
+}
+
+export interface CustomTypeOptions {
+  readonly naming: Naming;
+  readonly version: 2 | 3;
+  /** What documents say of the fields every object has. */
+  readonly fields: ObjectFields;
+}
+
+/** Stated as they are, in both versions of the language. */
+const plain = [
+  'title',
+  'description',
+  'format',
+  'maximum',
+  'exclusiveMaximum',
+  'minimum',
+  'exclusiveMinimum',
+  'maxLength',
+  'minLength',
+  'pattern',
+  'maxItems',
+  'minItems',
+  'uniqueItems',
+  'multipleOf',
+  'maxProperties',
+  'minProperties',
+] as const;
+
+const extensions = ['preserve-unknown-fields', 'embedded-resource', 'int-or-string', 'list-map-keys', 'list-type', 'map-type', 'validations'] as const;
+
+const isNothing = (value: unknown): boolean => value === undefined || value === null || value === false || value === '' || (Array.isArray(value) && value.length === 0);
+
+const isOnly = (schema: JsonSchema | undefined, type: string): boolean => schema?.type === type && Object.values(schema).filter(value => !isNothing(value)).length === 1;
+const isEither = (schemas: readonly JsonSchema[] | undefined): boolean => schemas?.length === 2 && isOnly(schemas[0], 'integer') && isOnly(schemas[1], 'string');
+
+const either: readonly JsonSchema[] = [{type: 'integer'}, {type: 'string'}];
+
+/** A value that is a number or a text is written as a choice, unless the definition has written it so itself. */
+const unfolded = (schema: JsonSchema): JsonSchema => {
+  const {anyOf, allOf} = schema;
+  if (!schema['x-kubernetes-int-or-string'] || isEither(anyOf) || isEither(allOf?.[0]?.anyOf)) return schema;
+  return anyOf ? {...schema, allOf: [{anyOf: either}, ...(allOf ?? [])]} : {...schema, anyOf: either};
+};
+
+/** What the older language, and those who read it, cannot understand is left out: alternatives, nulls, structure beside what is unknown. */
+const reduced = (schema: JsonSchema): JsonSchema => {
+  const {anyOf: _any, oneOf: _one, allOf: _all, not: _not, nullable, default: _default, type, items, properties, required, ...rest} = schema;
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const hidden = nullable === true || isOpen;
+  const kept = {...(items && !hidden ? {items} : {}), ...(properties && !hidden ? {properties} : {})};
+  const isTyped = type && !nullable && !(type === 'array' && !kept.items) && !(isOpen && type === 'object');
+  const additional = schema.additionalProperties;
+  const needed = typeof additional === 'object' && additional.nullable ? [] : (required ?? []).filter(name => !(kept.properties && Object.hasOwn(kept.properties, name) && kept.properties[name]?.nullable));
+  return {...rest, ...kept, ...(isTyped ? {type} : {}), ...(needed.length > 0 ? {required: needed} : {})};
+};
+
+/** Writes the schema of a custom resource as OpenAPI. */
+class Writer {
+  readonly #options: CustomTypeOptions;
+
+  constructor(options: CustomTypeOptions) {
+    this.#options = options;
+  }
+
+  write(given: JsonSchema): Json {
+    const schema = this.#options.version === 2 ? reduced(given) : unfolded(given);
+    const items = itemsOf(schema);
+    const {properties, additionalProperties: additional} = schema;
+    const {allOf, anyOf, oneOf, not} = schema;
+    const all = (schemas: readonly JsonSchema[]): Json[] => schemas.map(one => this.write(one));
+    const written: Json = {
+      ...this.#plain(schema),
+      ...(items ? {items: this.write(items)} : {}),
+      ...(properties ? {properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, this.write(property)]))} : {}),
+      ...(additional === undefined ? {} : {additionalProperties: typeof additional === 'object' ? this.write(additional) : additional}),
+      ...(allOf?.length ? {allOf: all(allOf)} : {}),
+      ...(anyOf?.length ? {anyOf: all(anyOf)} : {}),
+      ...(oneOf?.length ? {oneOf: all(oneOf)} : {}),
+      ...(not ? {not: this.write(not)} : {}),
+    };
+    return schema['x-kubernetes-embedded-resource'] ? this.#embedded(written, schema) : written;
+  }
+
+  #plain(schema: JsonSchema): Json {
+    const {type, required} = schema;
+    const result: Json = {};
+    for (const name of plain) if (!isNothing(schema[name])) result[name] = schema[name];
+    if (type) result['type'] = type;
+    if (schema.nullable) result['nullable'] = true;
+    if ((schema.default ?? null) !== null) result['default'] = schema.default;
+    if (schema.enum) result['enum'] = schema.enum;
+    if (required?.length) result['required'] = required;
+    for (const name of extensions) {
+      const value = schema[`x-kubernetes-${name}`];
+      if (!isNothing(value)) Object.assign(result, extension(this.#options.naming, name, value));
+    }
+    return result;
+  }
+
+  /** Embedded objects have what all objects have; beside what is unknown the older language had better not speak of it. */
+  #embedded(written: Json, schema: JsonSchema): Json {
+    if (this.#options.version === 2 && schema['x-kubernetes-preserve-unknown-fields']) return written;
+    const {fields} = this.#options;
+    const required = (written['required'] as readonly string[] | undefined) ?? [];
+    return {
+      ...written,
+      properties: {...(written['properties'] as Json | undefined), ...fields},
+      required: [...required, ...['kind', 'apiVersion'].filter(name => !required.includes(name))],
+    };
+  }
+}
+
+/** A custom resource's type as a document defines it, without what marks it as a kind. */
+export const customType = (source: JsonSchema | undefined, preserveUnknownFields: boolean, options: CustomTypeOptions): Json => {
+  const isOpen = options.version === 2 && (preserveUnknownFields || source?.['x-kubernetes-preserve-unknown-fields'] === true);
+  // With fields of its own a type would be taken to have no others.
+  if (!source || isOpen) return {type: 'object'};
+  const written = new Writer(options).write(source);
+  return {...written, properties: {...(written['properties'] as Json | undefined), ...options.fields}};
+};
