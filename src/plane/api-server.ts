@@ -52,6 +52,7 @@ import {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {apiServiceHooks} from './apiservices.js';
+import {customInstances} from '#src/apiserver/custom/instances.js';
 import {definitionHooks} from './definitions.js';
 import {watchSecondsInProcess} from './watch-seconds.js';
 import {ServerHealth, type StartHook} from './health.js';
@@ -215,7 +216,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
       ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
-      ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({client, loops}, following.signal) : []),
+      ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, following.signal) : []),
       ...(server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, registrations, resolve: resolve(), loops}, following.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];

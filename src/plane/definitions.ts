@@ -1,21 +1,20 @@
 import {kinds} from '#src/api/kinds.js';
-import type {Client} from '#src/client/client.js';
 import {approvalLoop, structureLoop} from '#src/controlplane/definitions/verdicts.js';
 import {establishLoop} from '#src/controlplane/definitions/establish.js';
-import {finalizeLoop} from '#src/controlplane/definitions/finalize.js';
-import {instancesOver} from '#src/controlplane/definitions/instances.js';
+import {finalizeLoop, type Instances} from '#src/controlplane/definitions/finalize.js';
 import {namesLoop} from '#src/controlplane/definitions/names.js';
 import type {Loops} from '#src/controlplane/loops.js';
 import type {StartHook} from './health.js';
 
 export interface DefinitionParts {
-  readonly client: Client;
+  /** The objects of custom resources. */
+  readonly instances: Instances;
   /** Made with the first hook that runs. */
   loops(): Loops;
 }
 
 /** What a server does, once it serves, about definitions of custom resources. */
-export const definitionHooks = ({client, loops}: DefinitionParts, signal: AbortSignal): StartHook[] => {
+export const definitionHooks = ({instances, loops}: DefinitionParts, signal: AbortSignal): StartHook[] => {
   const followed = async () => {
     const {informers} = loops();
     informers.informer(kinds.customResourceDefinitions);
@@ -25,7 +24,7 @@ export const definitionHooks = ({client, loops}: DefinitionParts, signal: AbortS
     {name: 'start-apiextensions-informers', run: async () => void loops().informers.informer(kinds.customResourceDefinitions)},
     {
       name: 'start-apiextensions-controllers',
-      run: async () => void (await Promise.all([namesLoop, establishLoop, structureLoop, approvalLoop, finalizeLoop(instancesOver(client))].map(loop => loops().run(loop)))),
+      run: async () => void (await Promise.all([namesLoop, establishLoop, structureLoop, approvalLoop, finalizeLoop(instances)].map(loop => loops().run(loop)))),
     },
     {name: 'crd-informer-synced', run: followed},
   ];

@@ -29,6 +29,28 @@ test('a custom resource is there as soon as its definition is established, and g
   t.true(stream.ended);
 });
 
+test('objects go with their definition even when no version of them is served any more, and those that are held stay until they are let go', async t => {
+  using world = await startCustom();
+  await world.define();
+  for (const [namespace, finalizers] of [['default', []], ['other', ['example.com/held']]] as const) {
+    const made = await world.post(`/apis/example.com/v1/namespaces/${namespace}/widgets`, {...aWidget('a'), metadata: {name: 'a', finalizers}});
+    t.is(made.status, 201, made.text);
+  }
+  await world.redefine(aDefinition([aVersion({served: false})]));
+  t.is((await world.get(widgets)).status, 404);
+  await world.remove(`${definitions}/widgets.example.com`);
+  await world.clock.advance(4_000);
+
+  const stored = async () => (await world.store.range({start: '/registry/example.com/', end: '/registry/example.com0'})).records.map(({key}) => key);
+  t.deepEqual(await stored(), ['/registry/example.com/widgets/other/a']);
+  await world.redefine(aDefinition());
+  const freed = await world.patch('/apis/example.com/v1/namespaces/other/widgets/a', {metadata: {finalizers: null}}, {headers: {'content-type': 'application/merge-patch+json'}});
+  t.is(freed.status, 200, freed.text);
+  await world.clock.advance(70_000);
+  t.deepEqual(await stored(), []);
+  t.is((await world.get(`${definitions}/widgets.example.com`)).status, 404);
+});
+
 test('what a body brings is pruned, given defaults, and judged by its schema', async t => {
   using world = await startCustom();
   await world.define(aDefinition([aVersion(sized)]));

@@ -1,9 +1,9 @@
+import {customInstances} from '#src/apiserver/custom/instances.js';
 import {noLog} from '#src/base/log.js';
 import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {establishLoop} from '#src/controlplane/definitions/establish.js';
 import {finalizeLoop} from '#src/controlplane/definitions/finalize.js';
-import {instancesOver} from '#src/controlplane/definitions/instances.js';
 import {namesLoop} from '#src/controlplane/definitions/names.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {startWire} from './wire.js';
@@ -43,7 +43,7 @@ export const startCustom = async (options: Parameters<typeof startWire>[0] = {})
   const world = await startWire(options);
   const stop = new AbortController();
   const loops = serverLoops({client: world.clientOf(), clock: world.clock, random: seededRandom(1), log: noLog, meter: noMeter, gate: () => false, watchSeconds: 86_400}, stop.signal);
-  for (const loop of [namesLoop, establishLoop, finalizeLoop(instancesOver(world.clientOf()))]) await loops.run(loop);
+  for (const loop of [namesLoop, establishLoop, finalizeLoop(customInstances(world.server.registry, world.server.custom, {name: 'system:apiserver', groups: ['system:masters']}))]) await loops.run(loop);
   await world.server.custom.follow(stop.signal);
   /** Defines something and waits until it is served. */
   const define = async (definition: object = aDefinition()) => {

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
-import {customFamily, isServed, sameService, type CustomFamily} from '#src/resources/custom/family.js';
+import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import {recordObject} from '#src/apiserver/registry/record.js';
 import {Resource, type CustomResources, type Registry, type ServedResource} from '#src/apiserver/registry/registry.js';
 import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
@@ -9,11 +9,17 @@ import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
 import {translatedStore} from './translated-store.js';
 
+/** What a definition brings: its versions that are served, and where its objects lie. */
+interface Brought {
+  readonly served: ReadonlyMap<string, ServedResource>;
+  readonly stored?: Resource;
+}
+
 /** A definition, and what is served by it once anybody asks. */
 class Entry {
   readonly #record: StoredRecord;
   #definition: Definition | undefined;
-  #served: ReadonlyMap<string, ServedResource> | undefined;
+  #brought: Brought | undefined;
   /** Ends the watches of its objects. */
   readonly retiring = new AbortController();
 
@@ -25,8 +31,8 @@ class Entry {
     return (this.#definition ??= recordObject<KubeObject>(this.#record.value, this.#record.revision) as Definition);
   }
 
-  served(make: (definition: Definition, signal: AbortSignal) => ReadonlyMap<string, ServedResource>): ReadonlyMap<string, ServedResource> {
-    return (this.#served ??= make(this.definition, this.retiring.signal));
+  brought(make: (definition: Definition, signal: AbortSignal) => Brought): Brought {
+    return (this.#brought ??= make(this.definition, this.retiring.signal));
   }
 }
 
@@ -66,11 +72,17 @@ export class CustomCatalog implements CustomResources {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     const entry = this.#entries.get(`${plural}.${group}`);
-    return entry && this.#servedBy(entry).get(version);
+    return entry && this.#broughtBy(entry).served.get(version);
+  }
+
+  /** The objects of a definition in the version they are stored in, be it served or not; nothing before the definition is established. */
+  stored(name: string): Resource | undefined {
+    const entry = this.#entries.get(name);
+    return entry && this.#broughtBy(entry).stored;
   }
 
   served(): readonly ServedResource[] {
-    return [...this.#entries.values()].flatMap(entry => [...this.#servedBy(entry).values()]);
+    return [...this.#entries.values()].flatMap(entry => [...this.#broughtBy(entry).served.values()]);
   }
 
   #nameOf(key: string): string {
@@ -93,11 +105,11 @@ export class CustomCatalog implements CustomResources {
     if (changed) this.#parts.registry.changed();
   }
 
-  #servedBy(entry: Entry): ReadonlyMap<string, ServedResource> {
-    return entry.served((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : new Map()));
+  #broughtBy(entry: Entry): Brought {
+    return entry.brought((definition, signal) => (isServed(definition) ? this.#make(customFamily(definition, this.#parts.registry.settings), signal) : {served: new Map()}));
   }
 
-  #make(family: CustomFamily, signal: AbortSignal): ReadonlyMap<string, ServedResource> {
+  #make(family: CustomFamily, signal: AbortSignal): Brought {
     const {settings} = this.#parts.registry;
     const {definition} = family;
     const conversion = this.#parts.conversion(definition);
@@ -105,10 +117,9 @@ export class CustomCatalog implements CustomResources {
       of: (group: string, version: string, kind: string) =>
         family.versions.find(one => one.kind.group === group && one.kind.version === version && one.kind.kind === kind)?.schema.node ?? settings.schemas.of(group, version, kind),
     };
-    const served = family.versions.filter(version => version.served).map((version): [string, ServedResource] => {
-      const store = translatedStore(settings.store, translationOf(family, version, conversion), signal);
-      return [version.kind.version, {resource: new Resource(version.definition, {...settings, schemas, store}), kind: version.kind}];
-    });
-    return new Map(served);
+    const resourceOf = (version: CustomVersion): Resource =>
+      new Resource(version.definition, {...settings, schemas, store: translatedStore(settings.store, translationOf(family, version, conversion), signal)});
+    const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
+    return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};
   }
 }
