@@ -26,7 +26,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['lmdb']},
   'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},
   'src/apiserver': {layers: [...serving, 'src/storage', 'src/resources', 'src/cel', 'src/schema', 'src/model', ...below], packages: ['yaml']},
-  'src/client': {layers: ['src/transport', 'src/options', 'src/observe', ...below], packages: ['rxjs']},
+  'src/client': {layers: ['src/transport', 'src/options', 'src/observe', 'src/schema', ...below], packages: ['rxjs']},
   'src/queue': {layers: ['src/base'], packages: ['p-queue']},
   informers: {layers: ['src/client', ...below], packages: ['rxjs']},
   'src/runtime': {layers: ['informers', 'src/queue', 'src/client', 'src/serving', 'src/options', 'src/observe', ...below], packages: ['rxjs']},

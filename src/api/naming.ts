@@ -204,3 +204,6 @@ export const compatibleExtensionPrefix = words.kubernetes.extensionPrefix;
 
 /** Group suffixes a client's `Accept` parameters may carry in any naming. */
 export const knownApiSuffixes: readonly string[] = [words.plat.apiSuffix, words.kubernetes.apiSuffix];
+
+/** The naming whose binary form a media type without parameters means. */
+export const namingOfMediaType = (type: string): Naming | undefined => Object.values(namings).find(({protobufMediaType}) => protobufMediaType === type);

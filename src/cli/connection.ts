@@ -18,7 +18,7 @@ import {userAgent} from '#src/transport/user-agent.js';
 export interface ConnectionParts {
   /** The program, as its user agent calls it. */
   readonly program: string;
-  readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst'>;
+  readonly options: Pick<ControllerManagerOptions, 'platconfig' | 'master' | 'naming' | 'platApiQps' | 'platApiBurst' | 'platApiContentType'>;
   readonly version: VersionInfo;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -56,7 +56,7 @@ const zeroMeans = {qps: 5, burst: 10};
 
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
 export const openConnection = async ({program, options, version, clock, meter, log, env, signal}: ConnectionParts): Promise<ServerConnection> => {
-  const {platconfig, master, platApiQps, platApiBurst} = options;
+  const {platconfig, master, platApiQps, platApiBurst, platApiContentType: contentType} = options;
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock})];
@@ -74,6 +74,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
       meter,
       naming,
       userAgent: agent(part),
+      contentType,
       rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
       ...(timeoutMs === undefined ? {} : {timeoutMs}),
     });

@@ -1,9 +1,10 @@
-import {type Naming, naming} from '#src/api/naming.js';
+import {type Naming, naming, namingOfMediaType} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {HttpConnection} from '#src/transport/http-connection.js';
 import type {Caller} from './caller.js';
 import type {Client} from './client.js';
+import type {ClientContent} from './content.js';
 import {detectNaming} from './detect-naming.js';
 import {httpsCaller} from './https.js';
 import {type RateLimit, limited, repeating} from './limits.js';
@@ -18,18 +19,23 @@ export interface ConnectedOptions {
   /** Each client has a bucket of its own; none means no limit. */
   readonly rateLimit?: RateLimit;
   readonly timeoutMs?: number;
+  /** The value of `--plat-api-content-type`; JSON unless given. */
+  readonly contentType?: string;
 }
 
 /** A component's client over the network: counted, limited, and patient when the server asks for it. Clients of one connection share its sockets, nothing else. */
-export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client => clientOver(connectedCaller(connection, options), options.naming);
+export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client => clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
 
-const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming'>): Caller => {
+const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType'>, content?: ClientContent): Caller => {
   const host = new URL(connection.server).host;
   const context = {clock, meter, host};
-  const base = metered(httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs})}), context);
+  const base = metered(httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs}), ...(content ? {content} : {})}), context);
   return limited(repeating(base, context), rateLimit ?? {qps: -1, burst: 0}, context);
 };
 
+/** Either vocabulary's word for the binary form means that of the server. */
+const contentOf = ({naming, contentType}: ConnectedOptions): ClientContent | undefined => (contentType && namingOfMediaType(contentType) ? {naming} : undefined);
+
 /** What `--naming` means to a client: the server is asked unless it is said. */
-export const chosenNaming = (name: 'auto' | 'plat' | 'kubernetes', connection: HttpConnection, options: Omit<ConnectedOptions, 'naming' | 'rateLimit'>): Promise<Naming> =>
+export const chosenNaming = (name: 'auto' | 'plat' | 'kubernetes', connection: HttpConnection, options: Omit<ConnectedOptions, 'naming' | 'rateLimit' | 'contentType'>): Promise<Naming> =>
   name === 'auto' ? detectNaming(connectedCaller(connection, options)) : Promise.resolve(naming(name));

@@ -1,5 +1,6 @@
 import type {StreamSink} from '#src/transport/dispatched.js';
 import type {WatchListener} from './caller.js';
+import {Frames} from './frames.js';
 import {Lines} from './lines.js';
 
 interface WireEvent {
@@ -7,23 +8,36 @@ interface WireEvent {
   readonly object: unknown;
 }
 
-/** Tells a listener of the events whose bytes come in, one a line; nothing once the signal aborts. */
-export const eventSink = (listener: WatchListener, signal: AbortSignal): StreamSink => {
+/** Reads the frames of a stream of that content type; undefined for one that comes in lines. */
+export type FrameReader = (contentType: string) => ((frame: Buffer) => WireEvent) | undefined;
+
+/** Tells a listener of the events whose bytes come in, one a line or frame; nothing once the signal aborts. */
+export const eventSink = (listener: WatchListener, signal: AbortSignal, framesOf?: FrameReader): StreamSink => {
   let isOver = false;
   const end = (error?: unknown) => {
     if (isOver) return;
     isOver = true;
     listener.end(error);
   };
-  const lines = new Lines(line => {
+  const tell = (event: WireEvent | undefined) => {
     if (isOver || signal.aborted) return;
-    const event = eventOf(line);
     if (event) listener.event(event.type, event.object);
     else end(new Error('the watch was cut off within an event'));
-  });
+  };
+  let parts: Frames | Lines = new Lines(line => tell(eventOf(line)));
   return {
-    data: chunk => lines.push(chunk),
-    end: error => end(error ?? (lines.isPartial ? new Error('the watch was cut off within an event') : undefined)),
+    begin({header}) {
+      const read = framesOf?.(header('content-type') ?? '');
+      if (read) parts = new Frames(frame => tell(read(frame)));
+    },
+    data(chunk) {
+      try {
+        parts.push(chunk);
+      } catch (error) {
+        end(error);
+      }
+    },
+    end: error => end(error ?? (parts.isPartial ? new Error('the watch was cut off within an event') : undefined)),
   };
 };
 

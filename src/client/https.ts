@@ -2,6 +2,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {HttpConnection, HttpReply, HttpRequest} from '#src/transport/http-connection.js';
 import type {Call, Caller, Reply} from './caller.js';
 import type {Client} from './client.js';
+import {Content, type ClientContent, type Written} from './content.js';
 import {eventSink} from './event-sink.js';
 import {clientOver} from './resource-client.js';
 
@@ -9,6 +10,8 @@ export interface HttpsOptions {
   readonly userAgent: string;
   /** How long a call may wait for its answer; watches wait as long as they last. */
   readonly timeoutMs?: number;
+  /** In which form objects go over the wire; JSON unless told otherwise. */
+  readonly content?: ClientContent;
 }
 
 /** A client over a connection. It limits and repeats nothing: see `limited` and `repeating`. */
@@ -16,41 +19,34 @@ export const httpsClient = (connection: HttpConnection, options: HttpsOptions & 
   clientOver(httpsCaller(connection, options), options.naming);
 
 /** The way to a server over the network. */
-export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs}: HttpsOptions): Caller => {
-  const requestOf = (call: Call): HttpRequest => ({
+export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, content: settings}: HttpsOptions): Caller => {
+  const content = new Content(settings);
+  const requestOf = (call: Call, {accept, contentType, body}: Written): HttpRequest => ({
     method: call.method,
     path: call.path,
-    headers: {
-      accept: call.accept ?? 'application/json',
-      'user-agent': userAgent,
-      ...(call.body === undefined ? {} : {'content-type': call.contentType ?? 'application/json'}),
-    },
-    body: call.body === undefined || typeof call.body === 'string' ? call.body : JSON.stringify(call.body),
+    headers: {accept, 'user-agent': userAgent, ...(contentType === undefined ? {} : {'content-type': contentType})},
+    body,
     signal: call.signal,
     ...(timeoutMs === undefined ? {} : {timeoutMs}),
   });
+  const replyOf = ({status, header, body}: HttpReply): Reply => ({status, header, body: content.read(body, header('content-type') ?? '')});
+  /** Sends a call; once more as JSON where its server does not take the form it went in. */
+  const sent = async <R extends HttpReply | undefined>(call: Call, send: (request: HttpRequest) => Promise<R>): Promise<R> => {
+    call.signal?.throwIfAborted();
+    if (content.isEncoded(call)) await content.load();
+    const written = content.write(call);
+    const reply = await send(requestOf(call, written));
+    if (written.isPlain || (reply?.status !== 415 && reply?.status !== 406)) return reply;
+    content.refused(call);
+    return send(requestOf(call, content.write(call)));
+  };
   return {
     async call(call) {
-      call.signal?.throwIfAborted();
-      return replyOf(await connection.send(requestOf(call)));
+      return replyOf(await sent(call, request => connection.send(request)));
     },
     async watch(call, listener) {
-      call.signal.throwIfAborted();
-      const reply = await connection.stream(requestOf(call), eventSink(listener, call.signal));
+      const reply = await sent(call, request => connection.stream(request, eventSink(listener, call.signal, type => content.frames(type))));
       return reply && replyOf(reply);
     },
   };
-};
-
-const replyOf = ({status, header, body}: HttpReply): Reply => ({status, header, body: contentOf(body, header('content-type') ?? '')});
-
-const contentOf = (body: Buffer, contentType: string): unknown => {
-  if (body.length === 0) return undefined;
-  const text = body.toString();
-  if (!/\bjson\b/.test(contentType)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 };

@@ -83,7 +83,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     const call: Call = {
       method: 'POST',
       path: withQuery(path, writeQuery(options)),
-      body: subresource ? object : this.#stamped(object),
+      body: this.#stamped(object, subresource),
       ...accepting(this.#shapes.one),
       signal: options.signal,
       about: this.#about('post', name ?? object.metadata?.name),
@@ -96,7 +96,7 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return this.#one('put', 'PUT', nameOf(object), {...options, ...(namespace ? {namespace} : {})}, {
       subresource: options.subresource,
       query: writeQuery(options),
-      body: options.subresource ? object : this.#stamped(object),
+      body: this.#stamped(object, options.subresource),
     });
   }
 
@@ -147,7 +147,9 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return namespace;
   }
 
-  #stamped(object: T): T {
+  /** What says of which kind it is, as far as that is known. */
+  #stamped(object: T, subresource?: string): T {
+    if (subresource && !partsOfTheKind.has(subresource)) return object;
     return {...object, apiVersion: object.apiVersion ?? apiVersionOf(this.#naming, this.#kind), kind: object.kind ?? this.#kind.kind};
   }
 
@@ -155,6 +157,9 @@ class KindClient<T extends KubeObject> implements ResourceClient<T> {
     return {verb, group: this.#group, resource: this.#kind.plural, ...(name ? {name} : {})};
   }
 }
+
+/** Subresources that take and give the object itself. */
+const partsOfTheKind: ReadonlySet<string> = new Set(['status', 'approval', 'finalize', 'resize', 'ephemeralcontainers']);
 
 type Query = Parameters<typeof withQuery>[1];
 

@@ -12,7 +12,7 @@ export interface ChannelRequest {
   readonly path: string;
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   readonly timeoutMs: number;
 }
 export type ChannelReply = HttpHead & {readonly body: Buffer};

@@ -8,6 +8,8 @@ export interface HttpHead {
 
 /** Takes a streamed body. Nothing comes after `end`. */
 export interface StreamSink {
+  /** The head of the answer, before all else. */
+  begin?(head: HttpHead): void;
   data(chunk: Buffer): void;
   end(error?: unknown): void;
 }
@@ -66,6 +68,7 @@ class Answer implements Dispatcher.DispatchHandler {
     };
     if (status !== 200 || !this.#asker.sink) return;
     this.#isStreaming = true;
+    this.#asker.sink.begin?.(this.#head);
     this.#asker.resolve(undefined);
   }
 

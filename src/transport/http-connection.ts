@@ -12,7 +12,7 @@ export interface HttpRequest {
   /** Path and query, below the server's own path. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for the answer to begin, and between its parts. */
   readonly timeoutMs?: number;

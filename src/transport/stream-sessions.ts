@@ -183,7 +183,9 @@ const answered = (
     stream.on('response', headers => {
       stream.setTimeout(0);
       head = {status: headers[':status'] ?? 0, header: name => headers[name]?.toString()};
-      if (head.status === 200) resolve(undefined);
+      if (head.status !== 200) return;
+      sink.begin?.(head);
+      resolve(undefined);
     });
     stream.on('data', (chunk: Buffer) => (head?.status === 200 ? signal?.aborted || sink.data(chunk) : chunks.push(chunk)));
     stream.on('end', () => {

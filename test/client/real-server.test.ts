@@ -24,6 +24,8 @@ import {loadSettings} from '#src/transport/load-settings.js';
 interface World extends AsyncDisposable {
   readonly inProcess: Client;
   readonly overHttps: Client;
+  /** In the binary form. */
+  readonly inBinary: Client;
 }
 
 /** One server, and two ways to it. */
@@ -33,9 +35,11 @@ const aWorld = async (naming: 'plat' | 'kubernetes'): Promise<World> => {
   await writeFile(file, plane.kubeconfig);
   const connection = await connect(await loadSettings({file, env: {}}), {clock: systemClock});
   const options = {clock: systemClock, meter: noMeter, userAgent: 'tester'};
+  const words = await chosenNaming('auto', connection, options);
   return {
     inProcess: plane.client(),
-    overHttps: connectedClient(connection, {...options, naming: await chosenNaming('auto', connection, options)}),
+    overHttps: connectedClient(connection, {...options, naming: words}),
+    inBinary: connectedClient(connection, {...options, naming: words, contentType: words.protobufMediaType}),
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]();
       await plane.stop();
@@ -46,12 +50,13 @@ const aWorld = async (naming: 'plat' | 'kubernetes'): Promise<World> => {
 const aMap = (name: string, data: Record<string, string> = {}): ConfigMap => ({metadata: {name, namespace: 'default'}, data});
 
 for (const naming of ['plat', 'kubernetes'] as const) {
-  test(`${naming}: both ways to a server lead to the same objects and the same refusals`, async t => {
+  test(`${naming}: all ways to a server lead to the same objects and the same refusals`, async t => {
     await using world = await aWorld(naming);
 
     for (const [how, client, other] of [
       ['in-process', world.inProcess, world.overHttps],
       ['https', world.overHttps, world.inProcess],
+      ['binary', world.inBinary, world.overHttps],
     ] as const) {
       t.is(client.naming.name, naming);
       const maps = client.resource(kinds.configMaps);
@@ -70,9 +75,9 @@ for (const naming of ['plat', 'kubernetes'] as const) {
   });
 }
 
-test('both ways watch the same events from where a list ended', async t => {
+test('all ways watch the same events from where a list ended', async t => {
   await using world = await aWorld('plat');
-  const clients = [world.inProcess, world.overHttps];
+  const clients = [world.inProcess, world.overHttps, world.inBinary];
   const maps = world.inProcess.resource(kinds.configMaps);
   await Promise.all(Array.from({length: 7}, (_, index) => maps.create(aMap(`before-${index}`))));
 
@@ -86,14 +91,15 @@ test('both ways watch the same events from where a list ended', async t => {
   const made = await maps.create(aMap('during'));
   await maps.update({...made, data: {a: 'b'}});
   await maps.delete('during', {namespace: 'default'});
-  const [near, far] = await Promise.all(lists.map(({events}) => events));
+  const [near, far, binary] = await Promise.all(lists.map(({events}) => events));
 
-  t.is(lists[0]!.count, lists[1]!.count);
+  t.deepEqual(lists.map(({count}) => count), Array.from({length: 3}, () => lists[0]!.count));
   t.deepEqual(
     near!.map(({type}) => type),
     ['ADDED', 'MODIFIED', 'DELETED'],
   );
   t.deepEqual(far, near);
+  t.deepEqual(binary, near);
 });
 
 test("a component's port lets in whom the server lets in", async t => {

@@ -1,6 +1,6 @@
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {Kind} from '#src/api/kinds.js';
-import {naming, type Naming} from '#src/api/naming.js';
+import {namingOfMediaType, type Naming} from '#src/api/naming.js';
 import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
@@ -28,9 +28,6 @@ export interface BodyReader {
 
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
-/** Namings whose binary form is read; that of the other one too, since compiled clients know no other. */
-const binaryNamings = (['plat', 'kubernetes'] as const).map(naming);
-const binaryNaming = (request: ApiRequest): Naming | undefined => binaryNamings.find(({protobufMediaType}) => protobufMediaType === mediaTypeOf(request));
 
 /** The media type of a request's body without its parameters. */
 export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
@@ -40,7 +37,8 @@ const acceptedMedia = ({protobufMediaType}: Naming): string[] => [...Object.keys
 
 /** Reads bytes in whatever form the request says they have. Throws 415 for an unknown one, `DecodeError` for what is not in that form. */
 const parsedBytes = async (request: ApiRequest, bytes: Buffer, words: Naming): Promise<ParsedBody> => {
-  const binary = binaryNaming(request);
+  // Either naming's: compiled clients know no other than theirs.
+  const binary = namingOfMediaType(mediaTypeOf(request));
   if (binary) {
     const {decodeObject} = await import('#src/schema/protobuf/decode.js');
     return labelled(decodeObject(bytes, binary));

@@ -48,9 +48,9 @@ export const rates = flagSection('Rates, periods and thresholds', {
   'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once.', default: '30'},
   'plat-api-content-type': {
     type: 'string',
-    help: 'The content type of requests to the API server.',
+    help: `The content type of requests to the API server: application/json or ${protobufMediaType}, or as the vocabulary kubernetes calls it. Kinds without a binary form go as JSON in any case.`,
     default: protobufMediaType,
-    subject: 'pending',
+    oneOf: ['application/json', protobufMediaType, naming('kubernetes').protobufMediaType],
   },
   'min-resync-period': {
     type: 'duration',

@@ -74,6 +74,19 @@ const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindD
   return new ObjectReader(wire, embedded, depth).message(message, envelope.raw.length, {kind, apiVersion});
 };
 
+/** A watch event as its stream has it. */
+export interface WatchEventParts {
+  readonly type: string;
+  readonly object: unknown;
+}
+
+/** Reads the event of a frame, which has no wrapping of its own. Throws `DecodeError`. */
+export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts => {
+  const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
+  const {type = '', object} = new ObjectReader(new WireReader(bytes), embedded, 0).message(messageOf('v1', 'WatchEvent', naming)!, bytes.length, {});
+  return {type: type as string, object};
+};
+
 /**
  * Reads an object in its wrapping as the object its JSON would be, save that what is null there is absent. `defaults` name the kind of an
  * object that does not do so itself. Throws `DecodeError`; unknown fields are skipped.

@@ -1,0 +1,136 @@
+import test from 'ava';
+import {firstValueFrom} from 'rxjs';
+import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
+import {isNotFound, notFound, unsupportedMediaType} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {systemClock} from '#src/base/clock.js';
+import {noMeter} from '#src/base/meter.js';
+import {connectedClient} from '#src/client/connected.js';
+import {Frames} from '#src/client/frames.js';
+import {decodeObject} from '#src/schema/protobuf/decode.js';
+import {encodeObject, encodeWatchFrame} from '#src/schema/protobuf/encode.js';
+import {connect} from '#src/transport/http-connection.js';
+import {type TestServer, answering, json, serve} from '#test/serving/server.js';
+
+const words = naming('kubernetes');
+const type = words.protobufMediaType;
+
+interface Seen {
+  readonly method: string;
+  readonly accept: string | undefined;
+  readonly contentType: string | undefined;
+  readonly sent: KubeObject | undefined;
+}
+
+/** A client that speaks the binary form, and what its server gets to see. `respond` tells what comes back. */
+const aWorld = async (respond: (seen: Seen) => ReturnType<typeof json>) => {
+  const seen: Seen[] = [];
+  const server: TestServer = await serve(
+    answering(async ({method, body, headers}) => {
+      const bytes = body?.kind === 'bytes' ? await body.read(100_000) : Buffer.alloc(0);
+      const contentType = headers['content-type'] as string | undefined;
+      const sent = contentType === type ? decodeObject(bytes, words) : bytes.length > 0 ? (JSON.parse(bytes.toString()) as KubeObject) : undefined;
+      seen.push({method, accept: headers['accept'] as string, contentType, sent});
+      return respond(seen.at(-1)!);
+    }),
+  );
+  const connection = await connect({server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'}, {clock: systemClock});
+  const client = connectedClient(connection, {clock: systemClock, meter: noMeter, naming: words, userAgent: 'tester', contentType: naming('plat').protobufMediaType});
+  return {
+    client,
+    seen,
+    async [Symbol.asyncDispose]() {
+      await connection[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const binary = (object: KubeObject, status = 200): ReturnType<typeof json> => ({status, headers: {}, body: {kind: 'bytes', bytes: encodeObject({...object}, words), contentType: type}});
+const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {namespace: 'x', name: 'a'}};
+const metadata = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+test('objects, lists and refusals go both ways in the words of the server, whichever naming the flag was given in', async t => {
+  await using world = await aWorld(({method}) => {
+    if (method === 'DELETE') return binary(notFound({group: '', resource: 'pods'}, 'a').status as KubeObject, 404);
+    return binary(method === 'GET' ? ({apiVersion: 'v1', kind: 'PodList', metadata: {resourceVersion: '7'}, items: [{metadata: {name: 'ü'}}]} as KubeObject) : pod);
+  });
+  const pods = world.client.resource(kinds.pods);
+
+  t.like(await pods.create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}}), {metadata: {name: 'a'}});
+  await pods.update({metadata: {namespace: 'x', name: 'a'}, status: {phase: 'Running'}}, {subresource: 'status'});
+  t.like((await pods.list()).items, [{metadata: {name: 'ü'}}]);
+  t.true(isNotFound(await t.throwsAsync(pods.delete('a', {namespace: 'x', gracePeriodSeconds: 0}))));
+
+  t.deepEqual(new Set(world.seen.map(({accept}) => accept)), new Set([`${type},application/json`]));
+  t.deepEqual(world.seen.map(({contentType}) => contentType), [type, type, undefined, type]);
+  t.like(world.seen[1]!.sent, {...pod, status: {phase: 'Running'}} as KubeObject);
+  t.like(world.seen[3]!.sent, {kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0} as KubeObject);
+});
+
+test('what has no binary form goes as JSON: patches, bodies that do not say what they are, values of a wrong type, custom kinds', async t => {
+  await using world = await aWorld(() => json({...pod}));
+  const {client} = world;
+  const pods = client.resource(kinds.pods);
+  const widgets = client.resource({...kinds.pods, group: 'example', kind: 'Widget', plural: 'widgets'} as never);
+
+  await pods.patch('a', 'merge', {metadata: {labels: {a: 'b'}}}, {namespace: 'x'});
+  await pods.create({metadata: {name: 'a'}} as KubeObject, {namespace: 'x', subresource: 'binding', name: 'a'});
+  await pods.create({metadata: {namespace: 'x', name: 'a', labels: {a: 1 as never}}, spec: {containers: []}});
+  await widgets.create({apiVersion: 'example.com/v1', kind: 'Widget', metadata: {namespace: 'x', name: 'a'}} as never);
+  await client.request('GET', '/version');
+
+  t.deepEqual(world.seen.map(({contentType}) => contentType), ['application/merge-patch+json', 'application/json', 'application/json', 'application/json', undefined]);
+  t.is(world.seen[4]!.accept, 'application/json');
+});
+
+test('metadata alone is asked for in the binary form too', async t => {
+  await using world = await aWorld(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
+
+  t.like(await world.client.metadata(kinds.pods).get('a', {namespace: 'x'}), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
+
+  t.is(world.seen[0]!.accept, `${type};${metadata},application/json;${metadata},application/json`.replaceAll(metadata, 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1'));
+});
+
+for (const code of [415, 406]) {
+  test(`a resource whose server answers ${code} to the binary form gets JSON from then on, and others do not`, async t => {
+    await using world = await aWorld(({accept, sent}) => {
+      if (sent?.kind === 'Pod' && accept !== 'application/json') return json(unsupportedMediaType(['application/json']).status, code);
+      return json({...sent});
+    });
+    const {client} = world;
+    const create = () => client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
+
+    t.is((await create()).metadata?.name, 'a');
+    await create();
+    await client.resource(kinds.configMaps).create({metadata: {namespace: 'x', name: 'a'}});
+
+    t.deepEqual(world.seen.map(({contentType}) => contentType), [type, 'application/json', 'application/json', type]);
+  });
+}
+
+test('an answer that is damaged is an error, and so is a damaged event', async t => {
+  const garbage = {status: 200, headers: {}, body: {kind: 'bytes', bytes: Buffer.from('nonsense'), contentType: type}} as const;
+  await using world = await aWorld(() => garbage);
+  await t.throwsAsync(world.client.resource(kinds.pods).get('a', {namespace: 'x'}), {message: /does not appear to be a protobuf message/});
+
+  await using other = await aWorld(() => ({...garbage, body: {...garbage.body, bytes: Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.of(0xff)]), contentType: `${type};stream=watch`}}));
+  await t.throwsAsync(firstValueFrom(other.client.resource(kinds.pods).watch()), {message: /unexpected EOF/});
+
+  await using cut = await aWorld(() => ({...garbage, body: {...garbage.body, bytes: Buffer.of(0, 0, 0, 9, 1), contentType: `${type};stream=watch`}}));
+  await t.throwsAsync(firstValueFrom(cut.client.resource(kinds.pods).watch()), {message: /cut off within an event/});
+});
+
+test('frames come whole, in whatever pieces the bytes do', t => {
+  const frames = ['a', 'b', 'c'].map(name => encodeWatchFrame('ADDED', encodeObject({...pod, metadata: {name}}, words)));
+  const bytes = Buffer.concat(frames);
+  for (const size of [1, 2, 3, 5, 64, bytes.length - 1, bytes.length]) {
+    const told: Buffer[] = [];
+    const cutter = new Frames(frame => told.push(Buffer.from(frame)));
+    for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
+    t.deepEqual(told, frames.map(frame => frame.subarray(4)), `in pieces of ${size}`);
+    t.false(cutter.isPartial);
+  }
+  t.throws(() => new Frames(() => {}).push(Buffer.of(0xff, 0xff, 0xff, 0xff)), {message: /an event of 4294967295 bytes/});
+});
