@@ -85,6 +85,14 @@ test('what has no binary form goes as JSON: patches, bodies that do not say what
   t.is(world.seen[4]!.accept, 'application/json');
 });
 
+test('what every object of a kind has is there, be it empty', async t => {
+  await using world = await aWorld(() => binary({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSliceList', items: [{metadata: {name: 'a'}}]} as KubeObject));
+  t.like((await world.client.resource(kinds.endpointSlices).list()).items, [{metadata: {name: 'a'}, endpoints: []}]);
+
+  await using empty = await aWorld(() => binary({apiVersion: 'v1', kind: 'PodList'}));
+  t.deepEqual((await empty.client.resource(kinds.pods).list()).items, []);
+});
+
 test('metadata alone is asked for in the binary form too', async t => {
   await using world = await aWorld(() => binary({apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: {name: 'a'}}));
 

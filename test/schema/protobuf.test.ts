@@ -5,6 +5,8 @@ import {naming} from '#src/api/naming.js';
 import {seededRandom} from '#src/base/random.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
+import {parseYaml} from '#src/schema/decode/yaml.js';
+import {yamlText} from '#src/schema/yaml-text.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {decodeEnvelope, decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject, encodeWatchFrame, hasBinaryForm} from '#src/schema/protobuf/encode.js';
@@ -18,7 +20,7 @@ const names = existsSync(samples)
       .filter(file => file.endsWith('.pb'))
       .map(file => file.slice(0, -'.pb'.length))
   : [];
-if (!oracle) console.log('PLAT_ORACLE is unset: the binary form is not compared with the original');
+console.log(oracle ? `${names.length} kinds are compared with the original as JSON, YAML and protobuf` : 'PLAT_ORACLE is unset: no form is compared with the original');
 
 const plat = naming('plat');
 const kubernetes = naming('kubernetes');
@@ -34,7 +36,7 @@ const decoded = (apiVersion: string, kind: string, ...fields: readonly Buffer[])
 const number = (field: number, ...varint: readonly number[]): Buffer => Buffer.of(field << 3, ...varint);
 
 for (const name of names) {
-  test(`${name} has the same fields and bytes in both forms`, t => {
+  test(`${name} has the same fields and bytes in every form`, t => {
     const expected = JSON.parse(readFileSync(join(samples, `${name}.json`), 'utf8')) as PlainObject;
     const bytes = readFileSync(join(samples, `${name}.pb`));
     // A watch event is the one kind that does not carry its type.
@@ -44,6 +46,9 @@ for (const name of names) {
 
     t.deepEqual(expected['kind'] === undefined ? rest : {apiVersion, kind, ...rest}, expected);
     t.deepEqual(encodeObject(expected, kubernetes, untyped), bytes);
+    const yaml = readFileSync(join(samples, `${name}.yaml`), 'utf8');
+    t.deepEqual(parseYaml(yaml), {value: expected, problems: []});
+    t.is(yamlText(expected), yaml);
   });
 }
 
@@ -335,4 +340,18 @@ test('the codec comes as a whole when it is first needed', async t => {
 
   t.is(codec, await protobufCodec());
   t.true(codec.isEnvelope(codec.encodeObject({apiVersion: 'v1', kind: 'Pod'}, plat), plat));
+});
+
+const tricky = ['yes', 'No', 'on', 'null', '~', '', ' ', '012', '0x1f', '1e3', '1_000', '1:30', '.5', '-', '- a', 'a: b', '# a', 'a #b', '&a', '*a', '!a', '|', '>', '%', '@', '`', '"', "'", '{', '[', ',', '?', '=', '<<', '2026-01-02', 'a\nb', 'a\nb\n\n', '\ta', 'ü\u{1f600}', '\u0007', 'x'.repeat(200), `${'word '.repeat(60)}`];
+
+test('texts that YAML could take for something else are read as what they were', t => {
+  const object = {values: tricky, keys: Object.fromEntries(tricky.map(text => [text, text]))};
+
+  t.deepEqual(parseYaml(yamlText(object)).value, object);
+});
+
+test('keys are written in the order people give them', t => {
+  const keys = ['', '-', '1', '2', '10', 'B', 'a', 'a.', 'a1', 'a2', 'a10', 'a010', 'aB', 'ab'];
+
+  t.deepEqual(Object.keys(parseYaml(yamlText(Object.fromEntries(keys.toReversed().map(key => [`k${key}`, 1])))).value as object).map(key => key.slice(1)), keys);
 });

@@ -1,7 +1,7 @@
-import {stringify} from 'yaml';
 import type {ResponseBody} from '#src/api/exchange.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
+import {yamlText} from '#src/schema/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is made when asked for: as bytes in the media type agreed on, or as the object itself. */
@@ -16,7 +16,7 @@ const bytesOf = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, object: un
     case 'json':
       return Buffer.from(`${pretty ? JSON.stringify(object, undefined, 2) : JSON.stringify(object)}\n`);
     case 'yaml':
-      return Buffer.from(stringify(object, {lineWidth: 0, aliasDuplicateObjects: false}));
+      return Buffer.from(yamlText(object));
     case 'binary':
       // Nobody agrees on it before the codec is there.
       return loadedCodec()!.encodeObject(object as PlainObject, naming!);

@@ -37,6 +37,7 @@ export class ObjectReader {
       if (field !== undefined) this.#field(field, tag & 7, end, object);
       else wire.skip(tag & 7, end);
     }
+    for (const {name, shape} of message.filled) object[name] ??= shape === 'list' ? [] : {};
     this.#depth -= 1;
     return object;
   }

@@ -72,6 +72,7 @@ export class Message {
   readonly #lookup: Lookup;
   #fields: readonly Field[] | undefined;
   #byNumber: readonly (Field | undefined)[] | undefined;
+  #filled: readonly Field[] | undefined;
 
   constructor(name: string, text: string, lookup: Lookup) {
     this.name = name;
@@ -88,6 +89,11 @@ export class Message {
 
   get byNumber(): readonly (Field | undefined)[] {
     return (this.#byNumber ??= this.#index());
+  }
+
+  /** The lists and maps that are there even when they are empty. */
+  get filled(): readonly Field[] {
+    return (this.#filled ??= this.fields.filter(({shown, shape}) => shown && (shape === 'list' || shape === 'map')));
   }
 
   #read(): Field[] {
@@ -118,7 +124,7 @@ const field = (text: string, lookup: Lookup): Field => {
     wire: shape === 'map' ? delimited : wireType(form),
     optional: mark === '*',
     // What Go holds by value and writes as an object or by a marshaller of its own is never left out as empty.
-    shown: shown === '!' || !(wireType(form) === varint || form === 'float64' || form === 'string' || form === 'bytes'),
+    shown: shown === '!' || (shape === 'one' && !(wireType(form) === varint || form === 'float64' || form === 'string' || form === 'bytes')),
   };
 };
 

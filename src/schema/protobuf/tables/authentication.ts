@@ -17,7 +17,7 @@ export const authentication: GroupTable = {
     BoundObjectReference: '1 kind string; 2 apiVersion string; 3 name string; 4 uid string',
     SelfSubjectReviewStatus: '1 userInfo UserInfo',
     TokenRequest: '@1 metadata ObjectMeta; 2 spec TokenRequestSpec; 3 status TokenRequestStatus',
-    TokenRequestSpec: '1 audiences []string; 3 boundObjectRef *BoundObjectReference; 4 expirationSeconds *int64',
+    TokenRequestSpec: '1 audiences []string!; 3 boundObjectRef *BoundObjectReference; 4 expirationSeconds *int64',
     TokenRequestStatus: '1 token string!; 2 expirationTimestamp time',
   },
   v1alpha1: {

@@ -8,7 +8,7 @@ const v2beta1 = {
   ExternalMetricStatus: '1 metricName string!; 2 metricSelector *LabelSelector; 3 currentValue quantity; 4 currentAverageValue *quantity',
   HorizontalPodAutoscaler: '@1 metadata ObjectMeta; 2 spec HorizontalPodAutoscalerSpec; 3 status HorizontalPodAutoscalerStatus',
   HorizontalPodAutoscalerCondition: '1 type string!; 2 status string!; 3 lastTransitionTime time; 4 reason string; 5 message string',
-  HorizontalPodAutoscalerList: '@1 metadata ListMeta; 2 items []HorizontalPodAutoscaler',
+  HorizontalPodAutoscalerList: '@1 metadata ListMeta; 2 items []HorizontalPodAutoscaler!',
   HorizontalPodAutoscalerSpec: '1 scaleTargetRef CrossVersionObjectReference; 2 minReplicas *int32; 3 maxReplicas int32!; 4 metrics []MetricSpec',
   HorizontalPodAutoscalerStatus: '1 observedGeneration *int64; 2 lastScaleTime *time; 3 currentReplicas int32!; 4 desiredReplicas int32!; 5 currentMetrics []MetricStatus; 6 conditions []HorizontalPodAutoscalerCondition',
   MetricSpec: '1 type string!; 2 object *ObjectMetricSource; 3 pods *PodsMetricSource; 4 resource *ResourceMetricSource; 5 external *ExternalMetricSource; 7 containerResource *ContainerResourceMetricSource',
@@ -48,7 +48,7 @@ export const autoscaling: GroupTable = {
   v1: {
     CrossVersionObjectReference: '1 kind string!; 2 name string!; 3 apiVersion string',
     HorizontalPodAutoscaler: '@1 metadata ObjectMeta; 2 spec HorizontalPodAutoscalerSpec; 3 status HorizontalPodAutoscalerStatus',
-    HorizontalPodAutoscalerList: '@1 metadata ListMeta; 2 items []HorizontalPodAutoscaler',
+    HorizontalPodAutoscalerList: '@1 metadata ListMeta; 2 items []HorizontalPodAutoscaler!',
     HorizontalPodAutoscalerSpec: '1 scaleTargetRef CrossVersionObjectReference; 2 minReplicas *int32; 3 maxReplicas int32!; 4 targetCPUUtilizationPercentage *int32',
     HorizontalPodAutoscalerStatus: '1 observedGeneration *int64; 2 lastScaleTime *time; 3 currentReplicas int32!; 4 desiredReplicas int32!; 5 currentCPUUtilizationPercentage *int32',
     Scale: '@1 metadata ObjectMeta; 2 spec ScaleSpec; 3 status ScaleStatus',

@@ -3,7 +3,7 @@ import type {GroupTable} from './form.js';
 const v1beta1 = {
   MetricListOptions: '@1 labelSelector string; 2 metricLabelSelector string',
   MetricValue: '@1 describedObject core/v1.ObjectReference; 2 metricName string!; 3 timestamp time; 4 window *int64; 5 value quantity; 6 selector *LabelSelector',
-  MetricValueList: '@1 metadata ListMeta; 2 items []MetricValue',
+  MetricValueList: '@1 metadata ListMeta; 2 items []MetricValue!',
 };
 
 /** How the messages of `custom.metrics` are numbered on the wire. */

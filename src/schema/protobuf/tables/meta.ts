@@ -3,11 +3,11 @@ import type {GroupTable} from './form.js';
 /** How the messages of `meta` are numbered on the wire. */
 export const meta: GroupTable = {
   v1: {
-    APIGroup: '@1 name string!; 2 versions []GroupVersionForDiscovery; 3 preferredVersion GroupVersionForDiscovery; 4 serverAddressByClientCIDRs []ServerAddressByClientCIDR',
-    APIGroupList: '@1 groups []APIGroup',
+    APIGroup: '@1 name string!; 2 versions []GroupVersionForDiscovery!; 3 preferredVersion GroupVersionForDiscovery; 4 serverAddressByClientCIDRs []ServerAddressByClientCIDR',
+    APIGroupList: '@1 groups []APIGroup!',
     APIResource: '1 name string!; 2 namespaced bool!; 3 kind string!; 4 verbs *Verbs; 5 shortNames []string; 6 singularName string!; 7 categories []string; 8 group string; 9 version string; 10 storageVersionHash string',
-    APIResourceList: '@1 groupVersion string!; 2 resources []APIResource',
-    APIVersions: '@1 versions []string; 2 serverAddressByClientCIDRs []ServerAddressByClientCIDR',
+    APIResourceList: '@1 groupVersion string!; 2 resources []APIResource!',
+    APIVersions: '@1 versions []string!; 2 serverAddressByClientCIDRs []ServerAddressByClientCIDR!',
     ApplyOptions: '@1 dryRun []string; 2 force bool!; 3 fieldManager string!',
     Condition: '1 type string!; 2 status string!; 3 observedGeneration int64; 4 lastTransitionTime time; 5 reason string!; 6 message string!',
     CreateOptions: '@1 dryRun []string; 3 fieldManager string; 4 fieldValidation string',
@@ -20,14 +20,14 @@ export const meta: GroupTable = {
     GroupVersionResource: '1 group string!; 2 version string!; 3 resource string!',
     LabelSelector: '1 matchLabels {string}; 2 matchExpressions []LabelSelectorRequirement',
     LabelSelectorRequirement: '1 key string!; 2 operator string!; 3 values []string',
-    List: '@1 metadata ListMeta; 2 items []raw',
+    List: '@1 metadata ListMeta; 2 items []raw!',
     ListMeta: '1 selfLink string; 2 resourceVersion string; 3 continue string; 4 remainingItemCount *int64',
     ListOptions: '@1 labelSelector string; 2 fieldSelector string; 3 watch bool; 4 resourceVersion string; 5 timeoutSeconds *int64; 7 limit int64; 8 continue string; 9 allowWatchBookmarks bool; 10 resourceVersionMatch string; 11 sendInitialEvents *bool',
     ManagedFieldsEntry: '1 manager string; 2 operation string; 3 apiVersion string; 4 time *time; 6 fieldsType string; 7 fieldsV1 *raw; 8 subresource string',
     ObjectMeta: '1 name string; 2 generateName string; 3 namespace string; 4 selfLink string; 5 uid string; 6 resourceVersion string; 7 generation int64; 8 creationTimestamp time; 9 deletionTimestamp *time; 10 deletionGracePeriodSeconds *int64; 11 labels {string}; 12 annotations {string}; 13 ownerReferences []OwnerReference; 14 finalizers []string; 17 managedFields []ManagedFieldsEntry',
     OwnerReference: '1 kind string!; 3 name string!; 4 uid string!; 5 apiVersion string!; 6 controller *bool; 7 blockOwnerDeletion *bool',
     PartialObjectMetadata: '@1 metadata ObjectMeta',
-    PartialObjectMetadataList: '@1 metadata ListMeta; 2 items []PartialObjectMetadata',
+    PartialObjectMetadataList: '@1 metadata ListMeta; 2 items []PartialObjectMetadata!',
     PatchOptions: '@1 dryRun []string; 2 force *bool; 3 fieldManager string; 4 fieldValidation string',
     Preconditions: '1 uid *string; 2 resourceVersion *string',
     ServerAddressByClientCIDR: '1 clientCIDR string!; 2 serverAddress string!',
@@ -40,6 +40,6 @@ export const meta: GroupTable = {
     WatchEvent: '@1 type string!; 2 object raw',
   },
   v1beta1: {
-    PartialObjectMetadataList: '@1 items []PartialObjectMetadata; 2 metadata ListMeta',
+    PartialObjectMetadataList: '@1 items []PartialObjectMetadata!; 2 metadata ListMeta',
   },
 };

@@ -3,7 +3,7 @@ import type {GroupTable} from './form.js';
 const v1 = {
   Overhead: '1 podFixed {quantity}',
   RuntimeClass: '@1 metadata ObjectMeta; 2 handler string!; 3 overhead *Overhead; 4 scheduling *Scheduling',
-  RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass',
+  RuntimeClassList: '@1 metadata ListMeta; 2 items []RuntimeClass!',
   Scheduling: '1 nodeSelector {string}; 2 tolerations []core/v1.Toleration',
 };
 

@@ -2,7 +2,7 @@ import type {GroupTable} from './form.js';
 
 const v1 = {
   PriorityClass: '@1 metadata ObjectMeta; 2 value int32!; 3 globalDefault bool; 4 description string; 5 preemptionPolicy *string',
-  PriorityClassList: '@1 metadata ListMeta; 2 items []PriorityClass',
+  PriorityClassList: '@1 metadata ListMeta; 2 items []PriorityClass!',
 };
 
 /** How the messages of `scheduling` are numbered on the wire. */
@@ -16,8 +16,8 @@ export const scheduling: GroupTable = {
     PodGroupPolicy: '2 basic *BasicSchedulingPolicy; 3 gang *GangSchedulingPolicy',
     TypedLocalObjectReference: '1 apiGroup string; 2 kind string!; 3 name string!',
     Workload: '@1 metadata ObjectMeta; 2 spec WorkloadSpec',
-    WorkloadList: '@1 metadata ListMeta; 2 items []Workload',
-    WorkloadSpec: '1 controllerRef *TypedLocalObjectReference; 2 podGroups []PodGroup',
+    WorkloadList: '@1 metadata ListMeta; 2 items []Workload!',
+    WorkloadSpec: '1 controllerRef *TypedLocalObjectReference; 2 podGroups []PodGroup!',
   },
   v1beta1: v1,
 };
