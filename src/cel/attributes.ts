@@ -74,7 +74,7 @@ const qualified = (value: Value, key: Value, isTest: boolean): Value => {
   if (key instanceof Failure) return key;
   const found = under(value, key);
   if (isTest) return found instanceof Failure ? found : found !== undefined;
-  return found ?? missing(value, key);
+  return found === undefined ? missing(value, key) : found;
 };
 
 const keyStep = (key: Key): Step => {

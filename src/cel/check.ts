@@ -49,6 +49,7 @@ class Checker {
   readonly problems: Problem[] = [];
   #scope: Scope | undefined;
   #unknowns = 0;
+  readonly #seen = new Map<Expr, Scope | undefined>();
 
   constructor(ast: Ast, environment: Environment) {
     this.#ast = ast;
@@ -81,8 +82,10 @@ class Checker {
     return meaningOf(this.#environment, name);
   }
 
-  /** Finds the type of a node and of all within it. */
+  /** Finds the type of a node and of all within it. What a macro repeats is looked at once in each scope it stands in. */
   check(expr: Expr): Type {
+    if (this.#seen.has(expr) && this.#seen.get(expr) === this.#scope) return this.types[expr.id]!;
+    this.#seen.set(expr, this.#scope);
     const type = this.#typeOf(expr);
     this.types[expr.id] = type;
     return type;

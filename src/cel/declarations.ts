@@ -1,3 +1,4 @@
+import type {Step} from './frame.js';
 import type {Macro} from './macros.js';
 import type {Type} from './types.js';
 import type {Value} from './values.js';
@@ -25,6 +26,8 @@ export interface FunctionDeclaration {
   readonly overloads: readonly Overload[];
   /** What it does, in whatever shape it is called. */
   readonly run?: (...args: readonly Value[]) => Value;
+  /** For one that finds its arguments itself, since it may not need them all: the step of a call. It costs nothing but them. */
+  readonly steps?: (args: readonly Step[]) => Step;
   /** What any call of it costs, before the overload is asked. */
   readonly cost?: CostOf;
   /** Which argument is a pattern, and what is wrong with one, so that a wrong one that never changes is told before anything is run. */
@@ -48,6 +51,8 @@ export interface Library {
   readonly macros?: readonly Macro[];
   /** Types it brings, by name. */
   readonly types?: readonly Type[];
+  /** It comes with the syntax of optionals. */
+  readonly optionalSyntax?: boolean;
 }
 
 /** A function of values that are known to be of certain types: what declarations are written with. */

@@ -24,7 +24,6 @@ export interface Extension {
   readonly types?: TypeSource;
   readonly container?: string;
   readonly homogeneous?: boolean;
-  readonly optionalSyntax?: boolean;
   readonly escapedNames?: boolean;
 }
 
@@ -78,7 +77,7 @@ export const extend = (environment: Environment, extension: Extension): Environm
     container,
     syntax: {
       macros,
-      optionalSyntax: extension.optionalSyntax ?? environment.syntax.optionalSyntax ?? false,
+      optionalSyntax: environment.syntax.optionalSyntax === true || libraries.some(({optionalSyntax}) => optionalSyntax === true),
       escapedNames: extension.escapedNames ?? environment.syntax.escapedNames ?? false,
     },
     homogeneous,

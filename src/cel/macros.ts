@@ -17,7 +17,7 @@ export interface Maker {
   readonly call: (name: string, ...args: readonly Expr[]) => Expr;
   readonly member: (name: string, target: Expr, ...args: readonly Expr[]) => Expr;
   readonly list: (...elements: readonly Expr[]) => Expr;
-  readonly map: (key: Expr, value: Expr) => Expr;
+  readonly map: () => Expr;
   readonly test: (operand: Expr, field: string) => Expr;
   readonly fold: (parts: Omit<ComprehensionExpr, 'id' | 'kind'>) => Expr;
 }
@@ -27,7 +27,8 @@ export interface Macro {
   readonly name: string;
   /** Whether it is called on a target. */
   readonly isMember: boolean;
-  readonly arity: number;
+  /** How many arguments it takes; any number where it does not say. */
+  readonly arity?: number;
   readonly expand: (make: Maker, args: readonly Expr[], target: Expr | undefined) => Expr | undefined;
 }
 
@@ -43,7 +44,14 @@ export const declaredName = (argument: Expr, complaint: string): string => {
   return argument.name;
 };
 
-const result = (make: Maker): Expr => make.ident(accumulator);
+export const result = (make: Maker): Expr => make.ident(accumulator);
+
+/** The variable of a fold that does not loop. */
+const unused = '#unused';
+
+/** A fold that only gives a value a name within an expression. */
+export const bound = (make: Maker, variable: string, value: Expr, within: Expr): Expr =>
+  make.fold({range: make.list(), variable: unused, accumulator: variable, init: value, condition: make.literal(false), step: make.ident(variable), result: within});
 
 /** What a quantifier begins with, how it goes on, and what it ends in. */
 interface Quantifier {
@@ -128,4 +136,4 @@ export const standardMacros: readonly Macro[] = [
 ];
 
 /** Under which name a macro of that shape is looked up. */
-export const macroKey = (name: string, arity: number, isMember: boolean): string => `${name}:${arity}:${isMember}`;
+export const macroKey = (name: string, arity: number | undefined, isMember: boolean): string => `${name}:${arity ?? '*'}:${isMember}`;

@@ -43,7 +43,12 @@ export class GrowingList extends NativeList {
 
 /** A map that an expression made. Its entries go by what their keys are equal by. */
 export class NativeMap extends MapValue {
-  readonly entries: Map<string | boolean | bigint | number, {readonly key: Value; readonly value: Value}> = new Map();
+  readonly entries: Map<string | boolean | bigint | number, {readonly key: Value; readonly value: Value}>;
+
+  constructor(entries: NativeMap['entries'] = new Map()) {
+    super();
+    this.entries = entries;
+  }
 
   get size(): number {
     return this.entries.size;
@@ -55,11 +60,6 @@ export class NativeMap extends MapValue {
     if (id === undefined) return new Failure('unsupported key type');
     this.entries.set(id, {key, value});
     return undefined;
-  }
-
-  has(key: Value): boolean {
-    const id = keyOf(key);
-    return id !== undefined && this.entries.has(id);
   }
 
   find(key: Value): Value | undefined {
@@ -75,6 +75,9 @@ export class NativeMap extends MapValue {
     return other instanceof MapValue && equalMaps(this, other);
   }
 }
+
+/** The map in which a fold gathers, which grows in place as the list does. */
+export class GrowingMap extends NativeMap {}
 
 /** Plain JSON as it came, of which no schema says more. */
 export type Json = null | boolean | number | string | readonly unknown[] | Readonly<Record<string, unknown>>;

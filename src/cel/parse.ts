@@ -344,7 +344,8 @@ class Parser {
 
   /** A call, or what the macro of that name makes of it. */
   call(id: number, name: string, target: Expr | undefined, args: readonly Expr[]): Expr {
-    const macro = this.options.macros?.get(macroKey(name, args.length, target !== undefined));
+    const {macros} = this.options;
+    const macro = macros?.get(macroKey(name, args.length, target !== undefined)) ?? macros?.get(macroKey(name, undefined, target !== undefined));
     if (macro) {
       try {
         const expanded = macro.expand(this.maker(this.positions[id]!), args, target);
@@ -365,7 +366,7 @@ class Parser {
       call: (name, ...args) => ({kind: 'call', id: id(), function: name, args}),
       member: (name, target, ...args) => ({kind: 'call', id: id(), function: name, target, args}),
       list: (...elements) => ({kind: 'list', id: id(), elements, optional: new Set()}),
-      map: (key, value) => ({kind: 'map', id: id(), entries: [{id: id(), key, value, optional: false}]}),
+      map: () => ({kind: 'map', id: id(), entries: []}),
       test: (operand, field) => ({kind: 'select', id: id(), operand, field, test: true}),
       fold: parts => ({kind: 'comprehension', id: id(), ...parts}),
     };

@@ -3,15 +3,15 @@ import {conditionalOf, extended, isAttribute, plainAttribute, resolution, run, t
 import type {CheckedAst} from './check.js';
 import {invocation} from './calls.js';
 import {equal} from './compare.js';
+import {traversal} from './costs.js';
 import {charge, type Frame, type Step} from './frame.js';
-import {GrowingList, NativeList, NativeMap} from './native.js';
+import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
 import {Failure, keyOf, ListValue, MapValue, noSuchOverload, Optional, sizeOf, TypeValue, type Value} from './values.js';
 
-/** What making a list, a map or an object costs, and what each character of a string that is read costs. */
+/** What making a list, a map or an object costs. */
 const listCost = 10;
 const mapCost = 30;
 const structCost = 40;
-const characterCost = 0.1;
 
 /** What is put together of an expression before it is run: how to run it, and which places it needs in a frame. */
 export interface Plan {
@@ -39,12 +39,22 @@ class Planner {
   readonly variables: string[] = [];
   locals = 0;
   #scope: Scope | undefined;
+  readonly #made = new Map<Expr, {readonly scope: Scope | undefined; readonly node: Node}>();
 
   constructor(ast: CheckedAst) {
     this.#ast = ast;
   }
 
+  /** What a macro repeats is put together once in each scope it stands in. */
   plan(expr: Expr): Node {
+    const known = this.#made.get(expr);
+    if (known && known.scope === this.#scope) return known.node;
+    const node = this.#nodeOf(expr);
+    this.#made.set(expr, {scope: this.#scope, node});
+    return node;
+  }
+
+  #nodeOf(expr: Expr): Node {
     switch (expr.kind) {
       case 'literal':
         return {constant: expr.value};
@@ -149,7 +159,8 @@ class Planner {
       const complaint = pattern.complaint(written.constant);
       if (complaint !== undefined) throw new PlanFailure(complaint);
     }
-    const step = invocation(declaration, overloads, args.map(run));
+    const steps = args.map(run);
+    const step = declaration.steps?.(steps) ?? invocation(declaration, overloads, steps);
     if (args.length !== 1 || !conversions.has(declaration.name) || !('constant' in args[0]!)) return {step};
     return {constant: settled(step)};
   }
@@ -223,8 +234,7 @@ class Planner {
   #fold(expr: ComprehensionExpr): Node {
     const range = this.step(expr.range);
     const begin = this.step(expr.init);
-    const grows = expr.accumulator === '@result' && expr.init.kind === 'list' && expr.init.elements.length === 0;
-    const init: Step = grows ? () => new GrowingList() : begin;
+    const init = growing(expr) ?? begin;
     const [accumulator, first, second] = [this.locals, this.locals + 1, this.locals + 2];
     this.locals += 3;
     const gathered = {name: expr.accumulator, slot: accumulator, init};
@@ -244,12 +254,24 @@ class Planner {
         if (over instanceof Failure) return over;
         frame.locals[accumulator] = undefined;
         if (!each(frame, over)) return noSuchOverload;
-        const result = end(frame);
-        return result instanceof GrowingList ? new NativeList(result.items) : result;
+        return grown(end(frame));
       },
     };
   }
 }
+
+/** What a fold that gathers from nothing gathers in. */
+const growing = ({accumulator, init}: ComprehensionExpr): Step | undefined => {
+  if (accumulator !== '@result') return undefined;
+  if (init.kind === 'list' && init.elements.length === 0) return () => new GrowingList();
+  return init.kind === 'map' && init.entries.length === 0 ? () => new GrowingMap() : undefined;
+};
+
+/** What a fold gathered, which grows no more. */
+const grown = (result: Value): Value => {
+  if (result instanceof GrowingList) return new NativeList(result.items);
+  return result instanceof GrowingMap ? new NativeMap(result.entries) : result;
+};
 
 const eachOf = (slot: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
   if (over instanceof ListValue) {
@@ -343,7 +365,7 @@ const either = (left: Step, right: Step): Step => frame => {
 const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
   const first = left(frame);
   const second = right(frame);
-  charge(frame, Math.ceil(Math.min(sizeOf(first), sizeOf(second)) * characterCost));
+  charge(frame, traversal(Math.min(sizeOf(first), sizeOf(second))));
   if (first instanceof Failure) return first;
   if (second instanceof Failure) return second;
   const same = equal(first, second);

@@ -9,7 +9,6 @@ import type {SchemaNode} from '#src/schema/node.js';
 
 const environment = extend(emptyEnvironment, {
   libraries: [standard],
-  optionalSyntax: true,
   variables: {x: int, name: string, items: listOf(int), labels: mapOf(string, string), self: dyn},
 });
 

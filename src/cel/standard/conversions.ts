@@ -1,9 +1,9 @@
+import {reading} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {asInt, asUint, intOfDouble, parsedDouble, uintOfDouble, writtenDouble} from '#src/cel/numbers.js';
 import {durationOf, parsedDuration, parsedTimestamp, secondsOf, timestampOf, writtenDuration, writtenTimestamp} from '#src/cel/time.js';
 import {bool, bytes, double, duration, dyn, int, param, string, timestamp, typeOf, uint, type Type} from '#src/cel/types.js';
-import {Bytes, Duration, Failure, sizeOf, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
-import {traversal} from './operators.js';
+import {Bytes, Duration, Failure, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
 const a = param('A');
 const same = (value: Value): Value => value;
@@ -33,7 +33,7 @@ const decoded = ({data}: Bytes): Value => {
   }
 };
 
-const characters: FunctionDeclaration['cost'] = ([value]) => traversal(sizeOf(value!));
+const characters = reading();
 
 /** `int(x)` and its like. */
 export const conversions: readonly FunctionDeclaration[] = [

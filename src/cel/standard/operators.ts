@@ -1,4 +1,5 @@
 import {compare, contains} from '#src/cel/compare.js';
+import {traversal} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {asInt, asUint, divisionByZero, modulusByZero} from '#src/cel/numbers.js';
 import {durationOf, timestampOf} from '#src/cel/time.js';
@@ -11,9 +12,6 @@ const listOfA = listOf(a);
 const mapOfAB = mapOf(a, b);
 
 type Binary = (left: Value, right: Value) => Value;
-
-/** The cost of reading so many characters once. */
-export const traversal = (size: number): number => Math.ceil(size * 0.1);
 
 const joined: FunctionDeclaration['cost'] = ([left, right]) => traversal(sizeOf(left!) + sizeOf(right!));
 const shorter: FunctionDeclaration['cost'] = ([left, right]) => traversal(Math.min(sizeOf(left!), sizeOf(right!)));

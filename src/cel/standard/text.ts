@@ -1,17 +1,14 @@
+import {matching, reading, traversal} from '#src/cel/costs.js';
 import {declare, member, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {complaintOf, matches} from '#src/cel/patterns.js';
 import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/types.js';
 import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values.js';
-import {traversal} from './operators.js';
 
 const sized: readonly (readonly [string, Type])[] = [['bytes', bytes], ['list', listOf(param('A'))], ['map', mapOf(param('A'), param('B'))], ['string', string]];
 
 const hasSize = (value: Value): boolean => typeof value === 'string' || value instanceof ListValue || value instanceof MapValue || value instanceof Bytes;
 
-const target: FunctionDeclaration['cost'] = ([text]) => traversal(sizeOf(text!));
-
-/** The cost of matching: as if every four characters of the pattern were one step for every character of the text. */
-export const matching: FunctionDeclaration['cost'] = ([text, pattern]) => Math.ceil((1 + sizeOf(text!)) * 0.1) * Math.ceil(sizeOf(pattern!) * 0.25);
+const target = reading();
 
 /** What strings, and all that has a size, can do without any library. */
 export const text: readonly FunctionDeclaration[] = [

@@ -1,0 +1,19 @@
+import type {Library} from '#src/cel/declarations.js';
+import {bound, MacroProblem} from '#src/cel/macros.js';
+
+/** `cel.bind(x, value, f(x))`. */
+export const bindings: Library = {
+  name: 'bindings',
+  macros: [
+    {
+      name: 'bind',
+      isMember: true,
+      arity: 3,
+      expand: (make, [declared, value, within], target) => {
+        if (target?.kind !== 'ident' || target.name !== 'cel') return undefined;
+        if (declared!.kind !== 'ident') throw new MacroProblem(declared!, 'cel.bind() variable names must be simple identifiers');
+        return bound(make, declared!.name, value!, within!);
+      },
+    },
+  ],
+};

@@ -1,0 +1,153 @@
+import {plainDouble, writtenDouble} from '#src/cel/numbers.js';
+import {writtenDuration, writtenTimestamp} from '#src/cel/time.js';
+import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
+
+/** Why a text cannot be put together. */
+class Unformattable extends Error {}
+
+const wrong = (expected: string, value: Value): never => {
+  throw new Unformattable(`error during formatting: ${expected}, was given ${typeOfValue(value).name}`);
+};
+
+const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined);
+
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** A double within a list or a map. */
+const innerDouble = (value: number): string => (Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'));
+
+/** A value as it stands within a list or a map. */
+const inner = (value: Value): string => {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'number') return innerDouble(value);
+  if (value instanceof Bytes) return `b${quoted(Buffer.from(value.data).toString())}`;
+  if (value instanceof Timestamp) return `timestamp(${quoted(writtenTimestamp(value))})`;
+  if (value instanceof Duration) return `duration(${quoted(writtenDuration(value))})`;
+  return written(value);
+};
+
+const written = (value: Value): string => {
+  const integer = integerOf(value);
+  if (integer !== undefined) return String(integer);
+  if (value === null) return 'null';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return writtenDouble(value);
+  if (value instanceof Bytes) return Buffer.from(value.data).toString();
+  if (value instanceof Timestamp) return writtenTimestamp(value);
+  if (value instanceof Duration) return writtenDuration(value);
+  if (value instanceof TypeValue) return value.type.name;
+  if (value instanceof ListValue) return `[${[...value].map(inner).join(', ')}]`;
+  if (value instanceof MapValue) {
+    const entries = [...value.keys()].map(key => [inner(key), inner(value.find(key) ?? null)] as const);
+    return `{${entries.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([key, entry]) => `${key}:${entry}`).join(', ')}}`;
+  }
+  return wrong('string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps', value);
+};
+
+const special: Readonly<Record<string, number>> = {NaN: Number.NaN, Infinity: Number.POSITIVE_INFINITY, '-Infinity': Number.NEGATIVE_INFINITY};
+
+const doubleOf = (value: Value, expected: string): number => {
+  if (typeof value === 'number') return value;
+  const named = typeof value === 'string' ? special[value] : undefined;
+  return named ?? wrong(expected, value);
+};
+
+const infinite = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞');
+
+const grouped = (text: string): string => text.replace(/^(-?)(\d+)/, (_, sign: string, digits: string) => sign + digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ','));
+
+/** So many digits behind the point; of two numbers that are equally near the even one. */
+const rounded = (number: number, precision: number): string => {
+  const text = number.toFixed(precision);
+  const isTie = Math.abs((number * 2 ** (precision + 1)) % 2) === 1;
+  const digits = text.replaceAll(/[-.]/g, '');
+  if (!isTie || BigInt(digits) % 2n === 0n) return text;
+  const nearer = (BigInt(digits) - 1n).toString().padStart(digits.length, '0');
+  const sign = number < 0 ? '-' : '';
+  return precision === 0 ? sign + nearer : `${sign}${nearer.slice(0, -precision)}.${nearer.slice(-precision)}`;
+};
+
+const fixed = (value: Value, precision: number): string => {
+  const number = doubleOf(value, 'fixed-point clause can only be used on doubles');
+  if (!Number.isFinite(number)) return infinite(number);
+  const text = Math.abs(number) < 1e21 ? rounded(number, Math.min(precision, 100)) : plainDouble(number);
+  return grouped(text);
+};
+
+const scientific = (value: Value, precision: number): string => {
+  const number = doubleOf(value, 'scientific clause can only be used on doubles');
+  if (!Number.isFinite(number)) return infinite(number);
+  const [digits = '', exponent = '0'] = number.toExponential(Math.min(precision, 100)).split('e');
+  const power = Number(exponent);
+  return `${digits}\u202f×\u202f10${[...`${power < 0 ? '-' : ''}${String(Math.abs(power)).padStart(2, '0')}`].map(digit => superscripts[digit]).join('')}`;
+};
+
+const superscripts: Readonly<Record<string, string>> = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
+
+const inBase = (value: Value, base: number, expected: string): string => integerOf(value)?.toString(base) ?? wrong(expected, value);
+
+const hexadecimal = (value: Value): string => {
+  if (typeof value === 'string') return Buffer.from(value).toString('hex');
+  if (value instanceof Bytes) return Buffer.from(value.data).toString('hex');
+  return inBase(value, 16, 'only integers, byte buffers, and strings can be formatted as hex');
+};
+
+const defaultPrecision = 6;
+
+const clause = (letter: string, value: Value, precision: number): string => {
+  switch (letter) {
+    case 's':
+      return written(value);
+    case 'd':
+      return inBase(value, 10, 'decimal clause can only be used on integers');
+    case 'f':
+      return fixed(value, precision);
+    case 'e':
+      return scientific(value, precision);
+    case 'b':
+      return typeof value === 'boolean' ? (value ? '1' : '0') : inBase(value, 2, 'only integers and bools can be formatted as binary');
+    case 'x':
+      return hexadecimal(value);
+    case 'X':
+      return hexadecimal(value).toUpperCase();
+    case 'o':
+      return inBase(value, 8, 'octal clause can only be used on integers');
+    default:
+      throw new Unformattable(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
+  }
+};
+
+const format = (template: string, args: ListValue): string => {
+  let out = '';
+  let used = 0;
+  for (let at = 0; at < template.length; ) {
+    const next = template.indexOf('%', at);
+    if (next === -1) return out + template.slice(at);
+    out += template.slice(at, next);
+    if (template[next + 1] === '%') {
+      out += '%';
+      at = next + 2;
+      continue;
+    }
+    if (used >= args.size) throw new Unformattable(`index ${used} out of range`);
+    if (next + 1 >= template.length) throw new Unformattable('unexpected end of string');
+    const [precise = '', digits] = /^\.(\d*)/.exec(template.slice(next + 1)) ?? [];
+    const letter = template[next + 1 + precise.length];
+    if (letter === undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
+    out += clause(letter, args.at(used), digits === undefined ? defaultPrecision : Number(digits));
+    used += 1;
+    at = next + 2 + precise.length;
+  }
+  return out;
+};
+
+/** A text with values put in for `%s` and its like. */
+export const formatted = (template: string, args: ListValue): Value => {
+  try {
+    return format(template, args);
+  } catch (error) {
+    if (error instanceof Unformattable) return new Failure(error.message);
+    throw error;
+  }
+};

@@ -1,0 +1,123 @@
+import {compare, equal} from '#src/cel/compare.js';
+import {declare, member, overload, type CostOf, type Library} from '#src/cel/declarations.js';
+import {accumulator, bound, MacroProblem, result, declaredName, type Macro} from '#src/cel/macros.js';
+import {NativeList} from '#src/cel/native.js';
+import {bool, bytes, double, duration, dyn, int, listOf, param, string, timestamp, uint} from '#src/cel/types.js';
+import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Value} from '#src/cel/values.js';
+
+const list = listOf(param('T'));
+const comparable = [int, uint, double, bool, duration, timestamp, string, bytes];
+
+/** The numbers from nought on. They are not held: what is too many to be paid for is never made. */
+class Range extends ListValue {
+  readonly size: number;
+
+  constructor(size: number) {
+    super();
+    this.size = size;
+  }
+
+  at(index: number): Value {
+    return BigInt(index);
+  }
+
+  concat(other: ListValue): Value {
+    return new NativeList([...this, ...other]);
+  }
+
+  equals(other: Value): Value {
+    return new NativeList([...this]).equals(other);
+  }
+}
+
+const slice = (from: ListValue, start: bigint, end: bigint): Value => {
+  const attempt = `cannot slice(${start}, ${end})`;
+  if (start < 0n || end < 0n) return new Failure(`${attempt}, negative indexes not supported`);
+  if (start > end) return new Failure(`${attempt}, start index must be less than or equal to end index`);
+  if (end > BigInt(from.size)) return new Failure(`${attempt}, list is length ${from.size}`);
+  return new NativeList(Array.from({length: Number(end - start)}, (_, index) => from.at(Number(start) + index)));
+};
+
+function* flat(values: ListValue, depth: number): Generator<Value> {
+  for (const value of values) {
+    if (value instanceof ListValue && depth > 0) yield* flat(value, depth - 1);
+    else yield value;
+  }
+}
+
+const flatten = (values: ListValue, depth: bigint): Value => (depth < 0n ? new Failure('level must be non-negative') : new NativeList([...flat(values, Number(depth))]));
+
+const distinct = (values: ListValue): Value => {
+  const found: Value[] = [];
+  for (const value of values) if (!found.some(other => equal(value, other) === true)) found.push(value);
+  return new NativeList(found);
+};
+
+const sortedBy = (values: ListValue, keys: ListValue): Value => {
+  if (values.size !== keys.size) {
+    return new Failure(`@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got ${values.size} and ${keys.size} elements respectively`);
+  }
+  if (values.size === 0) return values;
+  const type = typeOfValue(keys.at(0));
+  if (!comparable.includes(type)) return new Failure('list elements must be comparable');
+  const pairs = [...values].map((value, index) => ({value, key: keys.at(index)}));
+  if (pairs.some(({key}) => typeOfValue(key) !== type)) return new Failure('list elements must have the same type');
+  return new NativeList(pairs.toSorted((left, right) => Number(compare(left.key, right.key))).map(({value}) => value));
+};
+
+const listCost = 10;
+const allocating = (factor: number, size: number): number => Math.floor(factor * size) + 1 + listCost;
+
+const ofResult: CostOf = (_, made) => allocating(1, sizeOf(made));
+
+/** Every element against every other. */
+const selfCompared = (values: Value): number => {
+  if (!(values instanceof ListValue)) return 1;
+  const [first] = values;
+  const factor = typeof first === 'string' || first instanceof Bytes ? 2.1 : 2;
+  return allocating(factor, values.size * values.size);
+};
+
+const sortBy: Macro = {
+  name: 'sortBy',
+  isMember: true,
+  arity: 2,
+  expand: (make, [declared, key], target) => {
+    if (target!.kind === 'literal' || target!.kind === 'map' || target!.kind === 'struct') {
+      throw new MacroProblem(target!, 'sortBy can only be applied to a list, identifier, comprehension, call or select expression');
+    }
+    const input = '@__sortBy_input__';
+    const variable = declaredName(declared!, 'argument is not an identifier');
+    const keys = make.fold({
+      range: make.ident(input), variable, accumulator, init: make.list(), condition: make.literal(true), step: make.call('_+_', result(make), make.list(key!)), result: result(make),
+    });
+    return bound(make, input, target!, make.member('@sortByAssociatedKeys', make.ident(input), keys));
+  },
+};
+
+/** Parts of lists, lists in other orders, and lists of numbers. */
+export const lists: Library = {
+  name: 'lists',
+  macros: [sortBy],
+  functions: [
+    declare('slice', member('list_slice', [list, int, int], list, slice, ofResult)),
+    declare(
+      'flatten',
+      member('list_flatten', [listOf(list)], list, (values: ListValue) => flatten(values, 1n), ([values]) => allocating(1, sizeOf(values!))),
+      member('list_flatten_int', [listOf(dyn), int], listOf(dyn), flatten, ([values, depth]) => allocating(Number(depth), sizeOf(values!))),
+    ),
+    {
+      name: 'sort',
+      overloads: comparable.map(type => member(`list_${type.name}_sort`, [listOf(type)], listOf(type), undefined, ([values]) => selfCompared(values!))),
+      run: values => (values instanceof ListValue ? sortedBy(values, values) : noSuchOverload),
+    },
+    {
+      name: '@sortByAssociatedKeys',
+      overloads: comparable.map(type => member(`list_${type.name}_sortByAssociatedKeys`, [list, listOf(type)], list, undefined, ([, keys]) => selfCompared(keys!))),
+      run: (values, keys) => (values instanceof ListValue && keys instanceof ListValue ? sortedBy(values, keys) : noSuchOverload),
+    },
+    declare('lists.range', overload('lists_range', [int], listOf(int), (size: bigint) => new Range(size > 0n ? Number(size) : 0), ofResult)),
+    declare('reverse', member('list_reverse', [list], list, (values: ListValue) => new NativeList([...values].toReversed()), ofResult)),
+    declare('distinct', member('list_distinct', [list], list, distinct, ([values]) => selfCompared(values!))),
+  ],
+};

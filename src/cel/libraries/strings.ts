@@ -1,0 +1,130 @@
+import {reading, wholeTraversal} from '#src/cel/costs.js';
+import {declare, member, overload, type CostOf, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
+import {NativeList} from '#src/cel/native.js';
+import {dyn, int, listOf, string} from '#src/cel/types.js';
+import {characters, Failure, sizeOf, type ListValue, type Value} from '#src/cel/values.js';
+import {formatted} from './format-text.js';
+
+const outOfRange = (index: bigint): Failure => new Failure(`index out of range: ${index}`);
+
+/** Part of a text, counted in characters. */
+const part = (text: string, start: number, end?: number): string => (characters(text) === text.length ? text.slice(start, end) : [...text].slice(start, end).join(''));
+
+const charAt = (text: string, index: bigint): Value => (index < 0n || index > BigInt(characters(text)) ? outOfRange(index) : part(text, Number(index), Number(index) + 1));
+
+/** Where a character begins in the text's own units. */
+const unitOf = (text: string, character: number): number => part(text, 0, character).length;
+
+const indexOf = (text: string, sought: string, from = 0n): Value => {
+  if (sought === '') return from;
+  if (from < 0n) return outOfRange(from);
+  if (from >= BigInt(characters(text))) return -1n;
+  const found = text.indexOf(sought, unitOf(text, Number(from)));
+  return found === -1 ? -1n : BigInt(characters(text.slice(0, found)));
+};
+
+const lastIndexOf = (text: string, sought: string, from?: bigint): Value => {
+  const size = BigInt(characters(text));
+  if (sought === '') return from ?? size;
+  if (from !== undefined && from < 0n) return outOfRange(from);
+  if (from !== undefined && from >= size) return -1n;
+  const found = text.lastIndexOf(sought, from === undefined ? undefined : unitOf(text, Number(from)));
+  return found === -1 ? -1n : BigInt(characters(text.slice(0, found)));
+};
+
+/** Puts another text for so many of those sought, or for all where the number is negative. Nothing is found before every character and at the end. */
+const replace = (text: string, sought: string, put: string, limit = -1n): string => {
+  if (limit < 0n) return sought === '' ? [put, ...[...text].flatMap(character => [character, put])].join('') : text.replaceAll(sought, () => put);
+  let out = '';
+  let at = 0;
+  for (let count = 0n; count < limit; count += 1n) {
+    if (sought === '') {
+      out += put;
+      if (at >= text.length) return out;
+      const character = String.fromCodePoint(text.codePointAt(at)!);
+      out += character;
+      at += character.length;
+    } else {
+      const found = text.indexOf(sought, at);
+      if (found === -1) break;
+      out += text.slice(at, found) + put;
+      at = found + sought.length;
+    }
+  }
+  return out + text.slice(at);
+};
+
+/** The parts between separators, at most so many, the last of which is the rest; no limit where the number is negative. */
+const split = (text: string, separator: string, limit = -1n): Value => {
+  if (limit === 0n) return new NativeList([]);
+  const parts = separator === '' ? [...text] : text.split(separator);
+  if (limit < 0n || BigInt(parts.length) <= limit) return new NativeList(parts);
+  const kept = parts.slice(0, Number(limit) - 1);
+  return new NativeList([...kept, parts.slice(kept.length).join(separator)]);
+};
+
+const substring = (text: string, start: bigint, end?: bigint): Value => {
+  const size = BigInt(characters(text));
+  if (end !== undefined && start > end) return new Failure(`invalid substring range. start: ${start}, end: ${end}`);
+  if (start < 0n || start > size) return outOfRange(start);
+  if (end !== undefined && (end < 0n || end > size)) return outOfRange(end);
+  return part(text, Number(start), end === undefined ? undefined : Number(end));
+};
+
+const blank = String.raw`[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]`;
+const leading = new RegExp(`^${blank}+`);
+const isBlank = new RegExp(blank);
+
+const trim = (text: string): string => {
+  let end = text.length;
+  while (end > 0 && isBlank.test(text[end - 1]!)) end -= 1;
+  return text.slice(0, end).replace(leading, '');
+};
+
+const join = (texts: ListValue, separator = ''): Value => {
+  const parts: string[] = [];
+  for (const text of texts) {
+    if (typeof text !== 'string') return new Failure(`join: invalid input: ${String(text)}`);
+    parts.push(text);
+  }
+  return parts.join(separator);
+};
+
+const marks: Readonly<Record<string, string>> = {
+  '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`, '\\': String.raw`\\`, '"': String.raw`\"`,
+};
+
+const quote = (text: string): string => `"${[...Buffer.from(text).toString()].map(character => marks[character] ?? character).join('')}"`;
+
+/** A function that is priced by its name, whatever it is called on. */
+const priced = (cost: CostOf, declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, cost});
+
+const once = reading();
+const twice = reading(2);
+const through: CostOf = ([holder]) => wholeTraversal(holder!);
+
+const common: readonly FunctionDeclaration[] = [
+  declare('charAt', member('string_char_at_int', [string, int], string, charAt)),
+  priced(through, declare('indexOf', member('string_index_of_string', [string, string], int, (text: string, sought: string) => indexOf(text, sought)), member('string_index_of_string_int', [string, string, int], int, indexOf))),
+  priced(through, declare('lastIndexOf', member('string_last_index_of_string', [string, string], int, (text: string, sought: string) => lastIndexOf(text, sought)), member('string_last_index_of_string_int', [string, string, int], int, lastIndexOf))),
+  priced(once, declare('lowerAscii', member('string_lower_ascii', [string], string, (text: string) => text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())))),
+  priced(once, declare('upperAscii', member('string_upper_ascii', [string], string, (text: string) => text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())))),
+  priced(twice, declare('replace', member('string_replace_string_string', [string, string, string], string, (text: string, sought: string, put: string) => replace(text, sought, put)), member('string_replace_string_string_int', [string, string, string, int], string, replace))),
+  priced(twice, declare('split', member('string_split_string', [string, string], listOf(string), (text: string, separator: string) => split(text, separator)), member('string_split_string_int', [string, string, int], listOf(string), split))),
+  priced(once, declare('substring', member('string_substring_int', [string, int], string, (text: string, start: bigint) => substring(text, start)), member('string_substring_int_int', [string, int, int], string, substring))),
+  priced(once, declare('trim', member('string_trim', [string], string, trim))),
+  priced(
+    (_, joined) => Math.ceil(sizeOf(joined) * 0.2),
+    declare('join', member('list_join', [listOf(string)], string, (texts: ListValue) => join(texts)), member('list_join_string', [listOf(string), string], string, join)),
+  ),
+];
+
+const sinceOne: readonly FunctionDeclaration[] = [
+  declare('format', member('string_format', [string, listOf(dyn)], string, formatted, once)),
+  declare('strings.quote', overload('strings_quote', [string], string, quote, once)),
+];
+
+const sinceThree: readonly FunctionDeclaration[] = [declare('reverse', member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')))];
+
+/** What strings can do beyond the operators, as the library's version has it. */
+export const strings = (version: 0 | 2 | 3): Library => ({name: 'strings', functions: [...common, ...(version > 0 ? sinceOne : []), ...(version > 2 ? sinceThree : [])]});

@@ -1,0 +1,74 @@
+import type {Expr} from '#src/cel/ast.js';
+import {declare, overload, type Library} from '#src/cel/declarations.js';
+import {accumulator, declaredName, MacroProblem, quantifiers, result, type Macro, type Maker} from '#src/cel/macros.js';
+import {GrowingMap, NativeMap} from '#src/cel/native.js';
+import {mapOf, param} from '#src/cel/types.js';
+import {Failure, type MapValue, type Value} from '#src/cel/values.js';
+
+const k = param('K');
+const v = param('V');
+const map = mapOf(k, v);
+
+const variables = (first: Expr, second: Expr): {readonly variable: string; readonly variable2: string} => {
+  const complaint = 'argument must be a simple name';
+  const [variable, variable2] = [declaredName(first, complaint), declaredName(second, complaint)];
+  if (variable === variable2) throw new MacroProblem(second, `duplicate variable name: ${variable}`);
+  return {variable, variable2};
+};
+
+const quantifier = (name: string, kind: keyof typeof quantifiers): Macro => ({
+  name,
+  isMember: true,
+  arity: 3,
+  expand: (make, [first, second, predicate], target) => {
+    const {init, condition, step, result: end} = quantifiers[kind];
+    return make.fold({range: target!, ...variables(first!, second!), accumulator, init: init(make), condition: condition(make), step: step(make, predicate!), result: end(make)});
+  },
+});
+
+/** A macro that gathers, with a filter before what it gathers or without one. */
+const gathering = (name: string, init: (make: Maker) => Expr, step: (make: Maker, transformed: Expr, key: string) => Expr): readonly Macro[] =>
+  [3, 4].map(arity => ({
+    name,
+    isMember: true,
+    arity,
+    expand: (make, args, target) => {
+      const declared = variables(args[0]!, args[1]!);
+      const gathered = step(make, args.at(-1)!, declared.variable);
+      const filtered = arity === 4 ? make.call('_?_:_', args[2]!, gathered, result(make)) : gathered;
+      return make.fold({range: target!, ...declared, accumulator, init: init(make), condition: make.literal(true), step: filtered, result: result(make)});
+    },
+  }));
+
+/** The map with an entry more. The map a fold gathers in is changed itself. */
+const insert = (into: MapValue, key: Value, value: Value): Value => {
+  if (into.find(key) !== undefined) return new Failure(`insert failed: key ${String(key)} already exists`);
+  const wider = into instanceof GrowingMap ? into : new NativeMap();
+  if (wider !== into) for (const known of into.keys()) wider.put(known, into.find(known)!);
+  return wider.put(key, value) ?? wider;
+};
+
+const insertAll = (into: MapValue, added: MapValue): Value => {
+  let wider: MapValue = into;
+  for (const key of added.keys()) {
+    const next = insert(wider, key, added.find(key)!);
+    if (next instanceof Failure) return next;
+    wider = next as MapValue;
+  }
+  return wider;
+};
+
+/** `all`, `exists` and their like over indices and elements, or keys and values, and maps and lists made of them. */
+export const twoVariables: Library = {
+  name: 'two-variables',
+  functions: [declare('cel.@mapInsert', overload('@mapInsert_map_key_value', [map, k, v], map, insert), overload('@mapInsert_map_map', [map, map], map, insertAll))],
+  macros: [
+    quantifier('all', 'all'),
+    quantifier('exists', 'exists'),
+    quantifier('existsOne', 'existsOne'),
+    quantifier('exists_one', 'existsOne'),
+    ...gathering('transformList', make => make.list(), (make, transformed) => make.call('_+_', result(make), make.list(transformed))),
+    ...gathering('transformMap', make => make.map(), (make, transformed, key) => make.call('cel.@mapInsert', result(make), make.ident(key), transformed)),
+    ...gathering('transformMapEntry', make => make.map(), (make, transformed) => make.call('cel.@mapInsert', result(make), transformed)),
+  ],
+};
