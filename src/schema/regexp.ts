@@ -1,6 +1,5 @@
 import {createRequire} from 'node:module';
 import type {RE2JS} from 're2js';
-import {Lru} from '#src/base/lru.js';
 
 /** A pattern in the syntax of RE2 that is none. The message is the one Go gives: ``error parsing regexp: missing closing ): `(` ``. */
 export class RegexpSyntaxError extends Error {
@@ -20,7 +19,7 @@ const engine = (): typeof RE2JS => (loaded ??= (createRequire(import.meta.url)('
 /** So many compiled patterns are kept; some kilobytes each. */
 const kept = 1000;
 
-const compiled = new Lru<string, Regexp>(kept);
+const compiled = new Map<string, Regexp>();
 
 /** The pattern, compiled. Throws `RegexpSyntaxError`. */
 export const regexp = (pattern: string): Regexp => {
@@ -32,6 +31,8 @@ export const regexp = (pattern: string): Regexp => {
   } catch (error) {
     throw new RegexpSyntaxError((error as Error).message, {cause: error});
   }
+  // Finding one must cost nothing, so that the oldest goes, used or not.
+  if (compiled.size >= kept) compiled.delete(compiled.keys().next().value!);
   compiled.set(pattern, made);
   return made;
 };

@@ -1,7 +1,7 @@
 import {invalid, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
 
 /** More are not told of: a body of a megabyte could hold a million mistakes. Differs from upstream, which has no limit. */
-const most = 1000;
+export const mostErrors = 1000;
 
 /** Where an error is that belongs to the whole. */
 const nowhere = '<nil>';
@@ -22,7 +22,7 @@ export class Findings {
   }
 
   add(text: string, error: FieldError): void {
-    if (this.#errors.length >= most || this.#known.has(text)) return;
+    if (this.#errors.length >= mostErrors || this.#known.has(text)) return;
     this.#known.add(text);
     this.#texts.push(text);
     this.#errors.push(error);

@@ -25,32 +25,43 @@ function* repeated(texts: readonly string[]): Iterable<number> {
 const keysOf = (item: unknown, names: readonly string[]): PlainObject =>
   Object.fromEntries(names.flatMap(name => (isPlainObject(item) && Object.hasOwn(item, name) ? [[name, item[name]]] : [])));
 
-function* keyedList(items: readonly unknown[], names: readonly string[], path: string): Iterable<FieldError> {
+const keyedList = (items: readonly unknown[], names: readonly string[], path: string, errors: FieldError[]): void => {
   const stranger = items.findIndex(item => item !== null && !isPlainObject(item));
   if (stranger !== -1) {
-    yield invalid(`${path}[${stranger}]`, items[stranger], 'must be an object for an array of list-type map');
+    errors.push(invalid(`${path}[${stranger}]`, items[stranger], 'must be an object for an array of list-type map'));
     return;
   }
-  const keys = items.map(item => keysOf(item, names));
-  for (const at of repeated(keys.map(canonicalJson))) yield duplicate(`${path}[${at}]`, keys[at]);
-}
+  const [name] = names;
+  // Most lists have one key, most keys are texts.
+  const texts = items.map(item => {
+    const key = names.length === 1 && isPlainObject(item) ? item[name!] : undefined;
+    return typeof key === 'string' ? `"${key}` : canonicalJson(keysOf(item, names));
+  });
+  for (const at of repeated(texts)) errors.push(duplicate(`${path}[${at}]`, keysOf(items[at], names)));
+};
 
-function* list(items: readonly unknown[], schema: JsonSchema, path: string): Iterable<FieldError> {
+const list = (items: readonly unknown[], schema: JsonSchema, path: string, errors: FieldError[]): void => {
   const {'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': names} = schema;
+  if (type === 'set') for (const at of repeated(items.map(canonicalJson))) errors.push(duplicate(`${path}[${at}]`, items[at]));
+  if (type === 'map') keyedList(items, names ?? [], path, errors);
   const inner = itemsOf(schema);
-  if (type === 'set') for (const at of repeated(items.map(canonicalJson))) yield duplicate(`${path}[${at}]`, items[at]);
-  if (type === 'map') yield* keyedList(items, names ?? [], path);
-  if (inner) for (const [at, item] of items.entries()) yield* uniqueItems(item, inner, `${path}[${at}]`);
-}
+  if (inner) for (let at = 0; at < items.length; at++) if (typeof items[at] === 'object') walk(items[at], inner, `${path}[${at}]`, errors);
+};
 
-/** What is wrong with the items of sets and keyed lists: each may be there once. */
-export function* uniqueItems(value: unknown, schema: JsonSchema, path = ''): Iterable<FieldError> {
-  if (Array.isArray(value)) yield* list(value, schema, path);
+const walk = (value: unknown, schema: JsonSchema, path: string, errors: FieldError[]): void => {
+  if (Array.isArray(value)) return list(value, schema, path, errors);
   if (!isPlainObject(value)) return;
   const {properties, additionalProperties} = schema;
   for (const name of Object.keys(value)) {
-    const inner = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (typeof additionalProperties === 'object') yield* uniqueItems(value[name], additionalProperties, `${path}[${name}]`);
-    if (inner) yield* uniqueItems(value[name], inner, path === '' ? name : `${path}.${name}`);
+    if (typeof value[name] !== 'object') continue;
+    if (typeof additionalProperties === 'object') walk(value[name], additionalProperties, `${path}[${name}]`, errors);
+    if (properties && Object.hasOwn(properties, name)) walk(value[name], properties[name]!, path === '' ? name : `${path}.${name}`, errors);
   }
-}
+};
+
+/** What is wrong with the items of sets and keyed lists: each may be there once. */
+export const uniqueItems = (value: unknown, schema: JsonSchema): FieldError[] => {
+  const errors: FieldError[] = [];
+  walk(value, schema, '', errors);
+  return errors;
+};

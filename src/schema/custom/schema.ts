@@ -3,7 +3,7 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {Correlated} from './correlated.js';
 import {applyDefaults} from './defaults.js';
-import {Findings, Reporter} from './findings.js';
+import {Findings, mostErrors, Reporter} from './findings.js';
 import {somePart, type JsonSchema} from './json-schema.js';
 import {uniqueItems} from './lists.js';
 import {MetadataReader, validateEmbedded, type Malformed, type MetadataValidator} from './metadata.js';
@@ -103,9 +103,9 @@ class Schema implements CustomSchema {
   #repeatedItems(object: Readonly<PlainObject>, old: Readonly<PlainObject> | undefined): FieldError[] {
     this.#hasUnique ??= somePart(this.source, isUnique);
     if (!this.#hasUnique) return [];
-    const errors = [...uniqueItems(object, this.source)];
+    const errors = uniqueItems(object, this.source).slice(0, mostErrors);
     if (errors.length === 0 || !old) return errors;
-    return uniqueItems(old, this.source)[Symbol.iterator]().next().done ? errors : [];
+    return uniqueItems(old, this.source).length === 0 ? errors : [];
   }
 
   #embedsObjects(): boolean {
