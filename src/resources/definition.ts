@@ -11,6 +11,7 @@ import type {Authentication} from '#src/api/authentication.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
 import type {TokenClaims} from '#src/pki/token.js';
+import type {DescribedSchema} from '#src/schema/openapi/description.js';
 import type {AddressPool, PortPool} from './pools.js';
 
 /** What hooks may look at besides the object. */
@@ -290,6 +291,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly refuses?: Readonly<Record<string, string>>;
   /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */
   readonly custom?: boolean;
+  /** What documents say of the objects of such a kind; the same each time it is asked for. */
+  readonly described?: () => DescribedSchema;
   /** Verbs of stored kinds that this one does not have. */
   readonly lacks?: readonly 'deletecollection'[];
   /** PUT on a missing object creates it. */

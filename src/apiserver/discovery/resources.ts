@@ -4,7 +4,7 @@ import type {GroupToken, Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
 import type {Passage} from '#src/resources/definition.js';
-import type {DescribedPassage} from '#src/schema/openapi/description.js';
+import type {DescribedPassage, DescribedSchema} from '#src/schema/openapi/description.js';
 
 /** One address of a resource as discovery tells of it. */
 export interface DiscoveredAddress {
@@ -21,6 +21,8 @@ export interface DiscoveredResource extends DiscoveredAddress {
   readonly storageVersionHash: string | undefined;
   readonly subresources: readonly DiscoveredAddress[];
   readonly deleteAnswers: 'object' | 'status';
+  /** Of a custom resource. */
+  readonly schema?: (() => DescribedSchema) | undefined;
 }
 
 /** One version of a group with what it serves, sorted by name. */
@@ -66,6 +68,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     storageVersionHash: definition.review || definition.virtual ? undefined : storageHash(settings.naming, definition.storedKind ?? definition.kind),
     subresources: [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
+    schema: definition.described,
   };
 };
 

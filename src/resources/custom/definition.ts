@@ -6,6 +6,7 @@ import {nameColumn} from '#src/resources/columns.js';
 import type {Column, Endpoint, ResourceDefinition} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateScaleSpec, validateScaleStatus} from '#src/schema/custom/scale.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {CustomSchema} from '#src/schema/custom/schema.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {isTrue} from '#src/resources/apiextensions/conditions.js';
@@ -52,7 +53,9 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
     *validate(object, old) {
       yield* parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
-      if (paths) yield* validateScaleSpec(object as PlainObject, paths);
+      if (!paths) return;
+      yield* validateScaleSpec(object as PlainObject, paths);
+      yield* validateScaleStatus(object as PlainObject, paths);
     },
   };
   const status: Endpoint<KubeObject> = {
@@ -87,6 +90,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     verbs: terminating ? verbsOfTerminating : verbs,
     ...(terminating ? {refuses: {create: 'create not allowed while custom resource definition is terminating'}} : {}),
     custom: true,
+    described: () => ({source: version.schema?.openAPIV3Schema as JsonSchema | undefined, preserveUnknownFields: spec.preserveUnknownFields === true, selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? []}),
     anyFinalizers: true,
     selectableFields: selectable(version.selectableFields),
     columns: [nameColumn as Column<KubeObject>, ...customColumns(version.additionalPrinterColumns)],

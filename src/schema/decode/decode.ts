@@ -34,7 +34,7 @@ const anything: SchemaNode = {type: 'any'};
 const heldByNode = <T>({value, text, problems}: Pick<ParsedBody, 'value' | 'text' | 'problems'>, hold: NonNullable<SchemaNode['hold']>, validation: FieldValidation): Decoded<T> => {
   if (!isPlainObject(value)) throw new DecodeError('the body is not an object');
   const doubled = validation !== 'Ignore' && text !== undefined && hasDuplicates(text, value) ? strictProblems(text, anything) : [];
-  const unknown = hold(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field ${JSON.stringify(path)}`}));
+  const unknown = hold(value).map((path): DecodeProblem => ({kind: 'unknown', path, text: `unknown field "${path}"`}));
   return {object: value as T, problems: validation === 'Ignore' ? [] : [...problems, ...doubled, ...unknown]};
 };
 
