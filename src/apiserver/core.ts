@@ -56,7 +56,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
-      const work = answer(settings, request, info, auditId, warnings);
+      const work = answer(settings, request, info, {auditId, warnings, deadlineAt: startedAt + Math.min(deadline ?? Infinity, longestWriteMs)});
       response = await (request.inProcess ? work : deadlines.within(deadline, work, discard));
     } catch (error) {
       response = failure(settings, request, error);
@@ -67,13 +67,23 @@ export const requestCore = (settings: CoreSettings): Exchange => {
   };
 };
 
-const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, auditId: string, warnings: Set<string>): Promise<ApiResponse> => {
+/** However long a request may take, what a write asks others must be answered by then. */
+const longestWriteMs = 34_000;
+
+/** What is known of a request from its beginning. */
+interface Begun {
+  readonly auditId: string;
+  readonly warnings: Set<string>;
+  readonly deadlineAt: number;
+}
+
+const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, {auditId, warnings, deadlineAt}: Begun): Promise<ApiResponse> => {
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
   const found = whoIs(settings, request, info, warnings);
   const user = found instanceof Promise ? await found : found;
   using entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
   if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
-  const context = new Context(request, info, auditId, user, warnings);
+  const context = new Context(request, info, auditId, user, warnings, deadlineAt);
   const attributes = attributesOf(user, info);
   const decision = settings.authorizer.authorize(attributes);
   allowed(attributes, decision instanceof Promise ? await decision : decision);

@@ -1,5 +1,14 @@
-import type {KubeObject} from '#src/api/types.js';
+import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
+
+/** How much of a request is told in its audit event. */
+export type AuditLevel = 'Metadata' | 'Request' | 'RequestResponse';
+
+/** The options of a request as they came: in the query, those of a deletion as they were read. */
+export interface AskedOptions {
+  readonly query?: URLSearchParams | undefined;
+  readonly deletion?: DeleteOptions | undefined;
+}
 
 /** One request as admission sees it. `group` is on the wire's spelling. */
 export interface AdmissionAttributes {
@@ -19,23 +28,32 @@ export interface AdmissionAttributes {
   readonly oldObject?: Readonly<KubeObject>;
   readonly user: UserInfo;
   readonly dryRun: boolean;
+  /** What the caller asked for beside the object. */
+  readonly asked?: AskedOptions | undefined;
+  /** Whether the object is one of a collection that is deleted as a whole. */
+  readonly ofCollection?: boolean | undefined;
+  /** When the caller stops waiting, by the monotonic clock; aborts when he goes away. */
+  readonly deadlineAt?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Adds a `Warning` header. */
   warn(text: string): void;
-  /** Notes something in the request's audit event; absent where none is written. */
-  annotate?(key: string, text: string): void;
+  /** Notes something in the request's audit event; absent where none is written. Only from `least` on, if that is given. */
+  annotate?(key: string, text: string, least?: AuditLevel): void;
 }
 
 /**
  * A plugin's two phases: `admit` may change the object and runs before validation, `validate` may not and runs after it. Either refuses by throwing
- * (`refuse` makes the usual 403).
+ * (`refuse` makes the usual 403). `admit` answers `again` when it changed something that plugins before it should see: then all run once more.
  */
 export interface AdmissionPlugin {
   readonly name: string;
-  admit?(attributes: AdmissionAttributes): void | Promise<void>;
+  admit?(attributes: AdmissionAttributes): void | 'again' | Promise<void | 'again'>;
   validate?(attributes: AdmissionAttributes): void | Promise<void>;
 }
 
 /** Runs the plugins of one phase in order. Resolves synchronously when no plugin has to wait. */
 export const runPhase = async (plugins: readonly AdmissionPlugin[], phase: 'admit' | 'validate', attributes: AdmissionAttributes): Promise<void> => {
-  for (const plugin of plugins) await plugin[phase]?.(attributes);
+  let isAsked = false;
+  for (const plugin of plugins) if ((await plugin[phase]?.(attributes)) === 'again') isAsked = true;
+  if (isAsked) for (const plugin of plugins) await plugin[phase]?.(attributes);
 };

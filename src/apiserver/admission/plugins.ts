@@ -1,4 +1,4 @@
-import type {Kind} from '#src/api/kinds.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Reader} from '#src/api/reader.js';
 import type {Writer} from '#src/api/writer.js';
@@ -36,6 +36,9 @@ import {serviceAccount} from './service-account.js';
 import {storageObjectInUseProtection} from './storage-protection.js';
 import {taintNodesByCondition} from './taint-nodes-by-condition.js';
 import {namespaceLifecycle, type FindNamespace} from './namespace-lifecycle.js';
+import {hookContext, type HookParts} from './webhook/context.js';
+import {mutatingWebhooks} from './webhook/mutating.js';
+import {validatingWebhooks} from './webhook/validating.js';
 
 /** What plugins are made of. */
 export interface PluginContext extends PluginSettings {
@@ -47,6 +50,7 @@ export interface PluginContext extends PluginSettings {
   readonly change: Writer['change'];
   readonly clock: Clock;
   readonly random: Random;
+  readonly webhooks: HookParts;
   createNamespace(name: string): Promise<unknown>;
   /** The kinds that are served under an apiVersion by that name. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];
@@ -102,9 +106,9 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['PodTopologyLabels', podTopologyLabels],
   ['NodeDeclaredFeatureValidator'],
   ['MutatingAdmissionPolicy'],
-  ['MutatingAdmissionWebhook'],
+  ['MutatingAdmissionWebhook', context => mutatingWebhooks(hookContext(kinds.mutatingWebhookConfigurations as Kind, 'admit', context))],
   ['ValidatingAdmissionPolicy'],
-  ['ValidatingAdmissionWebhook'],
+  ['ValidatingAdmissionWebhook', context => validatingWebhooks(hookContext(kinds.validatingWebhookConfigurations as Kind, 'validating', context))],
   ['ResourceQuota', resourceQuota],
   ['AlwaysDeny', () => alwaysDeny],
 ];

@@ -72,6 +72,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const recorded = meta.managedFields;
   const attributes = attributesFor(resource, incoming, namespace, context);
   await runPhase(settings.admission, 'admit', attributes);
+  placeIn(resource, meta, namespace);
   restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
@@ -161,7 +162,7 @@ const attributesFor = (resource: Resource, object: KubeObject, namespace: string
 });
 
 /** What admission is told of every request on a resource. */
-export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn}: WriteContext) => ({
+export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn, asked, ofCollection, deadlineAt, signal}: WriteContext) => ({
   group: settings.naming.group(served.group),
   version: served.version,
   resource: served.plural,
@@ -170,6 +171,10 @@ export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, war
   user,
   dryRun,
   warn,
+  asked,
+  ofCollection,
+  deadlineAt,
+  signal,
 });
 
 const existing = async (resource: Resource, namespace: string, name: string): Promise<Error> => {

@@ -12,6 +12,8 @@ export interface RequestContext {
   readonly warnings: Set<string>;
   /** Aborts when the caller went away or the deadline passed. */
   readonly signal: AbortSignal;
+  /** When nobody waits for what a write still has to ask others, by the monotonic clock. */
+  readonly deadlineAt?: number | undefined;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -25,13 +27,15 @@ export class Context implements RequestContext {
   readonly auditId: string;
   readonly user: UserInfo;
   readonly warnings: Set<string>;
+  readonly deadlineAt: number | undefined;
 
-  constructor(request: ApiRequest, info: RequestInfo, auditId: string, user: UserInfo, warnings: Set<string>) {
+  constructor(request: ApiRequest, info: RequestInfo, auditId: string, user: UserInfo, warnings: Set<string>, deadlineAt?: number) {
     this.request = request;
     this.info = info;
     this.auditId = auditId;
     this.user = user;
     this.warnings = warnings;
+    this.deadlineAt = deadlineAt;
   }
 
   get signal(): AbortSignal {

@@ -11,6 +11,16 @@ import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserve
 import type {ServerOptions} from '#test/fixtures/server.js';
 import {startWorld} from '#test/resources/world.js';
 
+/** What admission by webhooks is made of where there are none. */
+export const noWebhooks: PluginContext['webhooks'] = {
+  registry: {find: () => undefined, served: []},
+  caller: {call: () => Promise.reject(new Error('nobody is to be called')), close() {}},
+  log: noLog,
+  meter: noMeter,
+  evaluateConditions: unjudgedConditions,
+  sourceOf: () => ({hooks: () => []}),
+};
+
 /** What plugins are made of where nothing is there and everything is allowed. */
 export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext => ({
   naming: naming('plat'),
@@ -19,6 +29,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   reader: {get: () => undefined, list: () => Promise.resolve([])},
   clock: new VirtualClock(),
   random: seededRandom(1),
+  webhooks: noWebhooks,
   change: () => Promise.reject(new Error('nothing is there to be changed')),
   createNamespace: () => Promise.resolve(),
   kindsOf: () => [],

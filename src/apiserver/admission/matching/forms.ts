@@ -1,0 +1,134 @@
+import type {Kind} from '#src/api/kind.js';
+import type {KubeObject} from '#src/api/types.js';
+import {own} from '#src/base/own.js';
+import type {ServedVersion, View} from '#src/resources/definition.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import {copied} from '#src/schema/decode/plain.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {Registry, Resource, ServedResource} from '#src/apiserver/registry/registry.js';
+
+/** Names on the wire of a kind in one version, and of the resource it is reached by. */
+export interface FormName {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly kindGroup: string;
+  readonly kindVersion: string;
+  readonly kind: string;
+}
+
+/** How the objects of a request look in one of the versions in which they can be spoken of. */
+export interface ObjectForm extends FormName {
+  /** An object of admission in this form. It shares what it can; it must not be changed. */
+  of(object: Readonly<KubeObject>): KubeObject;
+  /**
+   * The object of admission that comes of a changed one in this form: without what the kind does not know, and with its defaults. Throws what
+   * cannot be read. `before` is the object as it was.
+   */
+  back(changed: KubeObject, before: Readonly<KubeObject>): KubeObject;
+}
+
+const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): FormName => ({
+  group: naming.group(served.group),
+  version: served.version,
+  resource: served.plural,
+  kindGroup: naming.group(shown.group),
+  kindVersion: shown.version,
+  kind: shown.kind,
+});
+
+/** What is stored, as one of its versions speaks of it. */
+const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeObject> | undefined): ObjectForm => {
+  const {settings, definition} = resource;
+  const {naming} = settings;
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  return {
+    ...formName(resource, kind, kind),
+    of: object => ({...(version ? version.fromHub(object, naming) : object), apiVersion, kind: kind.kind}),
+    back(changed) {
+      const node = settings.schemas.of(kind.group, kind.version, kind.kind);
+      const object = node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
+      version?.default?.(object, resource.hooks({name: '', groups: []}));
+      const hub = version ? version.toHub(object, naming) : object;
+      definition.default?.(hub, settings);
+      return hub;
+    },
+  };
+};
+
+/** Another kind that an address shows of what is stored. */
+const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): ObjectForm => {
+  const {shows} = view;
+  const apiVersion = resource.settings.naming.apiVersion(shows.kind.group, shows.kind.version);
+  return {
+    ...formName(resource, kind, shows.kind),
+    of: object => ({kind: shows.kind.kind, apiVersion, ...view.of(object)}),
+    back(changed, before) {
+      const object = copied(before) as KubeObject;
+      view.put(changed, object);
+      return object;
+    },
+  };
+};
+
+/** What is never stored: there is one form. */
+const passingForm = (resource: Resource, shown: FormName): ObjectForm => ({
+  ...shown,
+  of: object => object,
+  back(changed) {
+    const {naming, schemas} = resource.settings;
+    const token = naming.groupToken(shown.kindGroup);
+    const node = token === undefined ? undefined : schemas.of(token, shown.kindVersion, shown.kind);
+    return node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
+  },
+});
+
+const makeForm = ({resource, kind, version}: ServedResource, subresource: string): ObjectForm => {
+  const {definition} = resource;
+  const endpoint = own(definition.subresources, subresource);
+  if (endpoint?.view) return viewForm(resource, kind, endpoint.view);
+  const action = subresource ? own(definition.actions, subresource) : definition.review;
+  if (action) return passingForm(resource, formName(resource, kind, action.kind));
+  const passage = own(definition.passages, subresource);
+  if (passage) return passingForm(resource, {...formName(resource, kind, kind), kindGroup: '', kindVersion: 'v1', kind: passage.options.kind});
+  return storedForm(resource, kind, version);
+};
+
+/** Forms are made once for each address. */
+const known = new WeakMap<Resource, Map<string, ObjectForm>>();
+
+const formOf = (served: ServedResource, subresource: string): ObjectForm => {
+  let forms = known.get(served.resource);
+  if (!forms) known.set(served.resource, (forms = new Map()));
+  const key = `${served.kind.group}/${served.kind.version}/${subresource}`;
+  let form = forms.get(key);
+  if (!form) forms.set(key, (form = makeForm(served, subresource)));
+  return form;
+};
+
+/** How a request's objects can be spoken of. */
+export interface Forms {
+  /** In the version of the request itself. */
+  readonly own: ObjectForm;
+  /** In the other versions, and under other groups, in which the same objects are served. */
+  others(): readonly ObjectForm[];
+}
+
+/** The forms of a request's objects; nothing where its resource is no longer served. */
+export const formsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, version, resource, subresource}: Pick<AdmissionAttributes, 'group' | 'version' | 'resource' | 'subresource'>): Forms | undefined => {
+  const served = registry.find(group, version, resource);
+  if (!served) return undefined;
+  return {
+    own: formOf(served, subresource),
+    others() {
+      const {definition} = served.resource;
+      const {naming} = served.resource.settings;
+      const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
+      return all
+        .filter(kind => kind !== served.kind)
+        .flatMap(kind => registry.find(naming.group(kind.group), kind.version, kind.plural) ?? [])
+        .filter(other => other.resource === served.resource)
+        .map(other => formOf(other, subresource));
+    },
+  };
+};

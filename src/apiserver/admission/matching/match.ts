@@ -1,0 +1,87 @@
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import {notFound} from '#src/api/status.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {FindNamespace} from '#src/apiserver/admission/namespace-lifecycle.js';
+import {formsOf, type FormName, type Forms, type ObjectForm} from './forms.js';
+import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
+
+/** Which requests somebody wants to see: those of a rule, and of no excluding one, on objects and in namespaces with the right labels. */
+export interface Criteria {
+  readonly rules: readonly Rule[];
+  readonly excluded?: readonly Rule[] | undefined;
+  /** Whether a rule on another version of the same objects counts too. */
+  readonly matchPolicy?: string | undefined;
+  readonly namespaceSelector: LabelSelector;
+  readonly objectSelector: LabelSelector;
+}
+
+/** Where matching looks things up. */
+export interface MatchingContext {
+  readonly registry: Pick<Registry, 'find' | 'served'>;
+  readonly findNamespace: FindNamespace;
+}
+
+/** The form in which a matching request is to be told; nothing for one that does not match. Rejects with 404 when its namespace would have to be looked at and is gone. */
+export type Matched = ObjectForm | undefined;
+
+const isNamespace = ({group, resource}: AdmissionAttributes): boolean => group === '' && resource === 'namespaces';
+
+/** The namespace a request is in; of a namespace itself that is its own name. */
+export const namespaceOf = (attributes: AdmissionAttributes): string => (isNamespace(attributes) ? attributes.name || (attributes.object?.metadata?.name ?? '') : attributes.namespace);
+
+const subjectOf = (attributes: AdmissionAttributes, {group, version, resource}: Pick<FormName, 'group' | 'version' | 'resource'>): RuleSubject => ({
+  operation: attributes.operation,
+  group,
+  version,
+  resource,
+  subresource: attributes.subresource,
+  namespace: namespaceOf(attributes),
+  name: attributes.name,
+});
+
+const isAnyOf = (rules: readonly Rule[], subject: RuleSubject): boolean => rules.some(rule => ruleMatches(rule, subject));
+
+/** Earlier rules count before later ones, the request's own version before others. */
+const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attributes: AdmissionAttributes, forms: Forms): ObjectForm | undefined => {
+  if (isAnyOf(rules, subjectOf(attributes, attributes))) return forms.own;
+  if (matchPolicy !== 'Equivalent') return undefined;
+  const others = forms.others();
+  for (const rule of others.length > 0 ? rules : []) {
+    const found = others.find(form => ruleMatches(rule, subjectOf(attributes, form)));
+    if (found) return found;
+  }
+  return undefined;
+};
+
+/** Options of calls that are passed on have no labels, nor lack any. */
+const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectForm): boolean => {
+  const {operation, object, oldObject} = attributes;
+  if (selector.empty) return true;
+  const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [form.of(each).metadata?.labels ?? {}] : []));
+  return labels.some(each => selector.matches(each));
+};
+
+const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, find: FindNamespace): boolean | Promise<boolean> => {
+  const {operation, subresource, object} = attributes;
+  const name = namespaceOf(attributes);
+  if ((name === '' && attributes.resource !== 'namespaces') || selector.empty) return true;
+  // What is stored of a namespace that is being written is not yet what it will be.
+  if (isNamespace(attributes) && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) return selector.matches(object?.metadata?.labels ?? {});
+  const judge = (namespace: Awaited<ReturnType<FindNamespace>>): boolean => {
+    if (!namespace) throw notFound({group: '', resource: 'namespaces'}, name);
+    return selector.matches(namespace.metadata?.labels ?? {});
+  };
+  const found = find(name);
+  return found instanceof Promise ? found.then(judge) : judge(found);
+};
+
+/** Holds a request against criteria, at once where the namespace is there at once. The cheapest question comes first. */
+export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
+  const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
+  const forms = formsOf(registry, attributes);
+  const form = forms && formFor(rules, matchPolicy, attributes, forms);
+  if (!form || (excluded.length > 0 && formFor(excluded, matchPolicy, attributes, forms)) || !hasLabels(objectSelector, attributes, form)) return undefined;
+  const inside = inNamespace(namespaceSelector, attributes, findNamespace);
+  return inside instanceof Promise ? inside.then(yes => (yes ? form : undefined)) : inside ? form : undefined;
+};

@@ -1,0 +1,19 @@
+import type {Naming} from '#src/api/naming.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {AdmissionAttributes} from './admission.js';
+
+/** The options of a request as an object of their own kind; nothing for calls that are passed on. A patch has those of an update. */
+export const operationOptions = ({operation, asked}: AdmissionAttributes, naming: Naming): PlainObject | null => {
+  const apiVersion = naming.apiVersion('meta', 'v1');
+  if (operation === 'CONNECT') return null;
+  if (operation === 'DELETE') return {kind: 'DeleteOptions', apiVersion, ...asked?.deletion};
+  const query = asked?.query;
+  const text = (field: string) => (query?.get(field) ? {[field]: query.get(field)} : {});
+  return {
+    kind: operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions',
+    apiVersion,
+    ...(query?.has('dryRun') ? {dryRun: query.getAll('dryRun')} : {}),
+    ...text('fieldManager'),
+    ...text('fieldValidation'),
+  };
+};

@@ -1,0 +1,74 @@
+import type {Naming} from '#src/api/naming.js';
+import {timeout} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {Hook} from './hook.js';
+import {CallingFailed, denial, noDryRun} from './outcome.js';
+import {readReview, reviewOf, spokenVersions, verdictOf, type Verdict} from './review.js';
+
+/** What it takes to ask webhooks. */
+export interface AskingContext {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly caller: WebhookCaller;
+}
+
+/** A request in the form in which one webhook is to be told of it. */
+export interface Question {
+  readonly hook: Hook;
+  readonly attributes: AdmissionAttributes;
+  readonly form: ObjectForm;
+  /** The form of the request itself. */
+  readonly own: ObjectForm;
+}
+
+/** How long a webhook has that does not say. */
+const usualTimeoutMs = 30_000;
+
+/** Nobody waits for the request any more. */
+export const requestOver = () => timeout('request did not complete within requested timeout');
+
+export const isOver = ({deadlineAt = Infinity, signal}: AdmissionAttributes, clock: Clock): boolean => signal?.aborted === true || clock.monotonic() >= deadlineAt;
+
+const controlCharacter = /\p{Cc}/u;
+
+/** Asks a webhook. Rejects with `CallingFailed` when it says nothing, `Denied` when it says no, and a `StatusError` when it must not be asked. */
+export const ask = async ({hook, attributes, form, own}: Question, mutates: boolean, {naming, clock, random, caller}: AskingContext): Promise<Verdict> => {
+  const {name, timeoutMs = usualTimeoutMs} = hook;
+  if (attributes.dryRun) {
+    if (hook.isHarmless === undefined) throw new CallingFailed(name, 'Webhook SideEffects is nil', {code: 400});
+    if (!hook.isHarmless) throw noDryRun(name);
+  }
+  const version = hook.reviewVersions.find(accepted => spokenVersions.includes(accepted));
+  if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
+  const uid = random.uuid();
+  const left = Math.max(0, (attributes.deadlineAt ?? Infinity) - clock.monotonic());
+  const review = reviewOf(attributes, form, own, {naming, version, uid});
+  const answer = await caller
+    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.signal})
+    .then(object => readReview(object, {naming, version}))
+    .catch((cause: unknown) => {
+      throw callFailure(name, cause);
+    });
+  let verdict: Verdict;
+  try {
+    verdict = verdictOf(answer, {naming, version, uid, mutates});
+  } catch (cause) {
+    throw new CallingFailed(name, `received invalid webhook response: ${(cause as Error).message}`, {code: 503, cause});
+  }
+  for (const [key, text] of Object.entries(verdict.annotations)) attributes.annotate?.(`${name}/${key}`, text);
+  for (const text of verdict.warnings) if (text !== '' && !controlCharacter.test(text)) attributes.warn(text);
+  if (!verdict.allowed) throw denial(name, verdict.result);
+  return verdict;
+};
+
+const callFailure = (hook: string, cause: unknown): CallingFailed => {
+  const {message} = cause as Error;
+  if (!(cause instanceof WebhookFailure)) return new CallingFailed(hook, `failed to call webhook: ${message}`, {code: 503, cause});
+  if (cause.isMisconfigured) return new CallingFailed(hook, `could not get REST client: ${message}`, {code: 500, cause});
+  return new CallingFailed(hook, `failed to call webhook: ${message}`, {code: cause.status?.code ?? 503, isCanceled: cause.isCanceled, cause});
+};

@@ -1,0 +1,37 @@
+import type {Kind} from '#src/api/kind.js';
+import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {AskingContext} from './ask.js';
+import type {EvaluateConditions} from './conditions.js';
+import {hookFigures, type HookType} from './figures.js';
+import type {HookSource} from './hook-source.js';
+import type {SelectionContext} from './selection.js';
+
+/** What webhooks of either kind are asked with. */
+export interface HookContext extends AskingContext, SelectionContext {
+  readonly source: HookSource;
+  readonly log: Log;
+}
+
+/** What a server has for admission by webhooks. */
+export interface HookParts {
+  readonly registry: Pick<Registry, 'find' | 'served'>;
+  readonly caller: WebhookCaller;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly evaluateConditions: EvaluateConditions;
+  /** The webhooks of a kind of configurations. */
+  sourceOf(kind: Kind): HookSource;
+}
+
+/** Makes what one of the two plugins works with. */
+export const hookContext = (
+  kind: Kind,
+  type: HookType,
+  {naming, clock, random, findNamespace, webhooks}: Pick<AskingContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
+): HookContext => {
+  const {sourceOf, meter, ...parts} = webhooks;
+  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), figures: hookFigures(meter, clock, type)};
+};

@@ -1,0 +1,77 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
+import {CallingFailed, Denied} from './outcome.js';
+
+/** In which phase a webhook is asked, as figures call it. */
+export type HookType = 'admit' | 'validating';
+
+/** Beyond this codes are counted as one, lest a webhook makes as many series as it likes. */
+const highestCode = 600;
+const known = (code: number): string => String(Math.min(code, highestCode));
+
+/** The figures of webhooks. */
+export interface HookFigures {
+  /** Notes what came of asking; `error` is what it was refused or failed with. */
+  asked(hook: {readonly name: string; readonly failsOpen: boolean}, operation: string, startedAt: number, error?: unknown): void;
+  failedOpen(name: string): void;
+  excluded(name: string, operation: string): void;
+  conditionFailed(name: string, operation: string): void;
+  conditionsJudged(name: string, operation: string, startedAt: number): void;
+}
+
+export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFigures => {
+  const prefix = 'apiserver_admission';
+  const durations = meter.histogram({
+    name: `${prefix}_webhook_admission_duration_seconds`,
+    help: 'How long admission webhooks took, in seconds, by name, operation and phase.',
+    labels: ['name', 'type', 'operation', 'rejected'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25],
+  });
+  const requests = meter.counter({
+    name: `${prefix}_webhook_request_total`,
+    help: 'Requests that admission webhooks were asked about, by name, operation, phase, the code that came of it and whether it was a refusal.',
+    labels: ['name', 'type', 'operation', 'code', 'rejected'],
+  });
+  const rejections = meter.counter({
+    name: `${prefix}_webhook_rejection_count`,
+    help: 'Requests refused because of admission webhooks, by name, operation, phase, and whose fault that was.',
+    labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
+  });
+  const opened = meter.counter({name: `${prefix}_webhook_fail_open_count`, help: 'Requests that went on although an admission webhook could not be asked, by name and phase.', labels: ['name', 'type']});
+  const conditionLabels = ['name', 'kind', 'type', 'operation'];
+  const exclusions = meter.counter({name: `${prefix}_match_condition_exclusions_total`, help: 'Requests that match conditions excluded, by the name of who has them.', labels: conditionLabels});
+  const errors = meter.counter({name: `${prefix}_match_condition_evaluation_errors_total`, help: 'Match conditions that could not be judged, by the name of who has them.', labels: conditionLabels});
+  const judged = meter.histogram({
+    name: `${prefix}_match_condition_evaluation_seconds`,
+    help: 'How long match conditions took to judge, in seconds, by the name of who has them.',
+    labels: conditionLabels,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  });
+  const sinceMs = (startedAt: number): number => (clock.monotonic() - startedAt) / 1000;
+  return {
+    asked({name, failsOpen}, operation, startedAt, error) {
+      const {code, fault, isRejected, isCounted} = resultOf(error, failsOpen);
+      if (isRejected && isCounted) rejections.add({name, type, operation, error_type: fault, rejection_code: known(code)});
+      requests.add({name, type, operation, code: known(code), rejected: String(isRejected)});
+      durations.observe(sinceMs(startedAt), {name, type, operation, rejected: String(isRejected)});
+    },
+    failedOpen: name => opened.add({name, type}),
+    excluded: (name, operation) => exclusions.add({name, kind: 'webhook', type, operation}),
+    conditionFailed: (name, operation) => errors.add({name, kind: 'webhook', type, operation}),
+    conditionsJudged: (name, operation, startedAt) => judged.observe(sinceMs(startedAt), {name, kind: 'webhook', type, operation}),
+  };
+};
+
+interface Result {
+  readonly code: number;
+  readonly fault: 'calling_webhook_error' | 'no_error' | 'apiserver_internal_error';
+  readonly isRejected: boolean;
+  readonly isCounted: boolean;
+}
+
+const resultOf = (error: unknown, failsOpen: boolean): Result => {
+  if (error === undefined) return {code: 200, fault: 'no_error', isRejected: false, isCounted: false};
+  if (error instanceof CallingFailed) return {code: error.code, fault: 'calling_webhook_error', isRejected: !failsOpen, isCounted: !error.isCanceled};
+  if (error instanceof Denied) return {code: error.refusal.code, fault: 'no_error', isRejected: true, isCounted: true};
+  return {code: 0, fault: 'apiserver_internal_error', isRejected: true, isCounted: true};
+};

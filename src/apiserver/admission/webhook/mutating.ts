@@ -1,0 +1,104 @@
+import {sameContent} from '#src/api/equal.js';
+import {internalError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {copied} from '#src/schema/decode/plain.js';
+import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {ask, isOver, requestOver, type Question} from './ask.js';
+import type {HookContext} from './context.js';
+import {isExempt} from './exempt.js';
+import type {Hook} from './hook.js';
+import {CallingFailed, Denied} from './outcome.js';
+import {applyVerdict, type Patched} from './patching.js';
+import {questionFor} from './selection.js';
+
+/** What is remembered of a request between its two rounds. */
+interface Rounds {
+  /** Webhooks that were asked and want to be again when something changes after them. */
+  asked: Set<string>;
+  /** Those of them after whom something has changed. */
+  readonly due: Set<string>;
+  /** The object as the last of them left it; only where any of them wants to be asked again. */
+  output?: KubeObject | undefined;
+}
+
+/**
+ * Asks the webhooks that want to see a request, one after another, what to change. When any changed something all plugins run once more, and of the
+ * webhooks those that asked for it.
+ */
+export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
+  const rounds = new WeakMap<AdmissionAttributes, Rounds>();
+  const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
+    if (hooks.length === 0 || isExempt(attributes, context.naming)) return undefined;
+    const before = rounds.get(attributes);
+    const memory = before ?? {asked: new Set(), due: new Set()};
+    rounds.set(attributes, memory);
+    if (before && memory.asked.size > 0 && !sameContent(memory.output, attributes.object)) makeDue(memory);
+    const changed = await askAll(hooks, attributes, {memory, round: before ? 1 : 0}, context);
+    memory.output = memory.asked.size > 0 && attributes.object ? copied(attributes.object) : undefined;
+    return changed ? 'again' : undefined;
+  };
+  return {
+    name: 'MutatingAdmissionWebhook',
+    admit(attributes) {
+      const hooks = context.source.hooks();
+      if (hooks instanceof Promise) return hooks.then(all => admit(all, attributes));
+      return hooks.length === 0 ? undefined : admit(hooks, attributes);
+    },
+  };
+};
+
+const makeDue = (memory: Rounds): void => {
+  for (const uid of memory.asked) memory.due.add(uid);
+  memory.asked = new Set();
+};
+
+interface Round {
+  readonly memory: Rounds;
+  readonly round: number;
+}
+
+const askAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {memory, round}: Round, context: HookContext): Promise<boolean> => {
+  let anyChanged = false;
+  for (const [index, hook] of hooks.entries()) {
+    const question = await questionFor(hook, attributes, context);
+    // Who was not asked in the first round is not asked in the second, whatever the object has become.
+    if (!question || (round > 0 && !memory.due.has(hook.uid))) continue;
+    if (isOver(attributes, context.clock)) throw requestOver();
+    const changed = await askOne(question, `round_${round}_index_${index}`, context);
+    if (changed) makeDue(memory);
+    if (hook.isReinvoked) memory.asked.add(hook.uid);
+    anyChanged ||= changed;
+  }
+  return anyChanged;
+};
+
+/** Asks one webhook and does what it says. Whether that changed the object. */
+const askOne = async (question: Question, place: string, context: HookContext): Promise<boolean> => {
+  const {hook, attributes} = question;
+  const {figures, clock, log, naming} = context;
+  const {name: webhook, configuration} = hook;
+  const annotate = (kind: string, value: object, least?: 'Request') => attributes.annotate?.(`${kind}.webhook.${naming.group('admission')}/${place}`, JSON.stringify({configuration, webhook, ...value}), least);
+  const startedAt = clock.monotonic();
+  let patched: Patched | undefined;
+  let failure: unknown;
+  try {
+    patched = applyVerdict(question, await ask(question, true, context));
+  } catch (error) {
+    failure = error;
+  }
+  const changed = patched?.changed ?? false;
+  if (patched) annotate('patch', {patch: patched.operations, patchType: 'JSONPatch'}, 'Request');
+  annotate('mutation', {mutated: changed});
+  figures.asked(hook, attributes.operation, startedAt, failure);
+  if (failure === undefined) return changed;
+  if (failure instanceof Denied) throw failure.refusal;
+  if (!(failure instanceof CallingFailed)) throw failure as Error;
+  if (!hook.failsOpen) throw internalError(failure);
+  log.warn({webhook, err: failure}, 'an admission webhook could not be asked, and is passed over');
+  if (!failure.isCanceled) {
+    figures.failedOpen(webhook);
+    attributes.annotate?.(`failed-open.mutation.webhook.${naming.group('admission')}/${place}`, webhook);
+  }
+  if (isOver(attributes, clock)) throw requestOver();
+  return changed;
+};

@@ -1,0 +1,47 @@
+import {badRequest, StatusError, type Status} from '#src/api/status.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+
+/** A webhook could not be asked, or what it said was nothing: what its failure policy is for. */
+export class CallingFailed extends Error {
+  /** The code that figures count it under. */
+  readonly code: number;
+  /** Whether who asked went away. */
+  readonly isCanceled: boolean;
+
+  constructor(hook: string, reason: string, {code, isCanceled = false, cause}: {readonly code: number; readonly isCanceled?: boolean; readonly cause?: unknown}) {
+    super(`failed calling webhook ${JSON.stringify(hook)}: ${reason}`, {cause});
+    this.code = code;
+    this.isCanceled = isCanceled;
+  }
+}
+
+/** A webhook said no. */
+export class Denied extends Error {
+  readonly refusal: StatusError;
+
+  constructor(refusal: StatusError) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+/** The refusal that a webhook's answer means, whatever it says its code is: never that of a success. */
+export const denial = (hook: string, result: PlainObject = {}): Denied => {
+  const {code = 0, status = '', message = '', reason = '', ...rest} = result as Partial<Status>;
+  const by = `admission webhook ${JSON.stringify(hook)} denied the request`;
+  const said = message || reason;
+  return new Denied(
+    new StatusError({
+      metadata: {},
+      ...rest,
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: status === '' || status === 'Success' ? 'Failure' : status,
+      message: said ? `${by}: ${said}` : `${by} without explanation`,
+      ...(reason ? {reason} : {}),
+      code: Math.max(code, 400),
+    }),
+  );
+};
+
+export const noDryRun = (hook: string): StatusError => badRequest(`admission webhook ${JSON.stringify(hook)} does not support dry run`);

@@ -1,0 +1,63 @@
+import {sameContent} from '#src/api/equal.js';
+import {internalError, StatusError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
+import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {Question} from './ask.js';
+import {CallingFailed} from './outcome.js';
+import type {Verdict} from './review.js';
+
+/** The operations of a patch. Throws a `CallingFailed` for what is none. */
+const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[] => {
+  const text = Buffer.from(patch, 'base64').toString();
+  const failed = (reason: string, cause?: unknown) => new CallingFailed(hook, `received undecodable patch in webhook response: ${reason}`, {code: 503, cause});
+  let operations: unknown;
+  try {
+    operations = JSON.parse(text);
+  } catch (cause) {
+    throw failed(jsonSyntaxProblem(text), cause);
+  }
+  if (operations !== null && !Array.isArray(operations)) throw failed(`json: cannot unmarshal ${typeof operations} into Go value of type jsonpatch.Patch`);
+  return (operations ?? []) as readonly JsonPatchOperation[];
+};
+
+/** What a patch made of an object, which has been put into its place. */
+export interface Patched {
+  readonly changed: boolean;
+  readonly operations: readonly JsonPatchOperation[];
+}
+
+/**
+ * Changes the object of a request as a webhook says. Throws a `CallingFailed` for what is no patch, and an internal error for one that cannot be
+ * applied or makes something else of the object.
+ */
+export const applyVerdict = ({hook, attributes, form}: Question, {patch, patchType}: Verdict): Patched | undefined => {
+  if (!patch) return undefined;
+  const operations = operationsOf(patch, hook.name);
+  if (operations.length === 0) return undefined;
+  const {object} = attributes;
+  if (!object) throw internalError(`admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`);
+  if (patchType !== 'JSONPatch') throw new CallingFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
+  const before = form.of(object);
+  try {
+    const after = applyJsonPatch(before, operations) as KubeObject;
+    replace(object, form.back(after, object));
+    return {changed: !sameContent(before, after), operations};
+  } catch (error) {
+    throw internalError(error instanceof StatusError && error.cause instanceof Error ? error.cause : error);
+  }
+};
+
+/** Puts one object's content into another, which others hold. */
+const replace = (object: KubeObject, content: KubeObject): void => {
+  const {metadata} = object;
+  refill(object as PlainObject, content as PlainObject);
+  if (metadata) object.metadata = refill(metadata as PlainObject, (content.metadata ?? {}) as PlainObject);
+};
+
+const refill = <T extends PlainObject>(target: T, content: PlainObject): T => {
+  if (target === content) return target;
+  for (const key of Object.keys(target)) if (!Object.hasOwn(content, key)) delete target[key];
+  return Object.assign(target, content);
+};

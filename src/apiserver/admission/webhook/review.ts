@@ -1,0 +1,159 @@
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
+import {operationOptions} from '#src/apiserver/admission/options.js';
+
+/** The versions of reviews that are spoken; the first of them that a webhook accepts is used. */
+export const spokenVersions = ['v1', 'v1beta1'];
+
+/** A question to a webhook. */
+export interface Review extends KubeObject {
+  readonly request: {readonly uid: string} & PlainObject;
+}
+
+/** The object in the form that is asked for. A stored one that changes has the version it replaces. */
+const told = ({oldObject}: AdmissionAttributes, object: Readonly<KubeObject> | undefined, form: ObjectForm): KubeObject | null => {
+  if (!object) return null;
+  const shown = form.of(object);
+  const version = oldObject?.metadata?.resourceVersion;
+  return version && shown.metadata && !shown.metadata.resourceVersion ? {...shown, metadata: {...shown.metadata, resourceVersion: version}} : shown;
+};
+
+const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
+
+/** What a webhook is asked about a request, in the version of reviews it accepts. */
+export const reviewOf = (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Review => {
+  const {operation, subresource, user, object, oldObject} = attributes;
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: naming.apiVersion('admission', version),
+    request: {
+      uid,
+      kind: {group: form.kindGroup, version: form.kindVersion, kind: form.kind},
+      resource: {group: form.group, version: form.version, resource: form.resource},
+      ...given('subResource', subresource),
+      requestKind: {group: own.kindGroup, version: own.kindVersion, kind: own.kind},
+      requestResource: {group: own.group, version: own.version, resource: own.resource},
+      ...given('requestSubResource', subresource),
+      ...given('name', attributes.ofCollection ? '' : attributes.name),
+      ...given('namespace', namespaceOf(attributes)),
+      operation,
+      userInfo: {...given('username', user.name), ...given('uid', user.uid), ...given('groups', user.groups), ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {})},
+      object: told(attributes, object, form),
+      oldObject: oldObject ? form.of(oldObject) : null,
+      dryRun: attributes.dryRun,
+      options: operationOptions(attributes, naming),
+    },
+  };
+};
+
+/** What a webhook said. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly result: PlainObject | undefined;
+  /** JSON in base64, and what it is. */
+  readonly patch: string;
+  readonly patchType: string;
+  readonly warnings: readonly string[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const text: SchemaNode = {type: 'string'};
+const ref = (name: string) => ({group: 'admission', version: 'v1', name});
+
+const responseFields: SchemaNode = {
+  type: 'object',
+  ref: ref('AdmissionReview'),
+  properties: new Map<string, SchemaNode>([
+    ['kind', text],
+    ['apiVersion', text],
+    [
+      'response',
+      {
+        type: 'object',
+        ref: ref('AdmissionResponse'),
+        properties: new Map<string, SchemaNode>([
+          ['uid', text],
+          ['allowed', {type: 'boolean'}],
+          [
+            'status',
+            {
+              type: 'object',
+              ref: {group: 'meta', version: 'v1', name: 'Status'},
+              properties: new Map<string, SchemaNode>([
+                ['kind', text],
+                ['apiVersion', text],
+                ['status', text],
+                ['message', text],
+                ['reason', text],
+                ['code', {type: 'integer', format: 'int32'}],
+                ['details', {type: 'any'}],
+                ['metadata', {type: 'any'}],
+              ]),
+            },
+          ],
+          ['patch', {type: 'string', format: 'byte'}],
+          ['patchType', text],
+          ['auditAnnotations', {type: 'map', items: text}],
+          ['warnings', {type: 'array', items: text}],
+        ]),
+      },
+    ],
+  ]),
+};
+
+interface Response {
+  readonly uid?: string;
+  readonly allowed?: boolean;
+  readonly status?: PlainObject;
+  readonly patch?: string;
+  readonly patchType?: string;
+  readonly auditAnnotations?: Readonly<Record<string, string>>;
+  readonly warnings?: readonly string[];
+}
+
+const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string => `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+
+/** Reads an answer as a review in the version of the question. Throws what it is instead. */
+export const readReview = (answer: PlainObject, {naming, version}: {readonly naming: Naming; readonly version: string}): KubeObject & {readonly response?: Response} => {
+  const {apiVersion, kind} = answer as KubeObject;
+  const known = spokenVersions.find(spoken => apiVersion === naming.apiVersion('admission', spoken));
+  if (apiVersion && kind && (!known || kind !== 'AdmissionReview')) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
+  try {
+    return decodeValue<KubeObject & {response?: Response}>(answer, responseFields, 'Ignore').object;
+  } catch (error) {
+    throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
+  }
+};
+
+/** What an answer says. Throws why it says nothing: in v1 it has to be about the question, and only who may change objects may send patches. */
+export const verdictOf = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): Verdict => {
+  const {response} = answer;
+  if (!response) throw new Error('webhook response was absent');
+  const {patch = '', patchType} = response;
+  if (version === 'v1') {
+    const expected = {apiVersion: naming.apiVersion('admission', version), kind: 'AdmissionReview'};
+    if (response.uid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
+    if (groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
+    if (mutates && patch && patchType === undefined) throw new Error('webhook returned response.patch but not response.patchType');
+    if (mutates && !patch && patchType !== undefined) throw new Error('webhook returned response.patchType but not response.patch');
+    if (patchType === '') throw new Error('webhook returned invalid response.patchType of ""');
+    if (!mutates && patch) throw new Error('validating webhook may not return response.patch');
+    if (!mutates && patchType !== undefined) throw new Error('validating webhook may not return response.patchType');
+  }
+  return {
+    allowed: response.allowed ?? false,
+    result: response.status,
+    patch: mutates ? patch : '',
+    patchType: version === 'v1' ? (patchType ?? '') : patch ? 'JSONPatch' : '',
+    warnings: response.warnings ?? [],
+    annotations: response.auditAnnotations ?? {},
+  };
+};
