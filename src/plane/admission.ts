@@ -3,9 +3,18 @@ import type {Naming} from '#src/api/naming.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
+import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {unjudgedConditions} from '#src/apiserver/admission/webhook/conditions.js';
+import type {HookType} from '#src/apiserver/admission/webhook/figures.js';
+import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
+import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
+import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
+import {readIdentities} from '#src/transport/settings-file.js';
+import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webhook-admission.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src/apiserver/admission/configuration/settings.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
@@ -26,6 +35,13 @@ export interface AdmissionParts {
   readonly random: Random;
   /** The minor version whose behaviour is shown. */
   readonly minor: number;
+  readonly meter: Meter;
+  /** Ends what plugins do on their own. */
+  readonly signal: AbortSignal;
+  /** What `readAdmission` found. */
+  readonly configuration: AdmissionConfiguration;
+  /** `host:port` at which the server listens. */
+  serverAddress(): string;
   /** A client that acts as the server itself. */
   client(): Client;
   gate(name: string): boolean;
@@ -33,17 +49,23 @@ export interface AdmissionParts {
 
 type Options = Pick<
   ApiserverOptions,
-  'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
+  'enableAggregatorRouting' | 'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
 >;
 
 /** The plugins of a server in the order they are asked: those that are on by default or asked for, less those switched off. */
 export const admissionPlugins = (
   options: Options,
-  {registry, naming, judges, log, client, gate, ...parts}: AdmissionParts,
+  {registry, naming, judges, log, client, gate, meter, signal, configuration, serverAddress, ...parts}: AdmissionParts,
 ): AdmissionPlugin[] => {
   const {authorizer, rbac} = judges;
   const reader = registryReader(registry);
-  const {settings, configured} = configurationOf(options, naming, log);
+  const {settings, configured, users} = configuration;
+  const resolve = serviceResolver({reader, naming, random: parts.random, toEndpoints: options.enableAggregatorRouting, serverAddress});
+  const callerFor = (type: HookType): WebhookCaller => {
+    const caller = webhookCaller({clock: parts.clock, resolve, userAgent: naming.component('apiserver-admission'), users: users[type]});
+    signal.addEventListener('abort', () => caller.close(), {once: true});
+    return caller;
+  };
   const {plugins, withoutSubject} = createPlugins(
     {enable: options.enableAdmissionPlugins, disable: options.disableAdmissionPlugins, exactly: options.admissionControl, configured},
     {
@@ -53,6 +75,7 @@ export const admissionPlugins = (
       reader,
       change: registryChange(registry),
       gate,
+      webhooks: {registry, callerFor, log, meter, evaluateConditions: unjudgedConditions, sourceOf: kind => hookSource(registry, kind, signal)},
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),
       kindsOf: (apiVersion, kind) => registry.served.map(served => served.kind).filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),
@@ -66,8 +89,24 @@ export const admissionPlugins = (
 
 const flag = 'admission-control-config-file';
 
-/** What the configuration file says, and which plugins it speaks of. Throws one line that names the flag. What it says to no effect is warned of. */
-const configurationOf = ({admissionControlConfigFile: path}: Options, naming: Naming, log: Log): {readonly settings: PluginSettings; readonly configured: readonly string[]} => {
+/** What the configuration file says, which plugins it speaks of, and whom webhooks take the server for. */
+export interface AdmissionConfiguration {
+  readonly settings: PluginSettings;
+  readonly configured: readonly string[];
+  readonly users: Readonly<Partial<Record<HookType, WebhookUsers>>>;
+}
+
+/** Reads the configuration file. Rejects with one line that names the flag. What it says to no effect is warned of. */
+export const readAdmission = async (options: Pick<Options, 'admissionControlConfigFile'>, {naming, log, clock}: {readonly naming: Naming; readonly log: Log; readonly clock: Clock}): Promise<AdmissionConfiguration> => {
+  const read = configurationOf(options, naming, log);
+  const usersOf = async (plugin: string, told: WebhookAdmission | undefined): Promise<WebhookUsers | undefined> =>
+    told && usersByHost(await readIdentities(told.kubeConfigFile, {flag: `--${flag}: ${plugin}: kubeConfigFile`}), clock);
+  const {mutatingWebhooks, validatingWebhooks} = read.settings;
+  const [admit, validating] = [await usersOf('MutatingAdmissionWebhook', mutatingWebhooks), await usersOf('ValidatingAdmissionWebhook', validatingWebhooks)];
+  return {...read, users: {...(admit ? {admit} : {}), ...(validating ? {validating} : {})}};
+};
+
+const configurationOf = ({admissionControlConfigFile: path}: Pick<Options, 'admissionControlConfigFile'>, naming: Naming, log: Log): Omit<AdmissionConfiguration, 'users'> => {
   if (!path) return {settings: {}, configured: []};
   return explained(flag, path, () => {
     const texts = readPluginTexts(path, naming, file => readFileSync(file, 'utf8'));

@@ -44,7 +44,7 @@ import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js'
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
-import {admissionPlugins} from './admission.js';
+import {admissionPlugins, readAdmission} from './admission.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {elsewhere} from '#src/apiserver/aggregation/aggregation.js';
@@ -128,6 +128,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     serverAddress: outside,
   });
   authenticators.push(...tokens.authenticators);
+  const admission = await readAdmission(options, {naming, log, clock});
   const server = createApiServer({
     naming,
     clock,
@@ -140,7 +141,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
+    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, serverAddress: parts.serverAddress, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
     tokens: tokens.issuer,

@@ -41,7 +41,7 @@ test('a plugin is told within the file, or by a file beside it, or anywhere', t 
   t.is(tolerations, undefined);
   t.is(limitedResources, undefined);
   t.deepEqual(settingsIn({'/etc/admission.yaml': selectors}).nodeSelectors, nodeSelectors);
-  t.deepEqual(settingsIn({'/etc/admission.yaml': head.replace('plat.io', 'k8s.io')}, 'kubernetes'), {eventLimits: undefined, podSecurity: undefined, nodeSelectors: undefined, tolerations: undefined, limitedResources: undefined});
+  t.deepEqual(settingsIn({'/etc/admission.yaml': head.replace('plat.io', 'k8s.io')}, 'kubernetes'), {eventLimits: undefined, podSecurity: undefined, nodeSelectors: undefined, tolerations: undefined, limitedResources: undefined, mutatingWebhooks: undefined, validatingWebhooks: undefined});
 });
 
 test('resources are limited to quotas under each name of the kind', t => {
@@ -50,6 +50,13 @@ test('resources are limited to quotas under each name of the kind', t => {
 
   t.deepEqual(told('ResourceQuota', `{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, ${scoped}}`).limitedResources, wanted);
   t.deepEqual(told('ResourceQuota', `{kind: Configuration, apiVersion: resourcequota.admission.plat.io/v1beta1, ${scoped}}`).limitedResources, wanted);
+});
+
+test('the plugins that ask webhooks are told whom to be taken for, under each name of the kind', t => {
+  const wanted = {kubeConfigFile: '/etc/users.yaml'};
+
+  t.deepEqual(told('MutatingAdmissionWebhook', '{kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /etc/users.yaml}').mutatingWebhooks, wanted);
+  t.deepEqual(told('ValidatingAdmissionWebhook', '{kind: WebhookAdmission, apiVersion: apiserver.config.plat.io/v1alpha1, kubeConfigFile: /etc/users.yaml}').validatingWebhooks, wanted);
 });
 
 for (const [what, file, message] of [
@@ -76,6 +83,8 @@ for (const [plugin, configuration, message] of [
   ['PodSecurity', security('default: {}'), 'strict decoding error: unknown field "default"'],
   ['PodNodeSelector', '{podNodeSelectorPluginConfig: {here: a}}', 'podNodeSelectorPluginConfig[here]: Invalid value: "a": invalid selector: [a]'],
   ['PodTolerationRestriction', tolerated('default: [{key: a, operator: Is}]'), 'podtolerationrestriction.configuration.default[0].operator: Unsupported value: "Is": supported values: "Equal", "Exists"'],
+  ['ValidatingAdmissionWebhook', '{kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: users}', 'kubeConfigFile: Invalid value: "users": must be an absolute file path'],
+  ['MutatingAdmissionWebhook', '{kind: WebhookAdmission, apiVersion: apiserver.config.plat.io/v1alpha1}', 'kubeConfigFile: Invalid value: "": must be an absolute file path'],
   ['ResourceQuota', '{kind: ResourceQuotaConfiguration, apiVersion: apiserver.config.plat.io/v1, limitedResources: [{}]}', 'limitedResources[0].resource: Required value'],
 ] as const) {
   test(`what ${plugin} is told as ${configuration} is refused`, t => {
@@ -84,10 +93,10 @@ for (const [plugin, configuration, message] of [
 }
 
 test('a plugin that is told something but is not built is spoken of, unless it is off', t => {
-  const without = (disable: string[]) => createPlugins({enable: [], disable, configured: ['ValidatingAdmissionWebhook', 'ImagePolicyWebhook']}, aPluginContext()).withoutSubject;
+  const without = (disable: string[]) => createPlugins({enable: [], disable, configured: ['NodeDeclaredFeatureValidator', 'ImagePolicyWebhook']}, aPluginContext()).withoutSubject;
 
-  t.deepEqual(without([]), ['ValidatingAdmissionWebhook']);
-  t.deepEqual(without(['ValidatingAdmissionWebhook']), []);
+  t.deepEqual(without([]), ['NodeDeclaredFeatureValidator']);
+  t.deepEqual(without(['NodeDeclaredFeatureValidator']), []);
 });
 
 test('events are limited as the file says', async t => {

@@ -2,9 +2,12 @@ import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import type {ObjectMeta} from '#src/api/types.js';
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
+import {unjudgedConditions} from '#src/apiserver/admission/webhook/conditions.js';
 import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
@@ -14,7 +17,7 @@ import {startWorld} from '#test/resources/world.js';
 /** What admission by webhooks is made of where there are none. */
 export const noWebhooks: PluginContext['webhooks'] = {
   registry: {find: () => undefined, served: []},
-  caller: {call: () => Promise.reject(new Error('nobody is to be called')), close() {}},
+  callerFor: () => ({call: () => Promise.reject(new Error('nobody is to be called')), close() {}}),
   log: noLog,
   meter: noMeter,
   evaluateConditions: unjudgedConditions,

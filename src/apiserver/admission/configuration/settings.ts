@@ -11,6 +11,7 @@ import {readPodSecurity} from './pod-security.js';
 import {readTolerations} from './pod-toleration-restriction.js';
 import type {Read} from './read.js';
 import {readLimitedResources, type LimitedResource} from './resource-quota.js';
+import {readWebhookAdmission, type WebhookAdmission} from './webhook-admission.js';
 
 /** What plugins were told beyond the command line; what nobody told them is absent. */
 export interface PluginSettings {
@@ -20,6 +21,8 @@ export interface PluginSettings {
   readonly tolerations?: TolerationSettings | undefined;
   /** Resources that may be used only where a quota speaks of them. */
   readonly limitedResources?: readonly LimitedResource[] | undefined;
+  readonly mutatingWebhooks?: WebhookAdmission | undefined;
+  readonly validatingWebhooks?: WebhookAdmission | undefined;
 }
 
 /** The plugins that can be told something. */
@@ -53,4 +56,6 @@ export const readPluginSettings = (texts: PluginTexts, naming: Naming): PluginSe
   nodeSelectors: checked('PodNodeSelector', texts, readNodeSelectors),
   tolerations: checked('PodTolerationRestriction', texts, text => readTolerations(text, naming)),
   limitedResources: checked('ResourceQuota', texts, text => readLimitedResources(text, naming)),
+  mutatingWebhooks: checked('MutatingAdmissionWebhook', texts, text => readWebhookAdmission(text, naming)),
+  validatingWebhooks: checked('ValidatingAdmissionWebhook', texts, text => readWebhookAdmission(text, naming)),
 });

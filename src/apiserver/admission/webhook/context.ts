@@ -18,7 +18,7 @@ export interface HookContext extends AskingContext, SelectionContext {
 /** What a server has for admission by webhooks. */
 export interface HookParts {
   readonly registry: Pick<Registry, 'find' | 'served'>;
-  readonly caller: WebhookCaller;
+  callerFor(type: HookType): WebhookCaller;
   readonly log: Log;
   readonly meter: Meter;
   readonly evaluateConditions: EvaluateConditions;
@@ -32,6 +32,6 @@ export const hookContext = (
   type: HookType,
   {naming, clock, random, findNamespace, webhooks}: Pick<AskingContext, 'naming' | 'clock' | 'random'> & Pick<SelectionContext, 'findNamespace'> & {readonly webhooks: HookParts},
 ): HookContext => {
-  const {sourceOf, meter, ...parts} = webhooks;
-  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), figures: hookFigures(meter, clock, type)};
+  const {sourceOf, callerFor, meter, ...parts} = webhooks;
+  return {...parts, naming, clock, random, findNamespace, source: sourceOf(kind), caller: callerFor(type), figures: hookFigures(meter, clock, type)};
 };

@@ -42,8 +42,11 @@ export const applyVerdict = ({hook, attributes, form}: Question, {patch, patchTy
   const before = form.of(object);
   try {
     const after = applyJsonPatch(before, operations) as KubeObject;
-    replace(object, form.back(after, object));
-    return {changed: !sameContent(before, after), operations};
+    const content = form.back(after, object);
+    // Told before it is put into place: until then the two share nothing.
+    const changed = !sameContent(before, after);
+    replace(object, content);
+    return {changed, operations};
   } catch (error) {
     throw internalError(error instanceof StatusError && error.cause instanceof Error ? error.cause : error);
   }

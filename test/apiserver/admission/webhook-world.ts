@@ -1,0 +1,105 @@
+import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
+import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
+import {webhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {seededRandom} from '#src/base/random.js';
+import type {ServerOptions} from '#test/fixtures/server.js';
+import {jane, startWorld} from '#test/resources/world.js';
+import {json, startWebhook, type TestWebhook} from '#test/apiserver/webhook-server.js';
+import {aPluginContext, noWebhooks} from './context.js';
+
+export type MutatingHook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
+
+/** What a webhook is asked, as far as tests look at it. */
+export interface AskedRequest {
+  readonly uid: string;
+  readonly operation: string;
+  readonly name?: string;
+  readonly object: {readonly metadata?: {readonly labels?: Readonly<Record<string, string>>}; readonly data?: Readonly<Record<string, string>>; readonly kind?: string; readonly apiVersion?: string} | null;
+  readonly [field: string]: unknown;
+}
+
+/** What a webhook answers; the uid and what else a review needs are added. */
+export type Answering = (request: AskedRequest) => object;
+
+export interface HookServer extends AsyncDisposable {
+  readonly webhook: TestWebhook;
+  readonly asked: AskedRequest[];
+  answer: Answering;
+}
+
+/** A webhook that answers reviews, and lets everything be unless told otherwise. */
+export const aHookServer = async (answer: Answering = () => ({allowed: true})): Promise<HookServer> => {
+  const asked: AskedRequest[] = [];
+  const server: {answer: Answering} = {answer};
+  const webhook = await startWebhook(({body}, response) => {
+    const {kind, apiVersion, request} = JSON.parse(body) as {kind: string; apiVersion: string; request: AskedRequest};
+    asked.push(request);
+    json(response, {kind, apiVersion, response: {uid: request.uid, ...server.answer(request)}});
+  });
+  return Object.assign(server, {webhook, asked, [Symbol.asyncDispose]: () => webhook.close()});
+};
+
+/** A patch as webhooks answer it. */
+export const patching = (...operations: readonly object[]) => ({allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64')});
+
+/** A webhook of a configuration, for the config maps that are made, unless said otherwise. */
+export const aHook = ({webhook}: Pick<HookServer, 'webhook'>, own: Partial<MutatingHook> = {}): MutatingHook => ({
+  name: 'hook.example.com',
+  clientConfig: {url: webhook.url, caBundle: webhook.caBundle},
+  rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}],
+  sideEffects: 'None',
+  admissionReviewVersions: ['v1'],
+  ...own,
+});
+
+/** A server on which webhooks are asked, and which notes what they are the cause of. */
+export const hookWorld = async (own: Partial<PluginContext> = {}, options: ServerOptions & {readonly before?: readonly AdmissionPlugin[]} = {}) => {
+  const clock = new VirtualClock();
+  const metrics = new MetricsRegistry();
+  const caller = webhookCaller({clock, resolve: () => Promise.reject(new Error('service "svc" not found')), userAgent: 'tester'});
+  const plugins: AdmissionPlugin[] = [];
+  const {before = [], ...server} = options;
+  const world = await startWorld({
+    ...server,
+    clock,
+    admission(registry: Registry) {
+      const reader = registryReader(registry);
+      const context = aPluginContext({
+        reader,
+        clock,
+        random: seededRandom(7),
+        findNamespace: name => reader.get(kinds.namespaces, '', name),
+        webhooks: {...noWebhooks, registry, log: noLog, meter: metrics, callerFor: () => caller, sourceOf: kind => hookSource(registry, kind, new AbortController().signal)},
+        ...own,
+      });
+      plugins.push(...before, ...createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']}, context).plugins);
+      return plugins;
+    },
+  });
+  const put = async <T extends object>(kind: Kind, name: string, webhooks: readonly T[]) => {
+    await world.of(kind).create({metadata: {name}, webhooks} as never);
+  };
+  return {
+    ...world,
+    plugins,
+    jane,
+    metrics,
+    /** Puts webhooks that may change objects into force. */
+    mutating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.mutatingWebhookConfigurations as Kind, name, webhooks),
+    /** Puts webhooks that may refuse objects into force. */
+    validating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.validatingWebhookConfigurations as Kind, name, webhooks),
+    /** The lines of a metric. */
+    async figures(name: string): Promise<string[]> {
+      const {body} = await metrics.exposition();
+      return body.split('\n').filter(line => line.startsWith(name) && !line.startsWith('#'));
+    },
+    [Symbol.dispose]: () => caller.close(),
+  };
+};

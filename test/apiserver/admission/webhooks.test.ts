@@ -1,0 +1,583 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {ruleMatches, type Rule, type RuleSubject} from '#src/apiserver/admission/matching/rules.js';
+import {refusal, words} from '#test/resources/world.js';
+import {json} from '#test/apiserver/webhook-server.js';
+import {aHook, aHookServer, hookWorld, patching, type AskedRequest, type MutatingHook} from './webhook-world.js';
+
+const aConfigMap = (name: string, more: KubeObject['metadata'] & {data?: Record<string, string>} = {}) => {
+  const {data = {}, ...metadata} = more;
+  return {metadata: {name, namespace: 'default', ...metadata}, data};
+};
+
+const aRequest: RuleSubject = {operation: 'CREATE', group: 'apps', version: 'v1', resource: 'deployments', subresource: '', namespace: 'default', name: 'd'};
+const aRule: Rule = {operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*']};
+
+const ruleCases: readonly (readonly [rule: Partial<Rule>, subject: Partial<RuleSubject>, matches: boolean])[] = [
+  [{}, {}, true],
+  [{operations: ['CREATE', 'DELETE']}, {operation: 'DELETE'}, true],
+  [{operations: ['CREATE', 'DELETE']}, {operation: 'UPDATE'}, false],
+  [{apiGroups: ['apps']}, {}, true],
+  [{apiGroups: ['']}, {}, false],
+  [{apiVersions: ['v1beta1', 'v1']}, {}, true],
+  [{apiVersions: ['v1beta1']}, {}, false],
+  [{resources: ['deployments']}, {}, true],
+  [{resources: ['deployments']}, {subresource: 'scale'}, false],
+  [{resources: ['deployments/scale']}, {subresource: 'scale'}, true],
+  [{resources: ['deployments/scale']}, {}, false],
+  [{resources: ['deployments/*']}, {subresource: 'status'}, true],
+  [{resources: ['deployments/*']}, {}, true],
+  [{resources: ['*/scale']}, {subresource: 'scale'}, true],
+  [{resources: ['*/scale']}, {subresource: 'status'}, false],
+  [{resources: ['*']}, {subresource: 'status'}, false],
+  [{resources: ['*/*']}, {subresource: 'status'}, true],
+  [{resources: ['*/*']}, {}, true],
+  [{scope: 'Namespaced'}, {}, true],
+  [{scope: 'Cluster'}, {}, false],
+  [{scope: 'Cluster'}, {namespace: ''}, true],
+  [{scope: 'Namespaced'}, {namespace: ''}, false],
+  [{scope: 'Cluster'}, {group: '', resource: 'namespaces'}, true],
+  [{scope: 'Namespaced'}, {group: '', resource: 'namespaces'}, false],
+  [{scope: '*'}, {namespace: ''}, true],
+  [{resourceNames: ['d']}, {}, true],
+  [{resourceNames: ['e']}, {}, false],
+  [{operations: undefined}, {}, false],
+];
+
+for (const [rule, subject, matches] of ruleCases) {
+  test(`a rule of ${JSON.stringify(rule)} is ${matches ? '' : 'not '}about ${JSON.stringify(subject)}`, t => {
+    t.is(ruleMatches({...aRule, ...rule}, {...aRequest, ...subject}), matches);
+  });
+}
+
+test('a webhook is asked everything there is to know of a request, and may change the object', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {seen: 'yes'}}, {op: 'add', path: '/data/b', value: '2'}));
+  await world.mutating('m', aHook(server));
+
+  const made = await world.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}}), {fieldManager: 'me'});
+  t.like(made, {metadata: {labels: {seen: 'yes'}}, data: {a: '1', b: '2'}});
+  const {uid, object, ...request} = server.asked[0]!;
+  t.regex(uid, /^[0-9a-f-]{36}$/);
+  t.like(object, {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c', namespace: 'default'}, data: {a: '1'}});
+  t.deepEqual(request as unknown, {
+    kind: {group: '', version: 'v1', kind: 'ConfigMap'},
+    resource: {group: '', version: 'v1', resource: 'configmaps'},
+    requestKind: {group: '', version: 'v1', kind: 'ConfigMap'},
+    requestResource: {group: '', version: 'v1', resource: 'configmaps'},
+    name: 'c',
+    namespace: 'default',
+    operation: 'CREATE',
+    userInfo: {username: 'jane', uid: 'u1', groups: ['devs', 'system:authenticated'], extra: {'example.com/team': ['a', 'b']}},
+    oldObject: null,
+    dryRun: false,
+    options: {kind: 'CreateOptions', apiVersion: words.apiVersion('meta', 'v1'), fieldManager: 'me'},
+  });
+  t.like(JSON.parse(server.webhook.seen[0]!.body), {kind: 'AdmissionReview', apiVersion: words.apiVersion('admission', 'v1')});
+});
+
+test('a configuration is in force as soon as it is written, and no longer than it is there', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => ({allowed: false}));
+  const configMaps = world.of(kinds.configMaps);
+  await configMaps.create(aConfigMap('before'));
+  await world.validating('v', aHook(server));
+
+  t.is((await refusal(configMaps.create(aConfigMap('c')))).message, 'admission webhook "hook.example.com" denied the request without explanation');
+  await world.of(kinds.validatingWebhookConfigurations).delete('v');
+  await t.notThrowsAsync(configMaps.create(aConfigMap('c')));
+  t.is(server.asked.length, 1);
+});
+
+const denials: readonly (readonly [status: object | undefined, expected: object])[] = [
+  [undefined, {code: 400, message: 'admission webhook "hook.example.com" denied the request without explanation'}],
+  [{message: 'because'}, {code: 400, message: 'admission webhook "hook.example.com" denied the request: because'}],
+  [{reason: 'NotToday'}, {code: 400, reason: 'NotToday', message: 'admission webhook "hook.example.com" denied the request: NotToday'}],
+  [{code: 403, reason: 'Forbidden', message: 'no', details: {causes: [{message: 'why', field: 'data'}]}}, {code: 403, reason: 'Forbidden', message: 'admission webhook "hook.example.com" denied the request: no', details: {causes: [{message: 'why', field: 'data'}]}}],
+  [{code: 200, status: 'Success', message: 'fine'}, {code: 400, status: 'Failure', message: 'admission webhook "hook.example.com" denied the request: fine'}],
+];
+
+for (const [status, expected] of denials) {
+  for (const kind of ['mutating', 'validating'] as const) {
+    test(`a ${kind} webhook denies with ${JSON.stringify(status) ?? 'nothing'}`, async t => {
+      using world = await hookWorld();
+      await using server = await aHookServer(() => ({allowed: false, ...(status ? {status} : {})}));
+      await world[kind]('x', aHook(server));
+
+      t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'))), {kind: 'Status', apiVersion: 'v1', status: 'Failure', ...expected});
+    });
+  }
+}
+
+type Reply = (uid: string) => object;
+const api = (version: string) => words.apiVersion('admission', version);
+const review = (response: object, more: object = {}): object => ({kind: 'AdmissionReview', apiVersion: api('v1'), response, ...more});
+
+const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply: Reply, message: string])[] = [
+  ['validating', () => ({kind: 'AdmissionReview', apiVersion: api('v1')}), 'received invalid webhook response: webhook response was absent'],
+  ['validating', () => review({uid: 'other', allowed: true}), 'received invalid webhook response: expected response.uid="UID", got "other"'],
+  ['validating', uid => ({response: {uid, allowed: true}}), `received invalid webhook response: expected webhook response of ${api('v1')}, Kind=AdmissionReview, got /, Kind=`],
+  ['validating', uid => review({uid, allowed: true}, {apiVersion: api('v1beta1')}), 'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion'],
+  ['validating', uid => review({uid, allowed: true}, {kind: 'Other'}), `failed to call webhook: no kind "Other" is registered for version "${api('v1')}"`],
+  ['validating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: validating webhook may not return response.patch'],
+  ['validating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: validating webhook may not return response.patchType'],
+  ['mutating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: webhook returned response.patch but not response.patchType'],
+  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: webhook returned response.patchType but not response.patch'],
+  ['mutating', uid => review({uid, allowed: true, patch: 'W10=', patchType: ''}), 'received invalid webhook response: webhook returned invalid response.patchType of ""'],
+  ['mutating', uid => review({uid, allowed: true, patchType: 'Merge', patch: Buffer.from('[{"op":"add","path":"/data/a","value":"1"}]').toString('base64')}), 'unsupported patch type "Merge"'],
+  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('oops').toString('base64')}), "received undecodable patch in webhook response: invalid character 'o' looking for beginning of value"],
+];
+
+for (const [kind, reply, message] of invalidReplies) {
+  test(`an answer to a ${kind} webhook that is none fails the request, unless failures are ignored: ${message}`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    server.webhook.respond = ({body}, response) => json(response, reply((JSON.parse(body) as {request: {uid: string}}).request.uid));
+    await world[kind]('x', aHook(server), aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore', rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets']}]}));
+    const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('c')));
+
+    t.is(refused.code, 500);
+    t.is(refused.reason, 'InternalError');
+    const {uid} = (JSON.parse(server.webhook.seen[0]!.body) as {request: {uid: string}}).request;
+    t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": ${message.replace('UID', uid)}`);
+    await t.notThrowsAsync(world.of(kinds.secrets).create({metadata: {name: 's', namespace: 'default'}}));
+  });
+}
+
+const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] = [
+  [{op: 'remove', path: '/data/none'}, /^Internal error occurred: /],
+  [{op: 'test', path: '/data/a', value: '2'}, /^Internal error occurred: testing value \/data\/a failed$/],
+  [{op: 'replace', path: '/data', value: 'text'}, /^Internal error occurred: json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string$/],
+];
+
+for (const [operation, message] of brokenPatches) {
+  test(`a patch that cannot be applied is the server's failure, whatever the failure policy: ${JSON.stringify(operation)}`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer(() => patching(operation));
+    await world.mutating('m', aHook(server, {failurePolicy: 'Ignore'}));
+
+    t.regex((await refusal(world.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}})))).message!, message);
+  });
+}
+
+test('a webhook that nobody answers for fails the request or is passed over, as it says, and is counted', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  const {url} = server.webhook;
+  await server.webhook.close();
+  await world.mutating('m', aHook(server, {name: 'open.example.com', failurePolicy: 'Ignore'}));
+  await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('a')));
+  await world.validating('v', aHook(server, {name: 'shut.example.com'}));
+  const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('b')));
+
+  const text = `failed calling webhook "shut.example.com": failed to call webhook: Post "${url}/?timeout=10s": dial tcp ${url.slice('https://'.length)}: connect: connection refused`;
+  t.like(refused, {code: 500, reason: 'InternalError', message: `Internal error occurred: ${text}`, details: {causes: [{message: text}]}});
+  t.deepEqual(await world.figures('apiserver_admission_webhook_fail_open_count'), ['apiserver_admission_webhook_fail_open_count{name="open.example.com",type="admit"} 2']);
+  t.deepEqual(await world.figures('apiserver_admission_webhook_rejection_count'), [
+    'apiserver_admission_webhook_rejection_count{name="shut.example.com",type="validating",operation="CREATE",error_type="calling_webhook_error",rejection_code="503"} 1',
+  ]);
+  t.deepEqual(await world.figures('apiserver_admission_webhook_request_total'), [
+    'apiserver_admission_webhook_request_total{name="open.example.com",type="admit",operation="CREATE",code="503",rejected="false"} 2',
+    'apiserver_admission_webhook_request_total{name="shut.example.com",type="validating",operation="CREATE",code="503",rejected="true"} 1',
+  ]);
+});
+
+test('a service that is not there is told of', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server, {clientConfig: {service: {namespace: 'ns', name: 'svc', path: '/check'}, caBundle: server.webhook.caBundle}}));
+
+  t.is(
+    (await refusal(world.of(kinds.configMaps).create(aConfigMap('c')))).message,
+    'Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "https://svc.ns.svc:443/check?timeout=10s": service "svc" not found',
+  );
+});
+
+test('webhooks are asked in the order of their configurations, each with what those before have made, complete and clean', async t => {
+  using world = await hookWorld();
+  await using first = await aHookServer(() => patching({op: 'add', path: '/spec/template/spec/containers/0/ports', value: [{containerPort: 80}]}, {op: 'add', path: '/spec/unknown', value: 1}));
+  await using second = await aHookServer(() => patching({op: 'add', path: '/metadata/labels', value: {order: 'second'}}));
+  const rules = [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}];
+  await world.mutating('b', aHook(second, {rules}));
+  await world.mutating('a', aHook(first, {rules}));
+  const labels = {app: 'd'};
+  const made = await world.of(kinds.deployments).create({
+    metadata: {name: 'd', namespace: 'default'},
+    spec: {selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}},
+  } as never);
+
+  const spec = (second.asked[0]!.object as {spec: {unknown?: unknown; template: {spec: {containers: {ports: object[]}[]}}}}).spec;
+  t.deepEqual(spec.template.spec.containers[0]!.ports, [{containerPort: 80, protocol: 'TCP'}]);
+  t.false('unknown' in spec);
+  t.is(made.metadata?.labels?.['order'], 'second');
+  t.is(first.asked.length, 1);
+});
+
+test('validating webhooks see what is about to be stored, all of them at once', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  let waiting = 0;
+  let release = () => {};
+  const both = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  server.webhook.respond = async ({body}, response) => {
+    const {request, ...rest} = JSON.parse(body) as {request: AskedRequest};
+    server.asked.push(request);
+    if (++waiting === 2) release();
+    await both;
+    json(response, {...rest, response: {uid: request.uid, allowed: true}});
+  };
+  await world.validating('v', aHook(server), aHook(server, {name: 'other.example.com'}));
+  await world.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
+
+  const {name, object} = server.asked[0]!;
+  t.regex(name!, /^c-.{5}$/);
+  t.like(object, {metadata: {name: name!, namespace: 'default'}});
+  t.truthy((object as {metadata: {uid?: string}}).metadata.uid);
+});
+
+test('a name that is still to be made is not told', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.mutating('m', aHook(server));
+  await world.of(kinds.configMaps).create({metadata: {generateName: 'c-', namespace: 'default'}});
+
+  t.false('name' in server.asked[0]!);
+});
+
+test('updates, patches and deletions come with what is stored and with their options', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  const all = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}];
+  const configMaps = world.of(kinds.configMaps);
+  const made = await configMaps.create(aConfigMap('c', {data: {a: '1'}}));
+  await configMaps.create(aConfigMap('d'));
+  await world.validating('v', aHook(server, {rules: all as never}));
+  await configMaps.update({...made, data: {a: '2'}});
+  await configMaps.patch('c', {type: 'merge', patch: {data: {a: '3'}}} as never, {namespace: 'default'}).catch(() => undefined);
+  await configMaps.delete('c', {namespace: 'default', propagationPolicy: 'Background'} as never);
+
+  const [updated] = server.asked;
+  t.like(updated, {operation: 'UPDATE', name: 'c', object: {data: {a: '2'}}, oldObject: {data: {a: '1'}}, options: {kind: 'UpdateOptions'}});
+  t.is((updated!.object as {metadata: {resourceVersion?: string}}).metadata.resourceVersion, made.metadata?.resourceVersion);
+  const deleted = server.asked.at(-1)!;
+  t.like(deleted, {operation: 'DELETE', name: 'c', object: null, options: {kind: 'DeleteOptions', apiVersion: words.apiVersion('meta', 'v1'), propagationPolicy: 'Background'}});
+  t.is((deleted['oldObject'] as {kind: string}).kind, 'ConfigMap');
+});
+
+test('what webhooks say of objects that are deleted together is said of each', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(({oldObject}) => ({allowed: (oldObject as KubeObject).metadata?.labels?.['keep'] === undefined}));
+  const configMaps = world.of(kinds.configMaps);
+  await configMaps.create(aConfigMap('a'));
+  await configMaps.create(aConfigMap('b', {labels: {keep: 'yes'}}));
+  await world.validating('v', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  const refused = await refusal(configMaps.deleteCollection({namespace: 'default'} as never));
+
+  t.is(refused.message, 'admission webhook "hook.example.com" denied the request without explanation');
+  t.false('name' in server.asked[0]!);
+  t.deepEqual((await configMaps.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name), ['b']);
+});
+
+test('a change that a deletion is answered with is an error', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {}}));
+  const configMaps = world.of(kinds.configMaps);
+  await configMaps.create(aConfigMap('a'));
+  await world.mutating('m', aHook(server, {rules: [{operations: ['DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+
+  t.is(
+    (await refusal(configMaps.delete('a', {namespace: 'default'}))).message,
+    'Internal error occurred: admission webhook "hook.example.com" attempted to modify the object, which is not supported for this operation',
+  );
+});
+
+const dryRuns: readonly (readonly [sideEffects: string, code: number | undefined])[] = [
+  ['None', undefined],
+  ['NoneOnDryRun', undefined],
+];
+for (const [sideEffects] of dryRuns) {
+  test(`a webhook with side effects ${sideEffects} is asked on a dry run too`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    await world.validating('v', aHook(server, {sideEffects}));
+    await world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never);
+
+    t.is(server.asked[0]!['dryRun'], true);
+    t.like(server.asked[0]!['options'], {dryRun: ['All']});
+  });
+}
+
+const selections: readonly (readonly [hook: Partial<MutatingHook>, asked: readonly string[]])[] = [
+  [{objectSelector: {matchLabels: {app: 'web'}}}, ['web']],
+  [{objectSelector: {matchExpressions: [{key: 'app', operator: 'DoesNotExist'}]}}, ['plain', 'elsewhere']],
+  [{namespaceSelector: {matchLabels: {env: 'prod'}}}, ['elsewhere']],
+  [{namespaceSelector: {matchExpressions: [{key: words.labels.metadataName, operator: 'NotIn', values: ['prod']}]}}, ['plain', 'web']],
+  [{}, ['plain', 'web', 'elsewhere']],
+];
+
+for (const [hook, asked] of selections) {
+  test(`a webhook with ${JSON.stringify(hook)} is asked about ${asked.join(', ')}`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    await world.of(kinds.namespaces).create({metadata: {name: 'prod', labels: {env: 'prod', [words.labels.metadataName]: 'prod'}}});
+    await world.validating('v', aHook(server, hook));
+    const configMaps = world.of(kinds.configMaps);
+    await configMaps.create(aConfigMap('plain'));
+    await configMaps.create(aConfigMap('web', {labels: {app: 'web'}}));
+    await configMaps.create(aConfigMap('elsewhere', {namespace: 'prod'}));
+
+    t.deepEqual(
+      server.asked.map(({name}) => name),
+      asked,
+    );
+  });
+}
+
+test('an object counts as selected by what it was as well as by what it becomes', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  const configMaps = world.of(kinds.configMaps);
+  const made = await configMaps.create(aConfigMap('c', {labels: {app: 'web'}}));
+  await world.validating('v', aHook(server, {objectSelector: {matchLabels: {app: 'web'}}, rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}]}));
+  const {labels: _, ...metadata} = made.metadata!;
+  const bare = await configMaps.update({...made, metadata});
+  await configMaps.update({...bare, data: {a: '1'}});
+
+  t.is(server.asked.length, 1);
+});
+
+test('a namespace is selected by the labels it gets, and by those it has when it goes', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server, {namespaceSelector: {matchLabels: {env: 'prod'}}, rules: [{operations: ['CREATE', 'DELETE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces'], scope: 'Cluster'}]}));
+  const namespaces = world.of(kinds.namespaces);
+  await namespaces.create({metadata: {name: 'prod', labels: {env: 'prod'}}});
+  await namespaces.create({metadata: {name: 'dev', labels: {env: 'dev'}}});
+  await namespaces.delete('prod');
+  await namespaces.delete('dev');
+
+  t.deepEqual(
+    server.asked.map(({operation, name, namespace}) => [operation, name, namespace]),
+    [
+      ['CREATE', 'prod', 'prod'],
+      ['DELETE', 'prod', 'prod'],
+    ],
+  );
+});
+
+test('nobody is asked about who is asked', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => ({allowed: false}));
+  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never}));
+
+  await t.notThrowsAsync(world.of(kinds.validatingWebhookConfigurations).delete('v'));
+  t.is(server.asked.length, 0);
+});
+
+test('a rule on another version of the same objects counts, and is told of them in that version', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(({object}) => (object?.apiVersion === 'autoscaling/v1' ? patching({op: 'replace', path: '/spec/targetCPUUtilizationPercentage', value: 70}) : {allowed: true}));
+  const rules = [{operations: ['CREATE' as const], apiGroups: ['autoscaling'], apiVersions: ['v1'], resources: ['horizontalpodautoscalers']}];
+  await world.mutating('m', aHook(server, {rules}), aHook(server, {name: 'exact.example.com', rules, matchPolicy: 'Exact'}));
+  const made = await world.of(kinds.horizontalPodAutoscalers).create({
+    metadata: {name: 'h', namespace: 'default'},
+    spec: {maxReplicas: 3, scaleTargetRef: {kind: 'Deployment', name: 'd', apiVersion: 'apps/v1'}, metrics: [{type: 'Resource', resource: {name: 'cpu', target: {type: 'Utilization', averageUtilization: 50}}}]},
+  } as never);
+
+  t.is(server.asked.length, 1);
+  t.like(server.asked[0], {
+    kind: {group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler'},
+    resource: {version: 'v1'},
+    requestKind: {version: 'v2'},
+    requestResource: {version: 'v2'},
+    object: {apiVersion: 'autoscaling/v1', spec: {targetCPUUtilizationPercentage: 50}},
+  });
+  t.like(made, {spec: {metrics: [{resource: {target: {averageUtilization: 70}}}]}});
+});
+
+test('a subresource that shows another kind is told as that kind', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => patching({op: 'replace', path: '/spec/replicas', value: 5}));
+  const labels = {app: 'd'};
+  const deployments = world.of(kinds.deployments);
+  await deployments.create({metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 1, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}}} as never);
+  await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}));
+  const scale = {kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 3}};
+  const response = await world.server.exchange({
+    method: 'PUT',
+    url: '/apis/apps/v1/namespaces/default/deployments/d/scale',
+    headers: {'content-type': 'application/json'},
+    caller: {user: world.jane},
+    body: {kind: 'object', value: scale},
+    signal: new AbortController().signal,
+    inProcess: true,
+  } as never);
+
+  t.is(response.status, 200);
+  t.like(server.asked[0], {
+    kind: {group: 'autoscaling', version: 'v1', kind: 'Scale'},
+    subResource: 'scale',
+    requestSubResource: 'scale',
+    resource: {group: 'apps', version: 'v1', resource: 'deployments'},
+    object: {kind: 'Scale', apiVersion: 'autoscaling/v1', spec: {replicas: 3}},
+  });
+  t.is((await deployments.get('d', {namespace: 'default'})).spec?.replicas, 5);
+});
+
+test('a webhook that speaks only the older review is asked in that, and may leave out what it need not say', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  server.webhook.respond = (_, response) => json(response, {response: {allowed: true, patch: Buffer.from('[{"op":"add","path":"/metadata/labels","value":{"old":"yes"}}]').toString('base64')}});
+  await world.mutating('m', aHook(server, {admissionReviewVersions: ['v2', 'v1beta1']}));
+  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+
+  t.is((JSON.parse(server.webhook.seen[0]!.body) as KubeObject).apiVersion, api('v1beta1'));
+  t.is(made.metadata?.labels?.['old'], 'yes');
+});
+
+const labelling = (label: string) => ({object}: AskedRequest) => patching({op: 'add', path: '/metadata/labels', value: {...object?.metadata?.labels, [label]: String(Number(object?.metadata?.labels?.[label] ?? 0) + 1)}});
+
+test('what changed after a webhook that asked for it is put before it once more', async t => {
+  using world = await hookWorld();
+  await using first = await aHookServer(labelling('first'));
+  await using second = await aHookServer(({object}) => (object?.metadata?.labels?.['second'] ? {allowed: true} : labelling('second')({object} as AskedRequest)));
+  await world.mutating('a', aHook(first, {reinvocationPolicy: 'IfNeeded'}));
+  await world.mutating('b', aHook(second));
+  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+
+  t.deepEqual(made.metadata?.labels, {first: '2', second: '1'});
+  t.is(second.asked.length, 1);
+});
+
+test('a webhook that did not ask for it, or after which nothing changed, is asked once', async t => {
+  using world = await hookWorld();
+  await using first = await aHookServer(labelling('first'));
+  await using last = await aHookServer(labelling('last'));
+  await world.mutating('a', aHook(first));
+  await world.mutating('b', aHook(last, {reinvocationPolicy: 'IfNeeded'}));
+  await world.of(kinds.configMaps).create(aConfigMap('c'));
+
+  t.deepEqual([first.asked.length, last.asked.length], [1, 1]);
+});
+
+test('plugins before webhooks see what those changed, and what they make of it is put before webhooks that asked for it', async t => {
+  const before = [
+    {
+      name: 'copies',
+      admit({object}: AdmissionAttributes) {
+        const labels = object?.metadata?.labels;
+        if (labels?.['hook']) labels['copy'] = labels['hook'];
+      },
+    },
+  ];
+  using world = await hookWorld({}, {before});
+  await using server = await aHookServer(({object}) => (object?.metadata?.labels?.['hook'] ? {allowed: true} : patching({op: 'add', path: '/metadata/labels', value: {hook: 'yes'}})));
+  await world.mutating('m', aHook(server, {reinvocationPolicy: 'IfNeeded'}));
+  const made = await world.of(kinds.configMaps).create(aConfigMap('c'));
+
+  t.deepEqual(made.metadata?.labels, {hook: 'yes', copy: 'yes'});
+  t.is(server.asked.length, 2);
+});
+
+const attributesOf = (more: Partial<AdmissionAttributes> = {}) => {
+  const warnings: string[] = [];
+  const notes = new Map<string, string>();
+  const attributes: AdmissionAttributes = {
+    operation: 'CREATE',
+    group: '',
+    version: 'v1',
+    resource: 'configmaps',
+    subresource: '',
+    kind: 'ConfigMap',
+    namespaced: true,
+    namespace: 'default',
+    name: 'c',
+    object: {metadata: {name: 'c', namespace: 'default'}},
+    user: {name: 'jane', groups: []},
+    dryRun: false,
+    warn: text => void warnings.push(text),
+    annotate: (key, text) => void notes.set(key, text),
+    ...more,
+  };
+  return {attributes, warnings, notes};
+};
+
+test('what webhooks want to be noted and warned of is, and what they did', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => ({...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}), warnings: ['mind', '', 'bad\nline'], auditAnnotations: {why: 'so'}}));
+  await using gone = await aHookServer();
+  await gone.webhook.close();
+  await world.mutating('m', aHook(server), aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
+  await world.validating('v', aHook(gone, {name: 'gone.example.com', failurePolicy: 'Ignore'}));
+  const {attributes, warnings, notes} = attributesOf();
+  const [admitting, validating] = world.plugins;
+
+  t.is(await admitting!.admit!(attributes), 'again');
+  await validating!.validate!(attributes);
+  t.deepEqual(warnings, ['mind']);
+  const group = words.group('admission');
+  t.deepEqual([...notes].sort(), [
+    [`failed-open.mutation.webhook.${group}/round_0_index_1`, 'gone.example.com'],
+    [`failed-open.validating.webhook.${group}/round_0_index_0`, 'gone.example.com'],
+    ['hook.example.com/why', 'so'],
+    [`mutation.webhook.${group}/round_0_index_0`, '{"configuration":"m","webhook":"hook.example.com","mutated":true}'],
+    [`mutation.webhook.${group}/round_0_index_1`, '{"configuration":"m","webhook":"gone.example.com","mutated":false}'],
+    [`patch.webhook.${group}/round_0_index_0`, '{"configuration":"m","webhook":"hook.example.com","patch":[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}],"patchType":"JSONPatch"}'],
+  ]);
+});
+
+test('nobody is asked about a request that nobody waits for any more', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server));
+  await world.mutating('m', aHook(server));
+  const [admitting, validating] = world.plugins;
+  const {attributes} = attributesOf({deadlineAt: world.clock.monotonic()});
+
+  for (const act of [() => admitting!.admit!(attributes), () => validating!.validate!(attributes)]) {
+    t.like(await refusal((async () => act())()), {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within requested timeout'});
+  }
+  t.is(server.asked.length, 0);
+});
+
+test('a webhook has no more time than is left of the request', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server));
+  const {attributes} = attributesOf({deadlineAt: world.clock.monotonic() + 3200});
+  await world.plugins[1]!.validate!(attributes);
+
+  t.is(server.webhook.seen[0]!.url, '/?timeout=4s');
+});
+
+const withSideEffects: readonly (readonly [sideEffects: string | undefined, code: number, message: string])[] = [
+  ['Some', 400, 'admission webhook "hook.example.com" does not support dry run'],
+  ['Unknown', 400, 'admission webhook "hook.example.com" does not support dry run'],
+];
+for (const [sideEffects, code, message] of withSideEffects) {
+  test(`a webhook with side effects ${sideEffects}, as old configurations may have, fails a dry run`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    await world.validating('v', aHook(server));
+    // Nothing new may be written so; what is stored already may have it.
+    const {store, registry} = {store: world.server.registry.settings.store, registry: world.server.registry};
+    const key = registry.of(kinds.validatingWebhookConfigurations as never).key('', 'v');
+    const record = (await store.get(key))!;
+    await store.update(key, Buffer.from(record.value.toString('latin1').replace('"sideEffects":"None"', `"sideEffects":"${sideEffects}"`), 'latin1'), record.revision);
+
+    t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code, reason: 'BadRequest', message});
+    t.is(server.asked.length, 0);
+  });
+}
+
+test('a webhook cannot move an object to another place', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => patching({op: 'replace', path: '/metadata/namespace', value: 'other'}));
+  await world.mutating('m', aHook(server));
+
+  t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'))), {code: 400, message: 'the namespace of the provided object does not match the namespace sent on the request'});
+});
