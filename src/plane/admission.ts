@@ -13,6 +13,7 @@ import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
 import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
+import type {ClientPair} from '#src/transport/proof.js';
 import {readIdentities} from '#src/transport/settings-file.js';
 import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webhook-admission.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
@@ -42,6 +43,8 @@ export interface AdmissionParts {
   readonly configuration: AdmissionConfiguration;
   /** `host:port` at which the server listens. */
   serverAddress(): string;
+  /** What the server proves itself with where nothing else was said. */
+  clientPair(): ClientPair | undefined;
   /** A client that acts as the server itself. */
   client(): Client;
   gate(name: string): boolean;
@@ -55,14 +58,14 @@ type Options = Pick<
 /** The plugins of a server in the order they are asked: those that are on by default or asked for, less those switched off. */
 export const admissionPlugins = (
   options: Options,
-  {registry, naming, judges, log, client, gate, meter, signal, configuration, serverAddress, ...parts}: AdmissionParts,
+  {registry, naming, judges, log, client, gate, meter, signal, configuration, serverAddress, clientPair, ...parts}: AdmissionParts,
 ): AdmissionPlugin[] => {
   const {authorizer, rbac} = judges;
   const reader = registryReader(registry);
   const {settings, configured, users} = configuration;
   const resolve = serviceResolver({reader, naming, random: parts.random, toEndpoints: options.enableAggregatorRouting, serverAddress});
   const callerFor = (type: HookType): WebhookCaller => {
-    const caller = webhookCaller({clock: parts.clock, resolve, userAgent: naming.component('apiserver-admission'), users: users[type]});
+    const caller = webhookCaller({clock: parts.clock, resolve, userAgent: naming.component('apiserver-admission'), users: users[type], clientPair});
     signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
   };

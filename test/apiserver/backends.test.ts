@@ -263,6 +263,10 @@ test('users of a settings file prove the server to the hosts their names stand f
   await caller.call({url: webhook.url, caBundle: webhook.caBundle}, {}, options);
   t.is(webhook.seen[0]!.caller, 'caller');
   t.is(webhook.seen[1]!.headers.authorization, 'Bearer secret');
+  const bare = aCaller({clock, clientPair: () => ({cert: pair.certificate, key: pair.key})});
+  await bare.call({url: webhook.url, caBundle: webhook.caBundle}, {}, options);
+  t.is(webhook.seen[2]!.caller, 'caller');
+  bare.close();
   t.deepEqual(await (await byHost('other:1')).headers(), {authorization: [`Basic ${base64('a:b')}`]});
   caller.close();
 });

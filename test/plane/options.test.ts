@@ -34,6 +34,11 @@ plugins:
 for (const [what, text, message] of [
   ['has an unknown field', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugin: []', /^--admission-control-config-file: \S+: strict decoding error: unknown field "plugin"$/],
   ['tells a plugin nonsense', 'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: PodSecurity, configuration: {}}]', /^--admission-control-config-file: \S+: PodSecurity: kind is missing: expected PodSecurityConfiguration of \S+$/],
+  [
+    'names users that are not there',
+    'kind: AdmissionConfiguration\napiVersion: apiserver.config.plat.io/v1\nplugins: [{name: MutatingAdmissionWebhook, configuration: {kind: WebhookAdmissionConfiguration, apiVersion: apiserver.config.plat.io/v1, kubeConfigFile: /none/users.yaml}}]',
+    /^--admission-control-config-file: MutatingAdmissionWebhook: kubeConfigFile \/none\/users\.yaml: no such file or directory$/,
+  ],
 ] as const) {
   test(`a server does not start with a configuration of plugins that ${what}`, async t => {
     await t.throwsAsync(aPlane({...alone, apiserverArgs: [`--admission-control-config-file=${aFile(text)}`]}), {message});

@@ -56,7 +56,7 @@ export interface WebhookCallerParts {
   readonly userAgent: string;
   /** How the server proves itself to webhooks, by their host; nothing unless given. */
   readonly users?: WebhookUsers | undefined;
-  /** What the server shows to webhooks that ask for a certificate, where no user says otherwise. */
+  /** What the server shows on each new connection to webhooks that ask for a certificate, where no user says otherwise. */
   clientPair?(): ClientPair | undefined;
 }
 
@@ -117,8 +117,8 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
     const serverName = serviceServerName(service);
     const host = `${serverName}:${port}`;
     const credentials = await (users?.(host) ?? anonymousCaller);
-    const trust = {anchors, serverName, pair: credentials.pair ?? clientPair?.()};
-    const calls = keptCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust}, clock), clock);
+    const trust = () => ({anchors, serverName, pair: credentials.pair ?? clientPair?.()});
+    const calls = keptCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock), clock);
     return {calls, host, path: cleanPath(service.path ?? ''), credentials};
   }
   if (!url) throw new Error('webhook configuration must have either service or URL');
@@ -128,8 +128,8 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   const number = Number(port || 443);
   const credentials = await (users?.(endpoint(bare, number)) ?? anonymousCaller);
-  const trust = {anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()};
-  return {calls: keptCalls(() => dialSecurely({host: bare, port: number, trust}, clock), clock), host, path: cleanPath(pathname), credentials};
+  const trust = () => ({anchors, serverName: bare, pair: credentials.pair ?? clientPair?.()});
+  return {calls: keptCalls(() => dialSecurely({host: bare, port: number, trust: trust()}, clock), clock), host, path: cleanPath(pathname), credentials};
 };
 
 /** Posts a review, again after a while where the webhook asks for that. */
