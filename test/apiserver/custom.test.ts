@@ -156,3 +156,47 @@ test('every version shows every object, whichever is stored', async t => {
   t.is((await world.patch(`${widgets}/a`, {spec: {size: 5}})).status, 200);
   t.deepEqual((await world.get(`${definitions}/widgets.example.com`)).json<{status: {storedVersions: string[]}}>().status.storedVersions, ['v1', 'v2']);
 });
+
+const ruled = (validations: object[], more: object = {}): VersionSketch => ({spec: {properties: {min: {type: 'integer'}, max: {type: 'integer'}, name: {type: 'string', maxLength: 9, ...more}}, 'x-kubernetes-validations': validations}});
+
+const verdicts: readonly [title: string, rule: object, spec: object, message: string | undefined][] = [
+  ['one that holds', {rule: 'self.min <= self.max'}, {min: 1, max: 2}, undefined],
+  ['one that does not', {rule: 'self.min <= self.max'}, {min: 2, max: 1}, 'spec: Invalid value: "object": failed rule: self.min <= self.max'],
+  ['one with words of its own', {rule: 'self.min <= self.max', message: 'too small'}, {min: 2, max: 1}, 'spec: Invalid value: "object": too small'],
+  ['one that works out its words', {rule: 'self.min <= self.max', messageExpression: '"not " + string(self.max)'}, {min: 2, max: 1}, 'spec: Invalid value: "object": not 1'],
+  ['one of a field, for a reason', {rule: 'self.min <= self.max', fieldPath: '.max', reason: 'FieldValueForbidden', message: 'no'}, {min: 2, max: 1}, 'spec.max: Forbidden: no'],
+  ['one that fails', {rule: 'self.min <= self.max'}, {min: 2}, 'spec: Invalid value: "object": no such key: max evaluating rule: self.min <= self.max'],
+];
+
+for (const [title, rule, spec, message] of verdicts) {
+  test(`an object is judged by rules: ${title}`, async t => {
+    using world = await startCustom();
+    await world.define(aDefinition([aVersion(ruled([rule]))]));
+    const made = await world.post(widgets, aWidget('a', spec));
+    if (message === undefined) return t.is(made.status, 201);
+    t.is(made.status, 422);
+    t.is(made.json<{message: string}>().message, `Widget.example.com "a" is invalid: ${message}`);
+  });
+}
+
+test('rules that speak of what was before are asked of changes, and those that are asked of nothing new warn only', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion(ruled([{rule: 'self.min >= oldSelf.min', message: 'never back'}]))]));
+  t.is((await world.post(widgets, aWidget('a', {min: 2, name: 'web'}))).status, 201);
+  t.regex((await world.patch(`${widgets}/a`, {spec: {min: 1}})).json<{message: string}>().message, /spec: Invalid value: "object": never back$/);
+  t.is((await world.patch(`${widgets}/a`, {spec: {min: 3}})).status, 200);
+
+  await world.redefine(aDefinition([aVersion(ruled([], {'x-kubernetes-validations': [{rule: 'self.startsWith("x")', message: 'must begin with x'}]}))]));
+  const kept = await world.patch(`${widgets}/a`, {spec: {min: 4}});
+  t.is(kept.status, 200);
+  t.regex(String(kept.header('warning')), /spec.name: Invalid value: \\"string\\": must begin with x/);
+  t.is((await world.patch(`${widgets}/a`, {spec: {name: 'y'}})).status, 422);
+});
+
+test('rules are not asked of an object that is wrong in itself', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion(ruled([{rule: 'self.min <= self.max'}]))]));
+  const {details} = (await world.post(widgets, aWidget('a', {min: 'x'}))).json<{details: {causes: {field: string; message: string}[]}}>();
+  t.deepEqual(details.causes.map(({field}) => field), ['spec.min', '<nil>']);
+  t.regex(details.causes[1]!.message, /some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/);
+});

@@ -63,6 +63,7 @@ export const createObject = async (resource: Resource, incoming: KubeObject, nam
 
 const createOnce = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
   const {definition, settings} = resource;
+  await definition.ready?.();
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
   if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');

@@ -71,6 +71,7 @@ const createInstead = async (target: UpdateTarget, transform: Transform, context
 const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
   const {definition, settings} = resource;
+  await definition.ready?.();
   const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
   const old = resource.objects.of(record.key, record.value, record.revision);
   const incoming = await transform(old);

@@ -13,6 +13,7 @@ import {isTrue} from '#src/resources/apiextensions/conditions.js';
 import type {Definition, Version} from '#src/resources/apiextensions/types.js';
 import {customColumns} from './columns.js';
 import {customScale} from './scale.js';
+import {rulesOf} from './rules/rules.js';
 import {selectable} from './selectable.js';
 
 /** What one version of a custom resource is made from. */
@@ -48,21 +49,22 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const {definition, version, kind, storedKind} = parts;
   const {spec} = definition;
   const paths = version.subresources?.scale;
+  const rules = rulesOf(() => parts.schema());
   const hasStatus = version.subresources?.status !== undefined;
   const main: Endpoint<KubeObject> = {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
-    *validate(object, old) {
-      yield* parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
-      if (!paths) return;
-      yield* validateScaleSpec(object as PlainObject, paths);
-      yield* validateScaleStatus(object as PlainObject, paths);
+    validate(object, old, {warn}) {
+      const errors = parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
+      if (paths) errors.push(...validateScaleSpec(object as PlainObject, paths), ...validateScaleStatus(object as PlainObject, paths));
+      return [...errors, ...rules.judge(object, old, errors, warn)];
     },
   };
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
-    *validate(object, old) {
-      yield* parts.schema().validateStatus(object as PlainObject, (old ?? {}) as PlainObject);
-      if (paths) yield* validateScaleStatus(object as PlainObject, paths);
+    validate(object, old = {}, {warn}) {
+      const errors = parts.schema().validateStatus(object as PlainObject, old as PlainObject);
+      if (paths) errors.push(...validateScaleStatus(object as PlainObject, paths));
+      return [...errors, ...rules.judge(object, old, errors, warn)];
     },
   };
   const scale = paths && customScale(main, paths);
@@ -76,6 +78,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     categories: names.categories ?? [],
     nameProblems: subdomainName,
     ...(version.deprecated ? {deprecation: () => deprecationText(definition, version)} : {}),
+    ready: rules.ready,
     default(object) {
       parts.schema().prune(object as PlainObject);
       parts.schema().applyDefaults(object as PlainObject);

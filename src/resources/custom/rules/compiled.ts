@@ -1,0 +1,55 @@
+import {compile, isCompileError, type Program} from '#src/cel/compile.js';
+import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import {SchemaTypes} from '#src/cel/schema-types.js';
+import {standard} from '#src/cel/standard/index.js';
+import {bool, optionalOf, string, type Type} from '#src/cel/types.js';
+import {fieldPathIn} from '#src/schema/custom/field-path.js';
+import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import type {SchemaNode} from '#src/schema/node.js';
+
+/** A rule, ready to be asked. */
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  /** Absent for an empty rule, and for one that cannot be compiled. */
+  readonly program?: Program;
+  readonly error?: string;
+  readonly message?: Program;
+  /** Whether it speaks of what was before, so that it is asked of changes only. */
+  readonly isTransition: boolean;
+  /** What its errors are of, below the value it is asked about. */
+  readonly fieldPath: string;
+}
+
+const base: Environment = extend(emptyEnvironment, {libraries: [standard], optionalSyntax: true, homogeneous: true, escapedNames: true});
+
+const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
+
+/** The type of what a part of a schema describes; undefined where expressions cannot see it. */
+export const typeOfPart = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
+  const types = new SchemaTypes();
+  const type = types.declare('selfType', node, isRoot);
+  return type && {type, types};
+};
+
+/** The rules one part of a schema states (KEP-2876), each with what keeps it from being asked. */
+export const compileRules = ({[extensions.validations]: rules = []}: JsonSchema, node: SchemaNode, isRoot: boolean): readonly CompiledRule[] => {
+  if (rules.length === 0) return [];
+  const part = typeOfPart(node, isRoot);
+  if (!part) return [];
+  const {type, types} = part;
+  const plain = extend(base, {types, variables: {self: type, oldSelf: type}});
+  const withOptional = extend(base, {types, variables: {self: type, oldSelf: optionalOf(type)}});
+  return rules.map(rule => compileRule(rule, rule.optionalOldSelf ? withOptional : plain, node.source as JsonSchema));
+};
+
+const compileRule = (rule: ValidationRule, environment: Environment, schema: JsonSchema): CompiledRule => {
+  const text = rule.rule?.trim() ?? '';
+  const found = rule.fieldPath ? fieldPathIn(schema, rule.fieldPath) : undefined;
+  const fieldPath = found && 'text' in found ? found.text : '';
+  const empty = {rule, isTransition: false, fieldPath};
+  if (text === '') return empty;
+  const program = compile(environment, text, bool);
+  if (isCompileError(program)) return {...empty, error: program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message};
+  const message = rule.messageExpression?.trim() ? compile(environment, rule.messageExpression, string) : undefined;
+  return {rule, program, isTransition: speaksOf(program, 'oldSelf'), fieldPath, ...(message && !isCompileError(message) ? {message} : {})};
+};

@@ -1,0 +1,207 @@
+import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {type Outcome, type Program} from '#src/cel/compile.js';
+import {asRoot} from '#src/cel/schema-types.js';
+import {view} from '#src/cel/schema-values.js';
+import {Optional, type Value} from '#src/cel/values.js';
+import type {Correlated} from '#src/schema/custom/correlated.js';
+import {additionalOf, itemsOf, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
+import {isPlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {compileRules, typeOfPart, type CompiledRule} from './compiled.js';
+import {states} from './states.js';
+
+/** What all rules of one object may cost together, in the units of the expression language. */
+export const objectBudget = 10_000_000;
+const longestMessage = 5 * 1024;
+
+/** What one object's rules are judged with. */
+interface Session {
+  budget: number;
+  readonly errors: FieldError[];
+  warn(text: string): void;
+}
+
+/** Where a value stood before, for what may stay wrong because it is as it was. */
+interface Standing {
+  readonly own: Correlated | undefined;
+  readonly parent: Correlated | undefined;
+}
+
+const nowhere: Standing = {own: undefined, parent: undefined};
+
+const mayStay = ({own, parent}: Standing): boolean => (own ?? parent)?.same() ?? false;
+
+const atKey = (standing: Standing, name: string): Standing => {
+  if (!standing.own) return standing;
+  // What is converted to one version shows no change of it.
+  if (!standing.parent && (name === 'apiVersion' || name === 'kind')) return nowhere;
+  return {own: standing.own.key(name), parent: standing.own};
+};
+
+const atIndex = (standing: Standing, index: number): Standing => (standing.own ? {own: standing.own.index(index), parent: standing.own} : standing);
+
+/** A value and what it was, with where it is. `before` is undefined where there is nothing to compare with. */
+interface Judged {
+  readonly value: unknown;
+  readonly before: unknown;
+  readonly path: string;
+  readonly standing: Standing;
+}
+
+const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
+const shownPath = (path: string, field = ''): string => (field === '' ? path : field.startsWith('[') ? `${path}${field}` : below(path, field)) || '<nil>';
+
+const ruleText = ({message, rule = ''}: ValidationRule): string => (message || rule).trim();
+const defaultMessage = (rule: ValidationRule): string => (rule.message ? rule.message.trim() : `failed rule: ${ruleText(rule)}`);
+
+const errorFor = (path: string, value: unknown, detail: string, reason: string | undefined): FieldError => {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbiddenField(path, detail);
+    case 'FieldValueRequired':
+      return required(path, detail);
+    case 'FieldValueDuplicate':
+      return duplicate(path, value);
+    default:
+      return invalid(path, value, detail);
+  }
+};
+
+const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** The rules of one part of a schema and of the parts within, made ready when they are first asked. */
+export class RuleTree {
+  readonly #schema: JsonSchema;
+  readonly #node: SchemaNode;
+  readonly #isRoot: boolean;
+  #rules: readonly CompiledRule[] | undefined;
+  #also: readonly RuleTree[] | undefined;
+  readonly #parts = new Map<string, RuleTree | undefined>();
+
+  /** `schema` says the rules, `node` what values look like: an `allOf` adds rules to the structure beside it. */
+  constructor(schema: JsonSchema, node: SchemaNode, isRoot: boolean) {
+    this.#schema = schema;
+    this.#node = node;
+    this.#isRoot = isRoot;
+  }
+
+  /** Adds to the session's errors what the rules say against a value. False once there is no budget left. */
+  judge(judged: Judged, session: Session): boolean {
+    const {value, before} = judged;
+    if (value === null || value === undefined) return true;
+    if (!this.#judgeOwn(judged, session)) return false;
+    for (const tree of this.#allOf()) if (!tree.judge({...judged, standing: {own: undefined, parent: judged.standing.parent}}, session)) return false;
+    if (Array.isArray(value)) return this.#judgeItems(judged, value, Array.isArray(before) ? before : undefined, session);
+    if (isPlainObject(value)) return this.#judgeFields(judged, value, isPlainObject(before) ? before : undefined, session);
+    return true;
+  }
+
+  #judgeOwn({value, before, path, standing}: Judged, session: Session): boolean {
+    const rules = (this.#rules ??= compileRules(this.#schema, this.#node, this.#isRoot));
+    if (rules.length === 0) return true;
+    const {type = ''} = this.#schema.type === undefined ? (this.#node.source as JsonSchema) : this.#schema;
+    const refuse = (detail: string): void => void session.errors.push(invalid(shownPath(path), type, detail));
+    if (session.budget <= 0) {
+      refuse(outOfBudget);
+      return false;
+    }
+    const seen = (given: unknown): Value => view(given, this.#isRoot ? asRoot(this.#node) : this.#node);
+    const self = seen(value);
+    const old = before === undefined || before === null ? undefined : seen(before);
+    const plain = {self, ...(old === undefined ? {} : {oldSelf: old})};
+    for (const compiled of rules) {
+      const {rule, program, error, isTransition} = compiled;
+      if (error !== undefined) refuse(`rule compile error: ${error}`);
+      if (!program || (isTransition && old === undefined && !rule.optionalOldSelf)) continue;
+      const outcome = program.evaluate(rule.optionalOldSelf ? {self, oldSelf: new Optional(old)} : plain);
+      if (outcome.cost > session.budget) {
+        refuse(outOfBudget);
+        return false;
+      }
+      session.budget -= outcome.cost;
+      if ('error' in outcome) {
+        refuse(failure(outcome, rule));
+        if (outcome.isTooCostly) return false;
+        continue;
+      }
+      if (outcome.value === true) continue;
+      const report = (field: FieldError): void => {
+        if (!isTransition && mayStay(standing)) session.warn(`${field.path}: ${field.detail}`);
+        else session.errors.push(field);
+      };
+      const at = shownPath(path, compiled.fieldPath);
+      const message = messageOf(compiled, {...plain, ...(rule.optionalOldSelf ? {oldSelf: new Optional(old)} : {})}, session);
+      if (message.isFatal) {
+        report(invalid(at, type, message.text!));
+        return false;
+      }
+      report(errorFor(at, type, message.text ?? defaultMessage(rule), rule.reason));
+    }
+    return true;
+  }
+
+  #allOf(): readonly RuleTree[] {
+    return (this.#also ??= (this.#schema.allOf ?? []).filter(states).map(schema => new RuleTree(schema, this.#node, this.#isRoot)));
+  }
+
+  #judgeItems({path, standing}: Judged, items: readonly unknown[], before: readonly unknown[] | undefined, session: Session): boolean {
+    const schema = itemsOf(this.#schema);
+    const tree = schema && this.#node.items && this.#part('[]', schema, this.#node.items);
+    if (!tree) return true;
+    const {listType, listMapKeys = []} = this.#node;
+    const old = listType === 'map' && before ? keyedItems(before, listMapKeys) : undefined;
+    return items.every((value, index) => tree.judge({value, before: old?.get(keyOf(value, listMapKeys)), path: `${path}[${index}]`, standing: atIndex(standing, index)}, session));
+  }
+
+  #judgeFields({path, standing}: Judged, fields: Readonly<Record<string, unknown>>, before: Readonly<Record<string, unknown>> | undefined, session: Session): boolean {
+    const correlates = this.#node.mapType !== 'atomic';
+    const oldOf = (name: string): unknown => (correlates && before && Object.hasOwn(before, name) ? before[name] : undefined);
+    const additional = additionalOf(this.#schema);
+    const any = additional && this.#node.items && this.#part('{}', additional, this.#node.items);
+    const names = Object.keys(fields);
+    if (any && !names.every(name => any.judge({value: fields[name], before: oldOf(name), path: `${path}[${name}]`, standing: atKey(standing, name)}, session))) return false;
+    return names.every(name => {
+      const schema = this.#schema.properties && Object.hasOwn(this.#schema.properties, name) ? this.#schema.properties[name] : undefined;
+      const node = schema && this.#node.properties?.get(name);
+      const tree = node && this.#part(`.${name}`, schema, node);
+      return !tree || tree.judge({value: fields[name], before: oldOf(name), path: below(path, name), standing: atKey(standing, name)}, session);
+    });
+  }
+
+  /** The rules of a part, if there are any in it and expressions can see it. */
+  #part(key: string, schema: JsonSchema, node: SchemaNode): RuleTree | undefined {
+    if (!this.#parts.has(key)) this.#parts.set(key, states(schema) && typeOfPart(node, node.embedded === true) ? new RuleTree(schema, node, node.embedded === true) : undefined);
+    return this.#parts.get(key);
+  }
+}
+
+const keyOf = (item: unknown, names: readonly string[]): string => JSON.stringify(isPlainObject(item) ? names.map(name => item[name]) : undefined);
+const keyedItems = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> => new Map(items.map(item => [keyOf(item, names), item]));
+
+const failure = ({error, isTooCostly}: Extract<Outcome, {error: string}>, rule: ValidationRule): string => {
+  if (isTooCostly) return `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`;
+  if (error.startsWith('no such overload')) return `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`;
+  return `${error} evaluating rule: ${ruleText(rule)}`;
+};
+
+/** What a rule's own expression says of why it does not hold; nothing where it says nothing usable. */
+const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['evaluate']>[0], session: Session): {readonly text?: string; readonly isFatal?: true} => {
+  if (!message) return {};
+  const outcome = message.evaluate(bindings);
+  if (outcome.cost > session.budget) return {text: 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run', isFatal: true};
+  if ('error' in outcome && outcome.isTooCostly) return {text: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`, isFatal: true};
+  session.budget -= outcome.cost;
+  if ('error' in outcome || typeof outcome.value !== 'string') return {};
+  const text = outcome.value.trim();
+  return text === '' || text.includes('\n') || Buffer.byteLength(text) > longestMessage ? {} : {text};
+};
+
+/** What the rules of a schema say against an object; `tree` is the schema's. `standing` tells what has not changed. */
+export const judgeByRules = (
+  tree: RuleTree,
+  {object, old, correlated, warn}: {readonly object: unknown; readonly old: unknown; readonly correlated: Correlated | undefined; warn(text: string): void},
+): readonly FieldError[] => {
+  const session: Session = {budget: objectBudget, errors: [], warn};
+  tree.judge({value: object, before: old, path: '', standing: {own: correlated, parent: undefined}}, session);
+  return session.errors;
+};
