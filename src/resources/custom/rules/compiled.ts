@@ -1,5 +1,9 @@
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import {optionals} from '#src/cel/libraries/optionals.js';
+import {sets} from '#src/cel/libraries/sets.js';
+import {strings} from '#src/cel/libraries/strings.js';
+import {twoVariables} from '#src/cel/libraries/two-variables.js';
 import {SchemaTypes} from '#src/cel/schema-types.js';
 import {standard} from '#src/cel/standard/index.js';
 import {bool, optionalOf, string, type Type} from '#src/cel/types.js';
@@ -20,7 +24,7 @@ export interface CompiledRule {
   readonly fieldPath: string;
 }
 
-const base: Environment = extend(emptyEnvironment, {libraries: [standard], optionalSyntax: true, homogeneous: true, escapedNames: true});
+const base: Environment = extend(emptyEnvironment, {libraries: [standard, optionals, strings(2), sets, twoVariables], homogeneous: true, escapedNames: true});
 
 const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
 
