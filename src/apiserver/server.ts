@@ -16,6 +16,7 @@ import {backends, type Backends} from '#src/transport/relay/backends.js';
 import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
+import type {AgentAccess} from './handlers/agent-trust.js';
 import {RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {renaming} from './custom/conversion.js';
@@ -68,8 +69,7 @@ export interface ApiServerSettings {
   readonly network: Network;
   /** The way between the versions of custom objects. */
   readonly conversion?: CatalogParts['conversion'];
-  /** Types of addresses by which agents of nodes are reached, best first. */
-  readonly agentAddresses: readonly string[];
+  readonly agents: AgentAccess;
   /** Where services get their addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
   /** `host:port` as discovery tells it. */
@@ -178,7 +178,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     tokens: settings.tokens,
     network: settings.network,
     backends: server.backends,
-    agentAddresses: settings.agentAddresses,
+    agents: settings.agents,
   };
   const here = router(services, discovery, settings.routes(server));
   const elsewhere = settings.elsewhere?.(server);

@@ -45,6 +45,7 @@ import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {admissionPlugins, readAdmission} from './admission.js';
+import {followedAgentTrust} from './agent-trust.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {elsewhere} from '#src/apiserver/aggregation/aggregation.js';
@@ -129,6 +130,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   authenticators.push(...tokens.authenticators);
   const admission = await readAdmission(options, {naming, log, clock});
+  const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const server = createApiServer({
     naming,
     clock,
@@ -158,7 +160,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage,
     network: systemNetwork(clock),
-    agentAddresses: options.platletPreferredAddressTypes,
+    agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: outside,
     routes: ({registry, discovery}) => [

@@ -53,6 +53,7 @@ const requestOf = (method: string, url: string, {body, headers = {}, user = admi
     url,
     headers: {...(method === 'PATCH' ? {'content-type': 'application/merge-patch+json'} : {}), ...lower},
     caller: {user},
+    upgradable: 'upgrade' in lower,
     remoteAddress: '127.0.0.1',
     ...(bytes ? {body: {kind: 'bytes', read: () => Promise.resolve(bytes)}} : {}),
     signal: new AbortController().signal,

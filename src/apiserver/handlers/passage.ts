@@ -1,6 +1,7 @@
+import {posix} from 'node:path';
 import type {ApiResponse} from '#src/api/exchange.js';
 import {invalidObject} from '#src/api/field-error.js';
-import {badRequest, forbidden, plainFailure, serviceUnavailable} from '#src/api/status.js';
+import {forbidden} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Destination, Passage, PassageOptions} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
@@ -8,59 +9,64 @@ import {addressOf} from '#src/apiserver/registry/create.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {attributesOf} from '#src/apiserver/request/attributes.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
+import type {Backend, BackendTls} from '#src/transport/relay/backends.js';
+import type {AgentAccess} from './agent-trust.js';
+import {passCall} from './passage-calls.js';
 import {passageOptions} from './passage-options.js';
+import {passStream} from './passage-stream.js';
+import {passText} from './passage-text.js';
 import {writeContext, type ResourceServices} from './resource.js';
 
-/**
- * Follows a passage as far as this server goes: to the door of whoever is to answer. Refuses what is refused before, and tells why the door stays
- * shut. Where there is nobody to ask yet there is no content.
- */
+/** Follows a passage: refuses what is refused before, finds who is to answer, and connects the two. Where there is nobody to ask yet there is no content. */
 export const pass = async (passage: Passage, services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
-  const {registry, reader, network} = services;
+  const {registry, reader, network, agents} = services;
   const {gate, random} = registry.settings;
-  const path = passage.way === 'calls' ? pathBeyond(context) : '';
+  const {before, path} = passage.way === 'calls' ? pathBeyond(context) : {before: '', path: ''};
   const options = {...passageOptions(passage, context.info.query), ...(passage.way === 'calls' ? {path} : {})};
   if (passage.way !== 'text') await admitted(passage, options, served, context);
   if (passage.way === 'stream' && gate('AuthorizePodWebsocketUpgradeCreatePermission')) await mayStream(services, context);
   const errors = [...(passage.validate?.(options, {gate}) ?? [])];
   const {namespace, name} = context.target;
   if (errors.length > 0) throw invalidObject({group: '', kind: passage.options.kind}, name, errors);
-  const to = await passage.locate({
+  const destination = await passage.locate({
     namespace,
     name,
     options,
-    agentAddresses: services.agentAddresses,
+    agentAddresses: agents.addresses,
     reader,
     random,
     resolve: host => network.resolve(host),
     gate,
   });
-  if (!to) return {status: 204, headers: {}, body: {kind: 'empty'}};
-  const upgrades = header(context.request, 'upgrade') !== undefined;
-  if (passage.way === 'stream' && !upgrades) throw badRequest('Upgrade request required');
-  if (passage.way === 'calls' && !upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
-  const socket = await services.network.dial(to.host, to.port).catch((error: Error) => {
-    throw unreached(passage, to, upgrades, error);
-  });
-  socket.destroy();
-  throw unreached(passage, to, upgrades, new Error(`${to.host} answers at port ${to.port}, but this server passes nothing on to it`));
+  if (!destination) return {status: 204, headers: {}, body: {kind: 'empty'}};
+  const to = backendOf(destination, options, agents);
+  if (passage.way === 'text') return passText(services, to, destination.path, context);
+  if (passage.way === 'stream') return passStream(services, {passage, options, to, path: destination.path}, context);
+  const upgrades = context.request.upgradable && header(context.request, 'upgrade') !== undefined;
+  if (!upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
+  return passCall(services, to, {before, path}, context);
 };
 
-const pathBeyond = ({info, target: {resource, name}}: ResourceContext): string => {
-  const before = `/${resource}/${name}/proxy`;
-  return info.path.slice(info.path.indexOf(before) + before.length);
+/** Who listens at the other end. Only agents are held to a certificate: of pods none is known. */
+const backendOf = ({scheme, host, port, agent}: Destination, options: PassageOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
+  if (!agent) return {scheme, host, port, ...(scheme === 'https' ? {tls: anybody} : {})};
+  return {scheme, host, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
+};
+
+const anybody: BackendTls = {insecure: true};
+
+/** The address of a call as far as it leads to here, and the path behind it, tidied: `..` leads no further up than to its top. */
+const pathBeyond = ({info, target: {resource, name}}: ResourceContext): {readonly before: string; readonly path: string} => {
+  const address = `/${resource}/${name}/proxy`;
+  const end = info.path.indexOf(address) + address.length;
+  const beyond = info.path.slice(end);
+  return {before: info.path.slice(0, end), path: beyond === '' ? '' : posix.normalize(beyond)};
 };
 
 /** What is behind a call has relative links, which need the slash. */
 const slashed = ({request: {url}}: ResourceContext): ApiResponse => {
   const [path = '', ...query] = url.split('?');
   return {status: 301, headers: {Location: [`${path}/`, ...query].join('?')}, body: {kind: 'empty'}};
-};
-
-/** Why the other end was not reached, as each way tells it. */
-const unreached = ({way}: Passage, {scheme, host, port, path}: Destination, upgrades: boolean, error: Error) => {
-  if (way === 'text') return plainFailure(`Get ${JSON.stringify(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}${path}`)}: ${error.message}`, error);
-  return way === 'stream' || upgrades ? plainFailure(`error dialing backend: ${error.message}`, error) : serviceUnavailable(`error trying to reach service: ${error.message}`);
 };
 
 const admitted = async (passage: Passage, options: PassageOptions, served: ServedResource, context: ResourceContext): Promise<void> => {

@@ -18,6 +18,7 @@ import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
+import type {AgentAccess} from './agent-trust.js';
 import {encoded} from './encode.js';
 
 /** What the handlers of resources share. */
@@ -33,8 +34,7 @@ export interface ResourceServices {
   readonly tokens: ActionContext['tokens'];
   readonly network: Network;
   readonly backends: Backends;
-  /** Which addresses of a node lead to its agent, best first. */
-  readonly agentAddresses: readonly string[];
+  readonly agents: AgentAccess;
 }
 
 /** What is asked for: one object, many, a stream of them, or what came of an action, which has no columns. */

@@ -37,18 +37,16 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     default: '300',
   },
   'allow-privileged': {type: 'bool', help: 'Allow privileged containers.', default: 'false'},
-  'platlet-certificate-authority': {type: 'path', help: 'The CA file for connections to node agents.', subject: 'pending'},
+  'platlet-certificate-authority': {type: 'path', help: 'The CA file for connections to node agents.'},
   'platlet-client-certificate': {
     type: 'path',
     help: 'The client certificate for connections to node agents.',
     requires: ['platlet-client-key'],
-    subject: 'pending',
   },
   'platlet-client-key': {
     type: 'path',
     help: 'The client key for connections to node agents.',
     requires: ['platlet-client-certificate'],
-    subject: 'pending',
   },
   'platlet-preferred-address-types': {
     type: 'strings',
@@ -61,7 +59,6 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     help: 'How long an operation of a node agent may take.',
     default: '5s',
     range: {above: '0'},
-    subject: 'pending',
   },
 });
 

@@ -24,6 +24,13 @@ export interface Backend {
   readonly host: string;
   readonly port: string;
   readonly tls?: BackendTls | undefined;
+  /** How long it may take to reach it. Default: half a minute for the connection and ten seconds for the handshake. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+/** A backend that was not reached, with why in the words that clients of the original know. */
+export class Unreached extends Error {
+  override readonly name = 'Unreached';
 }
 
 const handshakeTimeoutMs = 10_000;
@@ -32,10 +39,41 @@ const idleTimeoutMs = 90_000;
 /** `host:port`, as URLs write it. */
 export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
 
-/** Opens a connection to a backend. Rejects in the words that clients of the original know. */
-const open = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
+/** Opens a connection to a backend. Rejects with `Unreached`. */
+const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex> => {
+  try {
+    return await inTime(reach(options, backend), backend, options.clock);
+  } catch (error) {
+    throw new Unreached((error as Error).message, {cause: error});
+  }
+};
+
+const reach = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
   const socket = await network.dial(host, port);
   return scheme === 'https' ? secured(socket, host, tls, clock) : socket;
+};
+
+const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Promise<Duplex> => {
+  const {connectTimeoutMs} = backend;
+  if (connectTimeoutMs === undefined) return reaching;
+  return new Promise((resolve, reject) => {
+    let late = false;
+    const timer = clock.schedule(connectTimeoutMs, () => {
+      late = true;
+      reject(new Error(`dial tcp ${authority(backend)}: i/o timeout`));
+    });
+    reaching.then(
+      socket => {
+        timer[Symbol.dispose]();
+        if (late) socket.destroy();
+        else resolve(socket);
+      },
+      (error: Error) => {
+        timer[Symbol.dispose]();
+        reject(error);
+      },
+    );
+  });
 };
 
 const secured = (socket: Socket, host: string, {ca, pair, serverName, insecure}: BackendTls, clock: Clock): Promise<Duplex> =>

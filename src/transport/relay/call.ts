@@ -1,7 +1,7 @@
 import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
-import {authority, type Addressed, type Backend, type Backends} from './backends.js';
+import {authority, Unreached, type Addressed, type Backend, type Backends} from './backends.js';
 import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {exchangeWords} from './words.js';
 
@@ -96,7 +96,10 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
 };
 
 /** Why a request failed: its caller left, or what happened to it. */
-export const reasonOf = ({request: {signal}}: Relayed, error: Error): Error => (signal.aborted ? new Error('context canceled', {cause: error}) : exchangeWords(error));
+export const reasonOf = ({request: {signal}}: Relayed, error: Error): Error => {
+  if (signal.aborted) return new Error('context canceled', {cause: error});
+  return error instanceof Unreached ? error : exchangeWords(error);
+};
 
 /** Keeps the head of an answer to its time. */
 export const within = ({clock}: Backends, {timeoutMs}: Relayed, sent: ClientRequest): void => {

@@ -2,7 +2,7 @@ import {request as begin, type IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/exchange.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Backends} from './backends.js';
+import {Unreached, type Backends} from './backends.js';
 import {optionsOf, reasonOf, within, type Relayed} from './call.js';
 import {answerHeaders} from './headers.js';
 
@@ -62,10 +62,13 @@ export const relayUpgrade = async (backends: Backends, relayed: Relayed): Promis
   try {
     return joined(await upgraded(backends, {...relayed, headers: {...handshake(relayed), ...relayed.headers}}, String(request.headers['upgrade'])), backends.clock);
   } catch (error) {
-    if (!(error instanceof UpgradeRefused)) throw error;
-    return refusal(error);
+    if (error instanceof UpgradeRefused) return refusal(error);
+    throw dialled(error as Error);
   }
 };
+
+/** A connection that was to speak another protocol and was not made. */
+export const dialled = (error: Error): Error => (error instanceof Unreached ? new Unreached(`error dialing backend: ${error.message}`, {cause: error}) : error);
 
 const ignore = () => {};
 

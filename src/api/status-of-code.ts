@@ -1,0 +1,63 @@
+import type {Status} from './status.js';
+
+/** Reason and message where the server sent no `Status`, by code (client-go's words, which people search for). */
+const generic: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ['BadRequest', 'the server rejected our request for an unknown reason'],
+  401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
+  404: ['NotFound', 'the server could not find the requested resource'],
+  405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
+  409: ['Conflict', 'the server reported a conflict'],
+  422: ['Invalid', 'the server rejected our request due to an error in our request'],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
+  504: ['Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request'],
+};
+
+/** Codes whose plain body is the message. */
+const spoken: Readonly<Record<number, string>> = {403: 'Forbidden', 406: 'NotAcceptable', 415: 'UnsupportedMediaType'};
+
+/** An answer without a `Status` of its own. */
+export interface PlainAnswer {
+  readonly code: number;
+  readonly method: string;
+  /** What it said. */
+  readonly text: string;
+  /** What was asked for. */
+  readonly about?: {readonly verb: string; readonly group: string; readonly resource: string; readonly name?: string} | undefined;
+  readonly retryAfterSeconds?: number;
+  /** Whether the status tells that the answer was none that an API gives. */
+  readonly unexpected: boolean;
+}
+
+/** The `Status` that stands for a refusal by someone who is no API server. */
+export const statusOfCode = ({code, method, text, about, retryAfterSeconds = 0, unexpected}: PlainAnswer): Status => {
+  const {reason, message} = words(code, method, text);
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message: about ? `${message} (${aboutText(about)})` : message,
+    ...(reason ? {reason} : {}),
+    details: {
+      ...(about?.name ? {name: about.name} : {}),
+      ...(about?.group ? {group: about.group} : {}),
+      ...(about ? {kind: about.resource} : {}),
+      ...(unexpected ? {causes: [{reason: 'UnexpectedServerResponse', message: text || 'unknown'}]} : {}),
+      ...(retryAfterSeconds ? {retryAfterSeconds} : {}),
+    },
+    code,
+  };
+};
+
+const aboutText = ({verb, group, resource, name}: NonNullable<PlainAnswer['about']>): string =>
+  [verb, group ? `${resource}.${group}` : resource, ...(name ? [name] : [])].join(' ');
+
+const words = (code: number, method: string, text: string): {reason: string; message: string} => {
+  if (code === 409 && method === 'POST') return {reason: 'AlreadyExists', message: generic[409]![1]};
+  const known = generic[code];
+  if (known) return {reason: known[0], message: known[1]};
+  if (spoken[code]) return {reason: spoken[code], message: text || 'unknown'};
+  if (code >= 500) return {reason: 'InternalError', message: `an error on the server (${JSON.stringify(text || 'unknown')}) has prevented the request from succeeding`};
+  return {reason: '', message: `the server responded with the status code ${code} but did not return more information`};
+};

@@ -1,0 +1,40 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import {badRequest, plainFailure} from '#src/api/status.js';
+import type {Passage, PassageOptions} from '#src/resources/definition.js';
+import {commandRelay} from '#src/serving/streams/command.js';
+import {commandProtocols, tunnelProtocols} from '#src/serving/streams/protocols.js';
+import {tunnelled} from '#src/serving/streams/tunnel.js';
+import type {Backend} from '#src/transport/relay/backends.js';
+import {relayUpgrade} from '#src/transport/relay/upgrade.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import type {ResourceServices} from './resource.js';
+
+/** A way to an agent that begins with its consent to speak another protocol. */
+export interface StreamWay {
+  readonly passage: Passage;
+  readonly options: PassageOptions;
+  readonly to: Backend;
+  /** Path and query there. */
+  readonly path: string;
+}
+
+const has = ({options: {fields}}: Passage, option: string): boolean => fields.some(({name}) => name === option);
+
+/**
+ * Connects a caller with an agent. Bytes go through as they are, but for two wishes of callers over WebSocket that are met here, so that agents need to speak SPDY alone: streams of a
+ * command with their ends (version 5), and SPDY put through the WebSocket for ports.
+ */
+export const passStream = async ({backends, registry}: ResourceServices, {passage, options, to, path}: StreamWay, {request}: ResourceContext): Promise<ApiResponse> => {
+  if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');
+  const {gate} = registry.settings;
+  const relayed = {request, to, path};
+  const command = has(passage, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
+  if (command) {
+    const wanted = {stdin: options['stdin'] === true, stdout: options['stdout'] === true, stderr: options['stderr'] === true, tty: options['tty'] === true};
+    return commandRelay(backends, {relayed, wanted, ...command});
+  }
+  const tunnels = has(passage, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
+  return (tunnels ? tunnelled : relayUpgrade)(backends, relayed).catch((error: Error) => {
+    throw plainFailure(error.message, error);
+  });
+};

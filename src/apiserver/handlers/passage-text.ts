@@ -1,0 +1,53 @@
+import type {Readable} from 'node:stream';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {badRequest, internalError, plainFailure, StatusError} from '#src/api/status.js';
+import {statusOfCode} from '#src/api/status-of-code.js';
+import {authority, type Backend} from '#src/transport/relay/backends.js';
+import {relayCall} from '#src/transport/relay/call.js';
+import {textOverWebSocket, wantsWebSocket} from '#src/serving/websocket-text.js';
+import type {ResourceContext} from '#src/apiserver/request/context.js';
+import type {ResourceServices} from './resource.js';
+
+/** What is read of a refusal, in bytes. */
+const longestRefusal = 50_000;
+
+/** The caller's wish in a request of this server's own: nothing of what he sent is the agent's to see. */
+const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
+
+/** Gives the caller a text that someone else writes, as it is written. */
+export const passText = async ({backends}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
+  const asked = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
+  const answer = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
+    throw plainFailure(`${asked}: ${error.message}`, error);
+  });
+  if (answer.body.kind !== 'stream') return answer;
+  const {source} = answer.body;
+  const {status} = answer;
+  if (status >= 300 && status < 400 && answer.headers['Location'] !== undefined) {
+    source.destroy();
+    throw plainFailure(`${asked}: redirects forbidden`);
+  }
+  if (status < 200 || status > 206) throw refusalOf(status, await beginning(source), context);
+  return wantsWebSocket(context.request) ? textOverWebSocket(context.request, source, backends.clock) : {status: 200, headers: {'Content-Type': 'text/plain'}, body: {kind: 'stream', source}};
+};
+
+const beginning = async (source: Readable): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= longestRefusal) break;
+    }
+  } catch (error) {
+    throw internalError(error);
+  }
+  return Buffer.concat(chunks).subarray(0, longestRefusal).toString();
+};
+
+const refusalOf = (code: number, text: string, {target: {group, resource, subresource, name}}: ResourceContext): StatusError => {
+  if (code === 500) return internalError(text);
+  if (code === 400) return badRequest(text);
+  return new StatusError(statusOfCode({code, method: '', text, about: {verb: '', group, resource: `${resource}/${subresource}`, name}, unexpected: false}));
+};

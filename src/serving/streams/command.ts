@@ -1,0 +1,229 @@
+import {PassThrough, type Readable} from 'node:stream';
+import type {ApiResponse} from '#src/api/exchange.js';
+import {internalError, StatusError, type Status} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import {authority, type Backends} from '#src/transport/relay/backends.js';
+import type {Relayed} from '#src/transport/relay/call.js';
+import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
+import {SpdySession} from '#src/transport/spdy/session.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {outcome} from './outcome.js';
+import {spdy} from './protocols.js';
+
+/** Which streams of a command a client wants. */
+export interface Wanted {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+export interface CommandRelay {
+  readonly relayed: Relayed;
+  readonly wanted: Wanted;
+  /** The protocol the client speaks, and those that are offered to the agent in its place, best first. */
+  readonly own: string;
+  readonly agents: readonly string[];
+}
+
+/** The channels of a client's messages: the first byte of each says which it belongs to. */
+const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255} as const;
+
+const pingPeriodMs = 5000;
+/** What an agent may say of how a command ended, or why it will not begin. */
+const longestWord = 64 << 10;
+const longestSize = 4096;
+
+/**
+ * Lets a client who speaks WebSocket talk to a command by an agent who speaks SPDY. The client is told how it ended by a `Status` on the channel for that, also when the agent is not
+ * reached; then he is waited for, so that he can read to the end.
+ */
+export const commandRelay = (backends: Backends, relay: CommandRelay): ApiResponse => ({
+  status: 101,
+  headers: {},
+  body: {
+    kind: 'upgrade',
+    drop() {},
+    take(socket, head) {
+      const {clock} = backends;
+      openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock}).then(
+        client => serve(backends, relay, client),
+        () => socket.destroy(),
+      );
+    },
+  },
+});
+
+const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketClient): Promise<void> => {
+  const {wanted} = relay;
+  const input = inputOf(client, wanted);
+  const begins = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
+  client.send(Buffer.from([begins]));
+  const status = await run(backends, relay, client, input).catch((error: Error) => (error instanceof StatusError ? error.status : internalError(error).status));
+  input.ignore();
+  client.send(message(channels.error, Buffer.from(JSON.stringify(status))));
+  client.close();
+};
+
+const message = (channel: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([channel]), bytes]);
+
+/** What a client says. */
+interface Input {
+  readonly stdin: PassThrough;
+  onResize(run: (size: string) => void): void;
+  /** What he still says matters to nobody. */
+  ignore(): void;
+}
+
+const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wanted): Input => {
+  const stdin = new PassThrough();
+  let sizes: string[] = [];
+  let resize = (size: string): void => void sizes.push(size);
+  let ignored = false;
+  let text = '';
+  stdin.on('drain', () => client.pause(false));
+  stdin.on('error', () => {});
+  const resized = (bytes: Buffer): void => {
+    text = (text + bytes.toString()).slice(-longestSize);
+    for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
+      const size = sizeIn(text.slice(0, end + 1));
+      text = text.slice(end + 1);
+      if (size && sizes.length < longestSize) resize(size);
+    }
+  };
+  client.onMessage(bytes => {
+    const [channel, closed] = bytes;
+    if (ignored || channel === undefined) return;
+    if (channel === channels.stdin && wantsStdin && !stdin.writableEnded) {
+      if (!stdin.write(bytes.subarray(1))) client.pause(true);
+    } else if (channel === channels.close && closed === channels.stdin) stdin.end();
+    else if (channel === channels.resize && tty) resized(bytes.subarray(1));
+  });
+  return {
+    stdin,
+    onResize(run) {
+      resize = run;
+      for (const size of sizes) run(size);
+      sizes = [];
+    },
+    ignore() {
+      ignored = true;
+      stdin.destroy();
+      client.pause(false);
+    },
+  };
+};
+
+/** A size of a terminal as agents are told it. */
+const sizeIn = (text: string): string | undefined => {
+  try {
+    const {Width, Height} = JSON.parse(text) as {Width?: number; Height?: number};
+    return Number.isInteger(Width) && Number.isInteger(Height) ? `${JSON.stringify({Width, Height})}\n` : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Runs the command to its end, and tells how it ended. */
+const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, client: WebSocketClient, input: Input): Promise<Status> => {
+  const {socket, head, answer} = await connected(backends, relayed, agents);
+  client.onClose(() => socket.destroy());
+  const session = new SpdySession(socket, {side: 'client', head});
+  using _ = pinging(session, backends.clock);
+  const version = /^v(\d)\./.exec(String(answer.headers['x-stream-protocol-version'] ?? ''))?.[1] ?? '1';
+  const open = (kind: string): SpdyStream => session.open({streamtype: kind});
+
+  const error = open('error');
+  const told = wordOf(error);
+  if (wanted.stdin) feed(input.stdin, open('stdin'));
+  const outputs = [
+    ...(wanted.stdout ? [[channels.stdout, open('stdout')] as const] : []),
+    ...(wanted.stderr && !wanted.tty ? [[channels.stderr, open('stderr')] as const] : []),
+  ];
+  if (wanted.tty && Number(version) >= 3) {
+    const sizes = open('resize').resume();
+    input.onResize(size => void sizes.write(size));
+  }
+  error.end();
+  try {
+    await Promise.all(outputs.map(([channel, stream]) => copy(stream, channel, client)));
+    return outcome(await told, Number(version) >= 4);
+  } finally {
+    session.close();
+  }
+};
+
+const connected = async (backends: Backends, relayed: Relayed, agents: readonly string[]) => {
+  const {to, path, request} = relayed;
+  const asked = `error sending request: Post ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}: `;
+  // The request is this server's own: of the caller's nothing but who he is was to be known, and that is settled.
+  const own = {...relayed, request: {method: 'POST', url: '/', headers: {}, caller: request.caller, remoteAddress: request.remoteAddress, signal: request.signal}, host: authority(to)};
+  try {
+    return await upgraded(backends, {...own, headers: {'x-forwarded-for': undefined, 'x-stream-protocol-version': agents}}, spdy);
+  } catch (error) {
+    if (!(error instanceof UpgradeRefused)) throw new Error(asked + (error as Error).message, {cause: error});
+    const {answer} = error;
+    const status = answer.statusCode!;
+    if (status >= 300 && status < 400) {
+      answer.destroy();
+      throw new Error(`${asked}redirect not allowed`, {cause: error});
+    }
+    throw refusalIn(await wordOf(answer));
+  }
+};
+
+/** What an agent means who will not: a `Status`, or something to read. */
+const refusalIn = (text: string): Error => {
+  try {
+    const status = JSON.parse(text) as Status;
+    if (status?.kind === 'Status') return new StatusError(status);
+  } catch {
+    // Something to read.
+  }
+  return new Error(`unable to upgrade connection: ${text.trim()}`);
+};
+
+const pinging = (session: SpdySession, clock: Clock): Disposable => {
+  const ping = () => {
+    session.ping();
+    timer = clock.schedule(pingPeriodMs, ping);
+  };
+  let timer = clock.schedule(pingPeriodMs, ping);
+  return {[Symbol.dispose]: () => timer[Symbol.dispose]()};
+};
+
+/** Gives a command what the client types, until either has enough. */
+const feed = (stdin: Readable, stream: SpdyStream): void => {
+  stdin.pipe(stream);
+  stream.resume();
+  stream.once('end', () => stream.end());
+  stream.once('close', () => {
+    stdin.unpipe(stream);
+    stdin.resume();
+  });
+};
+
+const copy = async (stream: SpdyStream, channel: number, client: WebSocketClient): Promise<void> => {
+  stream.end();
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) if (!client.send(message(channel, chunk))) await client.drained();
+  } catch {
+    // How it ended is told by the stream for that.
+  }
+};
+
+/** All that is said, or so much as one listens to. */
+const wordOf = async (source: Readable): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (length < longestWord) chunks.push(chunk);
+      length += chunk.length;
+    }
+  } catch (error) {
+    throw new Error(`error reading from error stream: ${(error as Error).message}`, {cause: error});
+  }
+  return Buffer.concat(chunks).toString();
+};

@@ -1,0 +1,43 @@
+import {StatusError, success, type Status} from '#src/api/status.js';
+
+const exited = 'NonZeroExitCode';
+
+/** How a command ended, by what its agent says at the end: nothing for well. `structured` is a `Status`, else it is something to read. Throws what went wrong beside the command. */
+export const outcome = (text: string, structured: boolean): Status => {
+  if (text === '') return ended;
+  if (!structured) throw new Error(`error executing remote command: ${text}`);
+  const status = statusIn(text);
+  if (status.status === 'Success') return ended;
+  if (status.status !== 'Failure') throw new Error('error stream protocol error: unknown error');
+  if (status.reason !== exited) throw new Error(status.message ?? '');
+  throw new StatusError(exit(codeOf(status)));
+};
+
+const ended: Status = success();
+
+const statusIn = (text: string): Status => {
+  try {
+    return JSON.parse(text) as Status;
+  } catch (cause) {
+    throw new Error(`error stream protocol error: ${(cause as Error).message} in ${JSON.stringify(text)}`, {cause});
+  }
+};
+
+const codeOf = ({details}: Status): number => {
+  if (!details) throw new Error('error stream protocol error: details must be set');
+  const cause = details.causes?.find(({reason}) => reason === 'ExitCode');
+  if (!cause) throw new Error('error stream protocol error: no ExitCode cause given');
+  const text = cause.message ?? '';
+  if (!/^\d+$/.test(text) || Number(text) > 255) throw new Error(`error stream protocol error: invalid exit code value ${JSON.stringify(text)}`);
+  return Number(text);
+};
+
+const exit = (code: number): Status => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `command terminated with non-zero exit code: command terminated with exit code ${code}`,
+  reason: exited,
+  details: {causes: [{reason: 'ExitCode', message: String(code)}]},
+});

@@ -1,0 +1,49 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+import type {Backends} from '#src/transport/relay/backends.js';
+import type {Relayed} from '#src/transport/relay/call.js';
+import {dialled, join, refusal, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';
+import {openWebSocket} from '#src/serving/websocket-server.js';
+import {spdy, tunnelProtocols, withoutWebSocket} from './protocols.js';
+
+const refused = (status: number, text: string): ApiResponse => ({
+  status,
+  headers: {'X-Content-Type-Options': 'nosniff'},
+  body: {kind: 'bytes', bytes: `${text}\n`, contentType: 'text/plain; charset=utf-8'},
+});
+
+/** Puts a protocol that a backend speaks through the WebSocket of a client who asked for that, bytes as messages. Rejects when the backend was not reached. */
+export const tunnelled = async (backends: Backends, relayed: Relayed): Promise<ApiResponse> => {
+  try {
+    const made = await upgraded(backends, {...relayed, method: 'POST', headers: {...relayed.headers, ...withoutWebSocket, 'x-stream-protocol-version': tunnelProtocols(relayed.request)}}, spdy);
+    const {connection = '', upgrade = ''} = made.answer.headers;
+    if (/upgrade/i.test(connection) && upgrade.toLowerCase().includes(spdy.toLowerCase())) return joined(backends, relayed, made);
+    made.socket.destroy();
+    return refused(500, 'unable to upgrade: missing upgrade headers in response');
+  } catch (error) {
+    if (error instanceof UpgradeRefused) return refusal(error);
+    throw dialled(error as Error);
+  }
+};
+
+const joined = ({clock}: Backends, {request}: Relayed, {socket: backend, head: early, answer}: Upgraded): ApiResponse => {
+  const chosen = String(answer.headers['x-stream-protocol-version'] ?? '').trim();
+  return {
+    status: 101,
+    headers: {},
+    body: {
+      kind: 'upgrade',
+      drop: () => void backend.destroy(),
+      take(socket, head) {
+        openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock})
+          .then(client => client.stream())
+          .then(
+            client => {
+              if (early.length > 0) client.write(early);
+              join(client, backend, clock);
+            },
+            () => backend.destroy(),
+          );
+      },
+    },
+  };
+};

@@ -1,0 +1,48 @@
+import type {Readable} from 'node:stream';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {agreed, openWebSocket, refusedProtocols} from './websocket-server.js';
+
+export {wantsWebSocket} from './websocket-server.js';
+
+/** Protocols with a single stream: as bytes, or as texts in base64. */
+const protocols = knownApiSuffixes.flatMap(suffix => [`binary.${suffix}`, `base64.binary.${suffix}`]);
+
+/** A message carries at most so much of the text. */
+const messageBytes = 2048;
+
+/** Gives a caller over WebSocket a text as it is written: an empty message first, which tells him that it begins. What he says is passed over. */
+export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: Clock): ApiResponse => {
+  const protocol = agreed(request, ['', ...protocols]);
+  if (protocol === undefined) {
+    source.destroy();
+    return refusedProtocols();
+  }
+  return {
+    status: 101,
+    headers: {},
+    body: {
+      kind: 'upgrade',
+      drop: () => void source.destroy(),
+      async take(socket, head) {
+        socket.once('close', () => source.destroy());
+        const client = await openWebSocket(request, {socket, head, protocol, clock});
+        const isText = protocol.startsWith('base64.');
+        client.onMessage(() => {});
+        client.send(isText ? '' : Buffer.alloc(0));
+        try {
+          for await (const chunk of source as AsyncIterable<Buffer>) {
+            for (let at = 0; at < chunk.length; at += messageBytes) {
+              const piece = chunk.subarray(at, at + messageBytes);
+              if (!client.send(isText ? piece.toString('base64') : piece)) await client.drained();
+            }
+          }
+        } catch {
+          client.terminate();
+        }
+        client.close();
+      },
+    },
+  };
+};

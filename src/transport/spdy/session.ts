@@ -1,0 +1,253 @@
+import type {Duplex} from 'node:stream';
+import {ByteReader} from './byte-reader.js';
+import {framesOf, frameWriter, resetStatus, type Frame} from './frames.js';
+import {HeaderUnpacker, type SpdyHeaders} from './header-block.js';
+import {SpdyStream, type StreamPort} from './stream.js';
+
+export interface SessionSettings {
+  /** Who asked for the protocol is the client: his streams have odd numbers. */
+  readonly side: 'client' | 'server';
+  /** What of the peer was read already. */
+  readonly head?: Buffer;
+  /** Takes the streams that the peer opens; without it they are refused. */
+  readonly onStream?: (stream: SpdyStream) => void;
+  /** How many streams the peer may have open. */
+  readonly maxStreams?: number;
+}
+
+/** A window before anybody says otherwise. */
+const initialWindow = 64 << 10;
+const defaultMaxStreams = 1000;
+
+/** What a peer who grants windows has granted for one stream. */
+interface Grant {
+  left: number;
+  wake: (() => void) | undefined;
+}
+
+/**
+ * Many streams over one connection: SPDY/3.1, as far as it is used for streams to containers. Windows are granted to the peer, and heeded where he grants any: the original's programs
+ * do not, and would let a heeding sender wait for ever. What nobody reads makes the peer wait by the connection as a whole.
+ */
+export class SpdySession implements StreamPort {
+  readonly #socket: Duplex;
+  readonly #streams = new Map<number, SpdyStream>();
+  readonly #grants = new Map<number, Grant>();
+  readonly #write = frameWriter();
+  readonly #settings: SessionSettings;
+  readonly #parity: number;
+  #nextId: number;
+  #lastPeerId = 0;
+  #nextPing: number;
+  #peerWindow: number | undefined;
+  #isLeaving = false;
+  /** Resolves when the connection is over, with why unless it was in order. */
+  readonly closed: Promise<Error | undefined>;
+
+  constructor(socket: Duplex, settings: SessionSettings) {
+    this.#socket = socket;
+    this.#settings = settings;
+    this.#parity = settings.side === 'client' ? 1 : 0;
+    this.#nextId = settings.side === 'client' ? 1 : 2;
+    this.#nextPing = this.#nextId;
+    socket.on('error', () => {});
+    this.closed = this.#serve(settings.head ?? Buffer.alloc(0)).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => (error.syscall ? new Error('unexpected EOF', {cause: error}) : error),
+    );
+    void this.closed.then(error => this.#over(error));
+  }
+
+  /** Opens a stream. What is written waits until the peer took it. */
+  open(headers: Readonly<Record<string, string>>): SpdyStream {
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const stream = this.#add(id, {});
+    if (this.#isLeaving || this.#socket.destroyed) stream.destroy(new Error('the connection is closing'));
+    else this.#send({kind: 'open', id, headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])), fin: false, unidirectional: false});
+    return stream;
+  }
+
+  /** Shows that this side lives. */
+  ping(): void {
+    this.#send({kind: 'ping', id: this.#nextPing});
+    this.#nextPing += 2;
+  }
+
+  /** Says goodbye and hangs up once what was sent is on its way. */
+  close(): void {
+    if (!this.#isLeaving) this.#send({kind: 'goAway', last: this.#lastPeerId, status: 0});
+    this.#isLeaving = true;
+    this.#socket.end();
+  }
+
+  async data(stream: SpdyStream, bytes: Buffer): Promise<void> {
+    let rest = bytes;
+    while (rest.length > 0) {
+      const room = await this.#room(stream, rest.length);
+      if (stream.destroyed || this.#socket.destroyed) return;
+      if (!this.#send({kind: 'data', id: stream.id, bytes: rest.subarray(0, room), fin: false})) await this.#drained();
+      rest = rest.subarray(room);
+    }
+  }
+
+  finish(stream: SpdyStream): void {
+    this.#send({kind: 'data', id: stream.id, bytes: Buffer.alloc(0), fin: true});
+    this.#forget(stream);
+  }
+
+  consumed(stream: SpdyStream, bytes: number): void {
+    if (!stream.isPeerDone && this.#streams.has(stream.id)) this.#send({kind: 'window', id: stream.id, delta: bytes});
+  }
+
+  reset(stream: SpdyStream): void {
+    this.#wake(stream.id);
+    if (!this.#streams.has(stream.id)) return;
+    if (!stream.isPeerDone || !stream.writableFinished) this.#send({kind: 'reset', id: stream.id, status: resetStatus.cancel});
+    this.#streams.delete(stream.id);
+    this.#grants.delete(stream.id);
+  }
+
+  async #serve(head: Buffer): Promise<void> {
+    using unpacker = new HeaderUnpacker();
+    try {
+      for await (const frame of framesOf(new ByteReader(this.#socket, head), unpacker)) await this.#take(frame);
+    } catch (error) {
+      this.#send({kind: 'goAway', last: this.#lastPeerId, status: 1});
+      throw error;
+    }
+  }
+
+  async #take(frame: Frame): Promise<void> {
+    switch (frame.kind) {
+      case 'open':
+        return this.#opened(frame);
+      case 'reply':
+        this.#streams.get(frame.id)?.accept();
+        return this.#received(frame.id, Buffer.alloc(0), frame.fin);
+      case 'headers':
+        return this.#received(frame.id, Buffer.alloc(0), frame.fin);
+      case 'data':
+        return this.#received(frame.id, frame.bytes, frame.fin);
+      case 'reset': {
+        const stream = this.#streams.get(frame.id);
+        this.#streams.delete(frame.id);
+        stream?.destroy(new Error('Stream reset'));
+        return;
+      }
+      case 'settings':
+        if (frame.initialWindow !== undefined) this.#windowIs(frame.initialWindow);
+        return;
+      case 'ping':
+        if ((frame.id & 1) !== this.#parity) this.#send(frame);
+        return;
+      case 'goAway':
+        this.#isLeaving = true;
+        if (this.#streams.size === 0) this.#socket.end();
+        return;
+      case 'window':
+        this.#granted(frame.id, frame.delta);
+    }
+  }
+
+  async #opened({id, headers, fin, unidirectional}: Extract<Frame, {kind: 'open'}>): Promise<void> {
+    const {onStream, maxStreams = defaultMaxStreams} = this.#settings;
+    if ((id & 1) === this.#parity || id <= this.#lastPeerId) return void this.#send({kind: 'reset', id, status: resetStatus.protocolError});
+    this.#lastPeerId = id;
+    if (!onStream || this.#isLeaving || this.#streams.size >= maxStreams) return void this.#send({kind: 'reset', id, status: resetStatus.refusedStream});
+    const stream = this.#add(id, headers);
+    stream.accept();
+    this.#send({kind: 'reply', id, headers: {}, fin: unidirectional});
+    onStream(stream);
+    if (fin) await this.#received(id, Buffer.alloc(0), true);
+  }
+
+  async #received(id: number, bytes: Buffer, fin: boolean): Promise<void> {
+    const stream = this.#streams.get(id);
+    if (!stream) return;
+    await stream.receive(bytes, fin);
+    if (fin) this.#forget(stream);
+  }
+
+  #add(id: number, headers: SpdyHeaders): SpdyStream {
+    const stream = new SpdyStream(id, headers, this);
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  /** Lets a stream go of which both halves are over. */
+  #forget(stream: SpdyStream): void {
+    if (!stream.isPeerDone || !stream.writableEnded) return;
+    this.#streams.delete(stream.id);
+    this.#grants.delete(stream.id);
+    if (this.#isLeaving && this.#streams.size === 0) this.#socket.end();
+  }
+
+  #windowIs(size: number): void {
+    const change = size - (this.#peerWindow ?? initialWindow);
+    this.#peerWindow = size;
+    for (const [id, grant] of this.#grants) {
+      grant.left += change;
+      this.#wake(id);
+    }
+  }
+
+  #granted(id: number, delta: number): void {
+    this.#peerWindow ??= initialWindow;
+    const stream = this.#streams.get(id);
+    if (!stream) return;
+    this.#grantOf(id).left += delta;
+    this.#wake(id);
+  }
+
+  #grantOf(id: number): Grant {
+    let grant = this.#grants.get(id);
+    if (!grant) this.#grants.set(id, (grant = {left: this.#peerWindow ?? initialWindow, wake: undefined}));
+    return grant;
+  }
+
+  /** How much may be sent of so much, once it is anything at all. */
+  async #room(stream: SpdyStream, wanted: number): Promise<number> {
+    const grant = this.#grantOf(stream.id);
+    while (this.#peerWindow !== undefined && grant.left <= 0 && !stream.destroyed && !this.#socket.destroyed) {
+      await new Promise<void>(resolve => {
+        grant.wake = resolve;
+      });
+    }
+    const room = this.#peerWindow === undefined ? wanted : Math.min(wanted, grant.left);
+    grant.left -= room;
+    return Math.max(room, 0);
+  }
+
+  #wake(id: number): void {
+    const grant = this.#grants.get(id);
+    const wake = grant?.wake;
+    if (grant) grant.wake = undefined;
+    wake?.();
+  }
+
+  #send(frame: Frame): boolean {
+    if (this.#socket.destroyed || this.#socket.writableEnded) return true;
+    return this.#socket.write(this.#write(frame));
+  }
+
+  #drained(): Promise<void> {
+    if (this.#socket.destroyed || !this.#socket.writableNeedDrain) return Promise.resolve();
+    return new Promise(resolve => {
+      const done = () => {
+        this.#socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      this.#socket.on('drain', done).on('close', done);
+    });
+  }
+
+  #over(error: Error | undefined): void {
+    const left = [...this.#streams.values()];
+    this.#streams.clear();
+    for (const stream of left) stream.destroy(error ?? new Error('unexpected EOF'));
+    for (const id of this.#grants.keys()) this.#wake(id);
+    if (error) this.#socket.destroy();
+    else this.#socket.end();
+  }
+}

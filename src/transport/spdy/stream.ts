@@ -1,0 +1,102 @@
+import {Duplex} from 'node:stream';
+import type {SpdyHeaders} from './header-block.js';
+
+/** What a stream needs of its session. */
+export interface StreamPort {
+  /** Resolves once there is room for more. */
+  data(stream: SpdyStream, bytes: Buffer): Promise<void>;
+  /** This side has nothing more to say. */
+  finish(stream: SpdyStream): void;
+  /** Some of what came was read. */
+  consumed(stream: SpdyStream, bytes: number): void;
+  reset(stream: SpdyStream): void;
+}
+
+/** What is held of a stream that nobody reads, before its peer has to wait. */
+const heldBytes = 256 << 10;
+
+/** A frame of data carries at most so much, so that streams share the connection. */
+const pieceBytes = 16 << 10;
+
+/** One of the streams of a session. Either side ends its own half. */
+export class SpdyStream extends Duplex {
+  readonly id: number;
+  readonly headers: SpdyHeaders;
+  /** Resolves when the peer takes the stream: what is written before waits. */
+  readonly accepted: Promise<void>;
+  readonly #port: StreamPort;
+  #accept!: () => void;
+  #room: (() => void) | undefined;
+  #unread = 0;
+  #isPeerDone = false;
+
+  constructor(id: number, headers: SpdyHeaders, port: StreamPort) {
+    super({allowHalfOpen: true, readableHighWaterMark: heldBytes});
+    this.id = id;
+    this.headers = headers;
+    this.#port = port;
+    this.accepted = new Promise(resolve => {
+      this.#accept = resolve;
+    });
+    this.on('error', () => {});
+  }
+
+  /** Whether the peer ended its half. */
+  get isPeerDone(): boolean {
+    return this.#isPeerDone;
+  }
+
+  accept(): void {
+    this.#accept();
+  }
+
+  /** Takes what the peer sent. Resolves once there is room for more. */
+  async receive(bytes: Buffer, fin: boolean): Promise<void> {
+    if (this.#isPeerDone || this.destroyed) return;
+    if (bytes.length > 0) {
+      this.#unread += bytes.length;
+      if (!this.push(bytes)) {
+        await new Promise<void>(resolve => {
+          this.#room = resolve;
+        });
+      }
+    }
+    if (fin && !this.#isPeerDone) {
+      this.#isPeerDone = true;
+      this.push(null);
+    }
+  }
+
+  override _read(): void {
+    const taken = this.#unread;
+    this.#unread = 0;
+    if (taken > 0) this.#port.consumed(this, taken);
+    this.#release();
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error) => void): void {
+    this.#send(chunk).then(() => done(), done);
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    this.accepted.then(() => this.#port.finish(this)).then(() => done(), done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#accept();
+    this.#release();
+    this.#port.reset(this);
+    done(error);
+  }
+
+  async #send(chunk: Buffer): Promise<void> {
+    await this.accepted;
+    for (let at = 0; at < chunk.length; at += pieceBytes) await this.#port.data(this, chunk.subarray(at, at + pieceBytes));
+  }
+
+  #release(): void {
+    const room = this.#room;
+    this.#room = undefined;
+    room?.();
+  }
+}

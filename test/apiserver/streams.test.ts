@@ -1,0 +1,402 @@
+import {randomBytes} from 'node:crypto';
+import {once} from 'node:events';
+import https from 'node:https';
+import type {IncomingMessage} from 'node:http';
+import net, {createServer, type AddressInfo} from 'node:net';
+import {Duplex, type Writable} from 'node:stream';
+import test from 'ava';
+import * as library from 'ws';
+import {WebSocket} from 'ws';
+import type {Status} from '#src/api/status.js';
+import type {Exchange} from '#src/api/exchange.js';
+import {systemClock} from '#src/base/clock.js';
+import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {systemNetwork} from '#src/transport/network.js';
+import {SpdySession} from '#src/transport/spdy/session.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import {aPair, anAuthority} from '#test/serving/credentials.js';
+import {ask1, bothVersions, serve} from '#test/serving/server.js';
+import {authorityPem} from '#src/pki/authority.js';
+import {admin, startWire} from './wire.js';
+import {anAgent} from './agent.js';
+
+const callers = await anAuthority('callers');
+const pair = await aPair(callers, {commonName: 'the-server'}, 'client auth');
+const agent = await anAgent({clientCa: authorityPem(callers).certificate});
+const off = new Set<string>();
+const trust = {verified: {ca: agent.ca, pair}, unverified: {pair, insecure: true}};
+const system = systemNetwork(systemClock);
+// Every address is this machine: those that lead here openly may not be called.
+const {server: api, post, put} = await startWire({
+  clock: systemClock as VirtualClock,
+  gate: name => !off.has(name) && ['TranslateStreamCloseWebsocketRequests', 'PortForwardWebsockets', 'AuthorizePodWebsocketUpgradeCreatePermission'].includes(name),
+  network: {dial: (_, port) => system.dial('127.0.0.1', port), resolve: () => Promise.resolve(['10.0.0.1'])},
+  agents: {addresses: ['Hostname', 'InternalIP'], trust: {current: trust}, timeoutMs: 5000},
+});
+const asAdmin =
+  (exchange: Exchange): Exchange =>
+  ({method, url, headers, remoteAddress, body, signal, upgradable = false}) =>
+    exchange({method, url, headers, remoteAddress, body, signal, upgradable, caller: {user: admin}});
+const server = await serve(asAdmin(api.exchange));
+const pods = '/api/v1/namespaces/default/pods';
+const aNode = (name: string, address: string, port: number) =>
+  post('/api/v1/nodes', {metadata: {name}, status: {addresses: [{type: 'InternalIP', address}], daemonEndpoints: {kubeletEndpoint: {Port: port}}}});
+const aPod = async (name: string, nodeName: string, ...containers: string[]) => {
+  const {status, text} = await post(pods, {metadata: {name}, spec: {nodeName, containers: containers.map(container => ({name: container, image: 'x'}))}});
+  if (status !== 201) throw new Error(text);
+};
+await aNode('n', 'localhost', agent.port);
+await aNode('misnamed', '10.9.9.9', agent.port);
+await aNode('gone', '127.0.0.1', 1);
+for (const name of ['p', 'refusing', 'telling', 'moved', 'dying']) await aPod(name, 'n', 'c');
+await aPod('several', 'n', 'c', 'broken', 'strange', 'elsewhere');
+await aPod('elsewhere', 'misnamed', 'c');
+await aPod('far', 'gone', 'c');
+await put(`${pods}/p/status`, {metadata: {name: 'p'}, status: {podIP: '10.1.1.1', podIPs: [{ip: '10.1.1.1'}]}});
+
+test.after.always(async () => {
+  api.backends[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+  await agent[Symbol.asyncDispose]();
+});
+
+const messageOf = (body: Buffer): string => (JSON.parse(body.toString()) as Status).message ?? '';
+
+for (const [version, ask] of bothVersions) {
+  test(`a log is the text that the agent writes (${version})`, async t => {
+    const answer = await ask(server, {path: `${pods}/p/log?tailLines=5&timestamps=true`, headers: {authorization: 'Bearer secret', cookie: 'a=b'}});
+    const request = agent.requests.findLast(({url}) => url.includes('/p/c'))!;
+
+    t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-internal']], [200, 'text/plain', undefined]);
+    t.is(answer.body.toString(), 'c says hello\n?tailLines=5&timestamps=true\n');
+    t.deepEqual([request.method, request.url, request.client], ['GET', '/containerLogs/default/p/c?tailLines=5&timestamps=true', 'the-server']);
+    t.deepEqual([request.headers.authorization, request.headers.cookie, request.headers['x-forwarded-for']], [undefined, undefined, undefined]);
+  });
+}
+
+test.serial('a log that is followed goes on as it is written, until the caller has enough', async t => {
+  const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.on('error', () => {});
+  const heard: string[] = [];
+  for await (const chunk of answer.iterator({destroyOnReturn: false}) as AsyncIterable<Buffer>) {
+    heard.push(chunk.toString());
+    if (heard.length === 3) break;
+    agent.log(`line ${heard.length}\n`);
+  }
+  const open = agent.open;
+  asked.destroy();
+  while (agent.open >= open) await new Promise(setImmediate);
+
+  t.deepEqual(heard, ['c says hello\n', 'line 1\n', 'line 2\n']);
+});
+
+for (const [what, path, code, message] of [
+  ['is broken', 'several/log?container=broken', 500, 'Internal error occurred: the log is broken\n'],
+  ['is answered oddly', 'several/log?container=strange', 418, 'the server responded with the status code 418 but did not return more information ( pods/log several)'],
+  ['is elsewhere', 'several/log?container=elsewhere', 500, `Get "https://localhost:${agent.port}/containerLogs/default/several/elsewhere": redirects forbidden`],
+  ['lies on a node that has another name', 'elsewhere/log', 500, `Get "https://10.9.9.9:${agent.port}/containerLogs/default/elsewhere/c": tls: failed to verify certificate: x509: certificate is valid for localhost, 127.0.0.1, not 10.9.9.9`],
+] as const) {
+  test(`of a log that ${what} the caller is told`, async t => {
+    const {status, body} = await ask1(server, {path: `${pods}/${path}`});
+
+    t.deepEqual([status, messageOf(body)], [code, message]);
+  });
+}
+
+test('a caller who does not care who answers gets the log of anybody', async t => {
+  const {status, body} = await ask1(server, {path: `${pods}/elsewhere/log?insecureSkipTLSVerifyBackend=true`});
+
+  t.deepEqual([status, body.toString()], [200, 'c says hello\n\n']);
+});
+
+/** Opens a WebSocket; rejects with status and body of a refusal. */
+const webSocket = (path: string, protocols: string[] = []): Promise<WebSocket> =>
+  new Promise((resolve, reject) => {
+    const client = new WebSocket(`wss://127.0.0.1:${server.port}${path}`, protocols, {ca: server.ca});
+    client.once('open', () => resolve(client));
+    client.once('unexpected-response', (_, response: IncomingMessage) => {
+      let text = '';
+      response.on('data', chunk => (text += String(chunk))).on('end', () => reject(new Error(`${response.statusCode} ${text}`)));
+    });
+    client.on('error', error => void (/Unexpected server response/.test(error.message) || reject(error)));
+  });
+
+/** What a client was sent, by channel, and how it ended. */
+const heardBy = (client: WebSocket) => {
+  const heard: Record<number, string> = {};
+  let first: number | undefined;
+  client.on('message', (data: Buffer) => {
+    first ??= data[0]!;
+    heard[data[0]!] = (heard[data[0]!] ?? '') + data.subarray(1).toString();
+  });
+  const closed = once(client, 'close').then(([code]) => code as number);
+  return {
+    heard,
+    closed,
+    first: () => first,
+    status: () => JSON.parse(heard[3] ?? '{}') as Status,
+    async until(channel: number, pattern: RegExp) {
+      while (!pattern.test(heard[channel] ?? '')) await once(client, 'message');
+    },
+  };
+};
+
+for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
+  test(`a log over WebSocket comes in messages of ${protocol}`, async t => {
+    const client = new WebSocket(`wss://127.0.0.1:${server.port}${pods}/p/log`, [protocol], {ca: server.ca});
+    const heard: string[] = [];
+    client.on('message', (data: Buffer) => heard.push(protocol.startsWith('base64') ? Buffer.from(data.toString(), 'base64').toString() : data.toString()));
+    await once(client, 'close');
+
+    t.is(heard[0], '');
+    t.is(heard.join(''), 'c says hello\n\n');
+    t.is(client.protocol, protocol);
+  });
+}
+
+test('a log over WebSocket in a way that nobody speaks is refused', async t => {
+  await t.throwsAsync(webSocket(`${pods}/p/log`, ['odd']), {message: /^403 /});
+});
+
+const v5 = ['v5.channel.k8s.io'];
+const exec = (pod: string, command: readonly string[], streams = 'stdin=true&stdout=true&stderr=true') => `${pods}/${pod}/exec?${streams}&${command.map(part => `command=${encodeURIComponent(part)}`).join('&')}`;
+
+test('a command talks over WebSocket to an agent who speaks SPDY, and tells how it ended', async t => {
+  const client = await webSocket(exec('p', ['sh', '-c', 'cat; echo bad >&2; exit 3']), v5);
+  const {heard, closed, status, first} = heardBy(client);
+  client.send(Buffer.from('\0in'));
+  client.send(Buffer.from('\0put'));
+  client.send(Buffer.from([255, 0]));
+
+  t.is(await closed, 1000);
+  t.deepEqual([first(), heard[1], heard[2]], [1, 'input', 'bad\n']);
+  t.like(status(), {status: 'Failure', reason: 'NonZeroExitCode', message: 'command terminated with non-zero exit code: command terminated with exit code 3', details: {causes: [{reason: 'ExitCode', message: '3'}]}});
+  const request = agent.requests.findLast(({url}) => url.includes('exit+3'))!;
+  t.is(request.method, 'POST');
+  t.is(request.headers['x-stream-protocol-version'], 'v5.channel.k8s.io, v4.channel.k8s.io, v3.channel.k8s.io, v2.channel.k8s.io');
+  t.is(client.protocol, 'v5.channel.k8s.io');
+});
+
+test('a command that succeeds without a word ends well, and gets only the streams that are wanted', async t => {
+  const client = await webSocket(exec('p', ['sh', '-c', 'echo out; echo bad >&2'], 'stderr=true'), v5);
+  const {heard, closed, status, first} = heardBy(client);
+  await closed;
+
+  t.deepEqual([first(), heard[1], heard[2], status().status], [2, undefined, 'bad\n', 'Success']);
+});
+
+test('a terminal is told its size', async t => {
+  const client = await webSocket(`${pods}/p/attach?stdin=true&stdout=true&stderr=true&tty=true`, v5);
+  const {closed, until} = heardBy(client);
+  client.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":80,"Height":24}')]));
+  await until(1, /attached/);
+  client.send(Buffer.concat([Buffer.from([4]), Buffer.from('{"Width":100,"Height":30}\n{"nonsense":1}')]));
+  client.send(Buffer.from('\0typed'));
+  await until(1, /TYPED/);
+  while (agent.sizes.length < 2) await new Promise(setImmediate);
+  client.send(Buffer.from([255, 0]));
+
+  t.is(await closed, 1000);
+  t.deepEqual(agent.sizes, ['{"Width":80,"Height":24}', '{"Width":100,"Height":30}']);
+});
+
+test('a large amount goes through both ways whole', async t => {
+  const client = await webSocket(exec('p', ['cat']), v5);
+  let length = 0;
+  client.on('message', (data: Buffer) => {
+    if (data[0] === 1) length += data.length - 1;
+  });
+  const piece = Buffer.alloc(32 << 10, 'x');
+  piece[0] = 0;
+  for (let count = 0; count < 256; count++) client.send(piece);
+  client.send(Buffer.from([255, 0]));
+  await once(client, 'close');
+
+  t.is(length, 256 * (piece.length - 1));
+});
+
+test('a client who leaves takes the command with him', async t => {
+  const client = await webSocket(exec('p', ['sh', '-c', 'echo begun; cat']), v5);
+  const {until} = heardBy(client);
+  await until(1, /begun/);
+  const open = agent.open;
+  client.terminate();
+  while (agent.open >= open) await new Promise(setImmediate);
+
+  t.pass();
+});
+
+for (const [what, pod, message] of [
+  ['will not', 'refusing', 'Internal error occurred: unable to upgrade connection: not here'],
+  ['tells why', 'telling', 'no such container'],
+  ['sends elsewhere', 'moved', `Internal error occurred: error sending request: Post "https://localhost:${agent.port}/exec/default/moved/c?command=true&output=1": redirect not allowed`],
+  ['is not there', 'far', 'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/far/c?command=true&output=1": dial tcp 127.0.0.1:1: connect: connection refused'],
+  ['breaks off', 'dying', 'Internal error occurred: error reading from error stream: unexpected EOF'],
+] as const) {
+  test(`of an agent who ${what} a client over WebSocket is told on the channel for that`, async t => {
+    const client = await webSocket(exec(pod, ['true'], 'stdout=true'), v5);
+    const {closed, status} = heardBy(client);
+
+    t.is(await closed, 1000);
+    t.is(status().message, message);
+  });
+}
+
+for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
+  test(`older ways of a WebSocket (${protocol}) are the agent's to speak`, async t => {
+    const client = await webSocket(exec('p', ['sh', '-c', 'echo out; exit 2'], 'stdout=true'), [protocol]);
+    const messages: string[] = [];
+    client.on('message', (data: Buffer) => messages.push(protocol.includes('base64') ? data[0]! - 48 + Buffer.from(data.toString().slice(1), 'base64').toString() : data[0] + data.subarray(1).toString()));
+    await once(client, 'close');
+
+    t.is(client.protocol, protocol);
+    t.is(messages.filter(text => text.startsWith('1')).join('').replaceAll('1', ''), 'out\n');
+    t.regex(messages.at(-1)!, /^3.*"ExitCode","message":"2"/);
+  });
+}
+
+test.serial('without the gate the newest way is the agent\'s to speak, too', async t => {
+  off.add('TranslateStreamCloseWebsocketRequests');
+  const client = await webSocket(exec('p', ['true'], 'stdout=true'), ['v5.channel.k8s.io', 'v4.channel.k8s.io']);
+  off.delete('TranslateStreamCloseWebsocketRequests');
+  await once(client, 'close');
+
+  t.is(client.protocol, 'v4.channel.k8s.io');
+});
+
+/** A connection that speaks SPDY, through a POST. */
+const spdyTo = (path: string, version: string): Promise<{readonly session: SpdySession; readonly answer: IncomingMessage}> =>
+  new Promise((resolve, reject) => {
+    const asked = https.request({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, method: 'POST', path, headers: {connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': version, 'content-length': 0}});
+    asked.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => resolve({session: new SpdySession(socket, {side: 'client', head}), answer}));
+    asked.once('response', (answer: IncomingMessage) => {
+      let text = '';
+      answer.on('data', chunk => (text += String(chunk))).on('end', () => reject(new Error(`${answer.statusCode} ${text}`)));
+    });
+    asked.once('error', reject);
+    asked.end();
+  });
+
+const textOf = async (stream: SpdyStream): Promise<string> => Buffer.concat((await stream.toArray()) as Buffer[]).toString();
+
+test('SPDY goes through as it is', async t => {
+  const {session, answer} = await spdyTo(exec('p', ['sh', '-c', 'cat; exit 4']), 'v4.channel.k8s.io');
+  const [error, stdin, stdout] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => session.open({streamtype: kind})) as [SpdyStream, SpdyStream, SpdyStream];
+  stdin.end('through and back');
+
+  t.is(answer.headers['x-stream-protocol-version'], 'v4.channel.k8s.io');
+  t.is(await textOf(stdout), 'through and back');
+  t.regex(await textOf(error), /"ExitCode","message":"4"/);
+  session.close();
+  await session.closed;
+});
+
+for (const [what, pod, refusal] of [
+  ['will not', 'refusing', /^403 not here$/],
+  ['sends elsewhere', 'moved', /^500 .*invalid upgrade response: status code 302/],
+  ['is not there', 'far', /^500 .*error dialing backend: dial tcp 127\.0\.0\.1:1: connect: connection refused/],
+] as const) {
+  test(`of an agent who ${what} a client over SPDY is told by the answer`, async t => {
+    await t.throwsAsync(spdyTo(exec(pod, ['true']), 'v4.channel.k8s.io'), {message: refusal});
+  });
+}
+
+/** A server behind a port of a pod, that says what it hears in capitals. */
+const aPort = async () => {
+  const listener = createServer({allowHalfOpen: true}, socket => {
+    socket.on('error', () => {});
+    socket.on('data', chunk => socket.write(chunk.toString().toUpperCase())).once('end', () => socket.end());
+  });
+  await new Promise<void>(resolve => {
+    listener.listen(0, '127.0.0.1', resolve);
+  });
+  return {port: (listener.address() as AddressInfo).port, close: () => listener.close()};
+};
+
+/** The parts of the library that its types do not tell of. */
+const {Receiver, Sender} = library as unknown as {
+  Receiver: new (options: {isServer: boolean}) => Writable;
+  Sender: new (socket: net.Socket) => {send(data: Buffer, options: object, done: () => void): void; close(code: number, reason: string, mask: boolean, done: () => void): void};
+};
+
+/** A connection through a WebSocket, in a protocol whose name the library will not have. Rejects with status and body of a refusal. */
+const tunnelTo = (pod: string): Promise<SpdySession> =>
+  new Promise((resolve, reject) => {
+    const headers = {connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': randomBytes(16).toString('base64'), 'sec-websocket-protocol': 'SPDY/3.1+portforward.k8s.io'};
+    const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/${pod}/portforward`, headers});
+    asked.once('error', reject);
+    asked.once('response', (answer: IncomingMessage) => void answer.toArray().then(chunks => reject(new Error(`${answer.statusCode} ${Buffer.concat(chunks as Buffer[]).toString()}`))));
+    asked.once('upgrade', (answer: IncomingMessage, socket: net.Socket, head: Buffer) => {
+      if (answer.headers['sec-websocket-protocol'] !== 'SPDY/3.1+portforward.k8s.io') return reject(new Error('another protocol'));
+      resolve(new SpdySession(messagesOf(socket, head), {side: 'client'}));
+    });
+  });
+
+const messagesOf = (socket: net.Socket, head: Buffer): Duplex => {
+  const [sender, receiver] = [new Sender(socket), new Receiver({isServer: false})];
+  const messages = new Duplex({
+    read() {},
+    write: (chunk: Buffer, _, done) => sender.send(chunk, {binary: true, fin: true, mask: true, compress: false}, () => done()),
+    final(done) {
+      sender.close(1000, '', true, () => done());
+    },
+  });
+  receiver.on('message', (data: Buffer) => messages.push(data));
+  receiver.on('conclude', () => messages.push(null));
+  receiver.write(head);
+  socket.pipe(receiver);
+  socket.once('close', () => messages.destroy());
+  return messages;
+};
+
+for (const [way, open] of [
+  ['SPDY', async () => (await spdyTo(`${pods}/p/portforward`, 'portforward.k8s.io')).session],
+  ['a WebSocket that SPDY is put through', () => tunnelTo('p')],
+] as const) {
+  test(`ports are reached by ${way}`, async t => {
+    const {port, close} = await aPort();
+    const session = await open();
+    const said = await Promise.all(
+      ['one', 'two'].map(async (text, id) => {
+        const error = session.open({streamtype: 'error', port: String(port), requestid: String(id)});
+        error.end();
+        const data = session.open({streamtype: 'data', port: String(port), requestid: String(id)});
+        data.end(text);
+        return [await textOf(data), await textOf(error)];
+      }),
+    );
+    const shut = session.open({streamtype: 'error', port: '1', requestid: '9'});
+    session.open({streamtype: 'data', port: '1', requestid: '9'});
+
+    t.deepEqual(said, [['ONE', ''], ['TWO', '']]);
+    t.regex(await textOf(shut), /cannot reach port 1/);
+    session.close();
+    await session.closed;
+    close();
+  });
+}
+
+test('a tunnel that the agent will not have is refused with his words', async t => {
+  await t.throwsAsync(tunnelTo('refusing'), {message: '403 not here'});
+  await t.throwsAsync(tunnelTo('far'), {message: /^500 .*error dialing backend/});
+});
+
+test('calls to an agent lead there, and links lead back', async t => {
+  const page = await ask1(server, {path: '/api/v1/nodes/misnamed/proxy/page'});
+  const post = await ask1(server, {method: 'POST', path: '/api/v1/nodes/https:n:/proxy/some/%28path%29/../x%20y/?a=1', body: 'x'});
+
+  t.is(page.status, 503);
+  t.regex(messageOf(page.body), /^error trying to reach service: tls: failed to verify certificate/);
+  t.deepEqual([post.status, post.body.toString()], [200, 'POST /some/x%20y/?a=1 /api/v1/nodes/https:n:/proxy/some/x%20y/']);
+  const found = await ask1(server, {path: '/api/v1/nodes/n/proxy/page'});
+  t.is(found.body.toString(), '<a href="/api/v1/nodes/n/proxy/there?x=1&amp;y=2">x</a><a href="rel">y</a>');
+  t.is(found.headers['access-control-allow-origin'], undefined);
+});
+
+test('calls to a pod go to whoever listens there, also over TLS that nobody vouches for', async t => {
+  const {status, body} = await ask1(server, {path: `${pods}/https:p:${agent.port}/proxy/`});
+
+  t.is(status, 503);
+  t.regex(messageOf(body), /tls|EOF/i, 'this agent wants to know who calls, and is not told');
+});

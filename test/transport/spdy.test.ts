@@ -1,0 +1,237 @@
+import {createHash} from 'node:crypto';
+import {once} from 'node:events';
+import {connect, createServer, type AddressInfo, type Socket} from 'node:net';
+import {deflateSync, constants, createDeflate} from 'node:zlib';
+import test from 'ava';
+import {headerDictionary} from '#src/transport/spdy/dictionary.js';
+import {frameWriter, type Frame} from '#src/transport/spdy/frames.js';
+import {headerPacker, HeaderUnpacker} from '#src/transport/spdy/header-block.js';
+import {SpdySession, type SessionSettings} from '#src/transport/spdy/session.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+
+/** Both ends of a connection. */
+const aPair = async (): Promise<[Socket, Socket]> => {
+  const server = createServer();
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const one = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [other] = await accepted;
+  server.close();
+  return [one, other];
+};
+
+interface World {
+  readonly client: SpdySession;
+  readonly server: SpdySession;
+  readonly sockets: readonly [Socket, Socket];
+  /** The streams the server was opened, in order. */
+  readonly opened: SpdyStream[];
+}
+
+const aWorld = async (onStream: (stream: SpdyStream) => void = () => {}, settings: Partial<SessionSettings> = {}): Promise<World> => {
+  const [one, other] = await aPair();
+  const opened: SpdyStream[] = [];
+  const server = new SpdySession(other, {side: 'server', ...settings, onStream: stream => (opened.push(stream), onStream(stream))});
+  return {client: new SpdySession(one, {side: 'client'}), server, sockets: [one, other], opened};
+};
+
+const textOf = async (stream: SpdyStream): Promise<string> => Buffer.concat(await stream.toArray()).toString();
+const closed = (stream: SpdyStream) => new Promise<void>(resolve => void stream.once('close', resolve));
+const echo = (stream: SpdyStream) => void stream.pipe(stream);
+
+test('the dictionary of headers is that of the protocol', t => {
+  t.is(createHash('sha256').update(headerDictionary).digest('hex'), '51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc06498407f02');
+});
+
+test('blocks of headers are read in their turn, squeezed or stored', async t => {
+  using unpacker = new HeaderUnpacker();
+  const squeeze = createDeflate({dictionary: headerDictionary, level: 9});
+  const squeezed = async (block: Buffer): Promise<Buffer> => {
+    const chunks: Buffer[] = [];
+    squeeze.on('data', (chunk: Buffer) => chunks.push(chunk));
+    squeeze.write(block);
+    await new Promise<void>(resolve => squeeze.flush(constants.Z_SYNC_FLUSH, resolve));
+    squeeze.removeAllListeners('data');
+    return Buffer.concat(chunks);
+  };
+  const block = Buffer.from('00000001000000046d6f64650000000361 00 62'.replaceAll(' ', ''), 'hex');
+
+  t.deepEqual({...(await unpacker.unpack(await squeezed(block)))}, {mode: ['a', 'b']});
+  t.deepEqual({...(await unpacker.unpack(await squeezed(block)))}, {mode: ['a', 'b']});
+
+  using other = new HeaderUnpacker();
+  const pack = headerPacker();
+  const large = {streamtype: ['stdin'], large: ['x'.repeat(40_000)], many: ['1', '2']};
+  t.deepEqual({...(await other.unpack(pack(large)))}, large);
+  t.deepEqual({...(await other.unpack(pack({a: ['']})))}, {a: ['']});
+});
+
+for (const [what, block] of [
+  ['ends early', Buffer.from('00000002', 'hex')],
+  ['has a header twice', Buffer.from('0000000200000001610000000162000000016100000001 63'.replaceAll(' ', ''), 'hex')],
+  ['is larger than any', Buffer.concat([Buffer.from('00000001000000016100020000', 'hex'), Buffer.alloc(131_072)])],
+] as const) {
+  test(`a block of headers that ${what} is refused`, async t => {
+    using unpacker = new HeaderUnpacker();
+
+    await t.throwsAsync(unpacker.unpack(deflateSync(block, {dictionary: headerDictionary})));
+  });
+}
+
+test('streams carry what is said both ways, and end half by half', async t => {
+  const {client, opened} = await aWorld(echo);
+  const [one, other] = [client.open({streamType: 'stdin', Port: '80'}), client.open({streamType: 'error'})];
+  one.end('to be echoed');
+  other.write('first, ');
+  other.end('second');
+
+  t.is(await textOf(one), 'to be echoed');
+  t.is(await textOf(other), 'first, second');
+  t.deepEqual(opened.map(({id, headers}) => [id, {...headers}]), [[1, {streamtype: ['stdin'], port: ['80']}], [3, {streamtype: ['error']}]]);
+  client.close();
+  t.is(await client.closed, undefined);
+});
+
+test('a large amount goes through whole, also to a peer who grants windows', async t => {
+  const {client} = await aWorld(echo);
+  const sent = Buffer.alloc(5 << 20, 'plat');
+  const stream = client.open({});
+  stream.end(sent);
+
+  const received = Buffer.concat((await stream.toArray()) as Buffer[]);
+
+  t.true(received.equals(sent));
+  client.close();
+});
+
+test('a sender waits for a reader, by the connection', async t => {
+  const {client, opened, sockets} = await aWorld();
+  const stream = client.open({});
+  const sent = 64 << 20;
+  let done = false;
+  stream.write(Buffer.alloc(sent), () => {
+    done = true;
+  });
+  while (opened.length === 0 || opened[0]!.readableLength === 0) await new Promise(setImmediate);
+  for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
+
+  t.false(done);
+  t.true(opened[0]!.readableLength < 1 << 20);
+  for (const socket of sockets) socket.destroy();
+});
+
+/** A peer of whom the test makes up every byte, and what he was sent. */
+const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream) => void = () => {}) => {
+  const [one, other] = await aPair();
+  const received: Buffer[] = [];
+  other.on('data', (chunk: Buffer) => received.push(chunk));
+  const write = frameWriter();
+  return {
+    session: new SpdySession(one, {side, onStream, maxStreams: 2}),
+    socket: other,
+    say: (frame: Frame) => void other.write(write(frame)),
+    /** Waits until so many bytes came. */
+    async heard(bytes: number): Promise<Buffer> {
+      for (;;) {
+        const all = Buffer.concat(received);
+        if (all.length >= bytes) return all;
+        await once(other, 'data');
+      }
+    },
+  };
+};
+
+test('windows of a peer who grants them are heeded', async t => {
+  const {session, say, heard, socket} = await aRawPeer('client');
+  say({kind: 'settings', initialWindow: 10});
+  say({kind: 'ping', id: 2});
+  await heard(12);
+  const stream = session.open({});
+  stream.write(Buffer.alloc(100, 'x'));
+  const opening = (await heard(13)).length;
+  say({kind: 'reply', id: 1, headers: {}, fin: false});
+
+  const first = await heard(opening + 18);
+  say({kind: 'ping', id: 4});
+  const silent = await heard(first.length + 12);
+  say({kind: 'window', id: 1, delta: 5});
+  const second = await heard(silent.length + 13);
+
+  t.is(first.length, opening + 18);
+  t.is(second.length, silent.length + 13);
+  socket.destroy();
+});
+
+test('pings are answered, and streams are refused that are too many, out of turn or not wanted', async t => {
+  const streams: SpdyStream[] = [];
+  const {say, heard, socket} = await aRawPeer('server', stream => void streams.push(stream));
+  const open = (id: number) => say({kind: 'open', id, headers: {}, fin: false, unidirectional: false});
+  say({kind: 'ping', id: 7});
+  const ping = await heard(12);
+  t.is(ping.toString('hex'), '800300060000000400000007');
+
+  for (const id of [1, 3, 5, 3, 4]) open(id);
+  say({kind: 'ping', id: 9});
+  while (streams.length < 2) await new Promise(setImmediate);
+  const all = (await heard(12 * 2 + 16 * 3 + 2 * 12)).toString('hex');
+
+  t.deepEqual(streams.map(({id}) => id), [1, 3]);
+  t.true(all.includes('80030003000000080000000500000003'), 'the third is refused');
+  t.true(all.includes('80030003000000080000000300000001'), 'a number that was used is an error');
+  t.true(all.includes('80030003000000080000000400000001'), 'a number of the other side is an error');
+  socket.destroy();
+});
+
+test('a stream that is reset fails alone, one that is given up is reset', async t => {
+  const {client, opened} = await aWorld(stream => stream.resume());
+  const [one, other] = [client.open({}), client.open({})];
+  while (opened.length < 2) await new Promise(setImmediate);
+
+  const failed = closed(one);
+  const given = closed(opened[1]!);
+  opened[0]!.destroy();
+  other.destroy();
+  await Promise.all([failed, given]);
+
+  t.true(one.errored instanceof Error);
+  t.true(opened[1]!.errored instanceof Error);
+  const third = client.open({});
+  third.end('still there');
+  while (opened.length < 3) await new Promise(setImmediate);
+  client.close();
+  t.is(await client.closed, undefined);
+});
+
+for (const [what, bytes] of [
+  ['another version', '800200060000000400000007'],
+  ['a frame that is too large', '8003000600ffffff00000007'],
+  ['a frame that is too short', '800300060000000200000000'],
+  ['headers that are none', '80030001000000100000000100000000000012345678901234567890'],
+] as const) {
+  test(`${what} ends the connection, and every stream`, async t => {
+    const {session, socket} = await aRawPeer('client');
+    const stream = session.open({});
+    socket.write(Buffer.from(bytes, 'hex'));
+
+    t.true((await session.closed) instanceof Error);
+    t.true(stream.destroyed);
+    socket.destroy();
+  });
+}
+
+test('a connection that ends takes its streams with it, and a goodbye lets them end', async t => {
+  const {client, server, sockets, opened} = await aWorld(echo);
+  const stream = client.open({});
+  while (opened.length === 0) await new Promise(setImmediate);
+
+  server.close();
+  stream.end('after the goodbye');
+  sockets[1].destroy();
+  await client.closed;
+  if (!stream.destroyed) await closed(stream);
+
+  t.true(stream.destroyed);
+  t.true(client.open({}).destroyed);
+});
