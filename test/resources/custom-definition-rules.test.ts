@@ -390,3 +390,37 @@ for (const [title, given, message] of [
     t.true(said?.endsWith(`: ${message}`), said);
   });
 }
+
+const ruled = (rule: object | string, of: object = {type: 'object', properties: {a: {type: 'integer'}, 'x-y': {type: 'string'}}}): Given =>
+  property({...of, 'x-kubernetes-validations': [typeof rule === 'string' ? {rule} : rule]});
+const rules = `${p}.x-kubernetes-validations[0]`;
+const shown = (rule: string, more: object = {}): string => JSON.stringify({Rule: rule, Message: '', MessageExpression: '', Reason: null, FieldPath: '', OptionalOldSelf: null, ...more});
+const needsList = {type: 'array', items: {type: 'object', properties: {a: {type: 'integer'}}, 'x-kubernetes-validations': [{rule: 'self.a >= oldSelf.a'}]}};
+
+judgesCreations(kind, [
+  ['rules that mean something', schema({type: 'object', properties: {spec: {type: 'object', properties: {a: {type: 'integer'}, b: list({type: 'string'}), 'c-d': {type: 'object', additionalProperties: {type: 'string'}}}}}, 'x-kubernetes-validations': [
+    {rule: 'self.metadata.name.size() < 20 && self.spec.a > 0', messageExpression: '"a is " + string(self.spec.a)'}, {rule: 'self.spec.b.all(x, x != "") && self.spec.c__dash__d.exists(k, k == "a")'}, {rule: 'oldSelf.spec.a <= self.spec.a'},
+  ]}), []],
+  ['a rule about a field that is not there', ruled('self.b > 1'), [`${rules}.rule: Invalid value: ${shown('self.b > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`]],
+  ['a rule of two types', ruled('self.a == "x"'), [`${rules}.rule: Invalid value: ${shown('self.a == "x"')}: compilation failed: ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(int, string)'\n | self.a == "x"\n | .......^`]],
+  ['a rule that is a number', ruled('self.a'), [`${rules}.rule: Invalid value: ${shown('self.a')}: cel expression must evaluate to a bool`]],
+  ['a message that is no text', ruled({rule: 'self.a > 1', messageExpression: 'self.a'}), [
+    `${rules}.messageExpression: Invalid value: ${shown('self.a > 1', {MessageExpression: 'self.a'})}: messageExpression must evaluate to a string`,
+  ]],
+  ['a message about a field that is not there', ruled({rule: 'self.a > 1', messageExpression: 'self.b'}), [
+    `${rules}.messageExpression: Invalid value: ${shown('self.a > 1', {MessageExpression: 'self.b'})}: messageExpression compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b\n | ....^`,
+  ]],
+  ['a rule about what was, where there is none', ruled({rule: 'self.a > 1', optionalOldSelf: true}), [`${rules}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`]],
+  ['a rule about what was in a list without keys', property(needsList), [
+    `${p}.items.x-kubernetes-validations[0].rule: Invalid value: "self.a >= oldSelf.a": oldSelf cannot be used on the uncorrelatable portion of the schema within ${p}`,
+  ]],
+  ['a rule about what was in a map', property({...needsList, items: {...needsList.items, required: ['a']}, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}), []],
+  ['a rule over a schema that is not in order', ruled('self.b', {type: 'object', properties: {a: {}}}), [`${p}.properties[a].type: Required value: must not be empty for specified object fields`]],
+  ['a rule that calls what a library has', ruled('quantity("1k").isGreaterThan(quantity("1"))'), []],
+]);
+
+judgesChanges(kind, [
+  ['its rules to one that means nothing', fixed(30), {spec: specOf(fixed(30, {versions: [version({schema: {openAPIV3Schema: {type: 'object', 'x-kubernetes-validations': [{rule: 'nothing'}]}}})]}))}, [
+    `${root}.x-kubernetes-validations[0].rule: Invalid value: ${shown('nothing')}: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^`,
+  ]],
+]);

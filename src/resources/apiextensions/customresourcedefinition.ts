@@ -2,8 +2,9 @@ import {invalid, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {wireTime} from '#src/api/time.js';
+import {extensions, someSchema} from '#src/schema/custom/json-schema.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
-import {immutable} from '#src/resources/validation/equality.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {validateApproval} from './approval.js';
 import {isTrue, setCondition} from './conditions.js';
@@ -12,7 +13,7 @@ import {leaveOf, noLeave} from './leave.js';
 import {validateNames} from './names.js';
 import {validateSpec} from './spec.js';
 import type {Definition, Spec, Status} from './types.js';
-import {storageVersion} from './versions.js';
+import {schemasOf, storageVersion} from './versions.js';
 
 /** Holds a definition that is deleted until its objects are gone. */
 export const cleanupFinalizer = (naming: Naming): string => `customresourcecleanup.${naming.group('apiextensions')}`;
@@ -46,6 +47,8 @@ const dropGenerations = ({status}: Definition): void => {
   delete status.observedGeneration;
   for (const condition of status.conditions ?? []) delete condition.observedGeneration;
 };
+
+const hasRules = (spec: Spec): boolean => schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
 
 /** What a definition begins with, before anybody has looked at it. */
 const emptyStatus = (): Status => ({acceptedNames: {plural: '', kind: ''}, storedVersions: []});
@@ -118,6 +121,8 @@ export const customResourceDefinitions = defineResource<Definition>({
       if (!gate('CRDObservedGenerationTracking') && !(old && tracksGenerations(old))) dropGenerations(definition);
     },
     validate,
+    // Differs from upstream: rules are judged once everything else is in order. What understands them is loaded with the first.
+    authorize: async ({spec}, old) => (hasRules(spec) && !sameContent(spec.versions, old?.spec.versions) ? [...(await import('./rules.js')).ruleProblems(spec)] : []),
     warn: formatWarnings,
   },
   subresources: {

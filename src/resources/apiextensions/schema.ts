@@ -2,14 +2,10 @@ import {forbiddenField, invalid, invalidText, type FieldError} from '#src/api/fi
 import {extensions, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {validateDefaults} from '#src/schema/custom/default-rules.js';
 import {tooDeep} from '#src/schema/custom/depth.js';
-import type {MetadataValidator} from '#src/schema/custom/metadata.js';
 import {schemaProblems} from '#src/schema/custom/schema-rules.js';
 import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
-import type {SchemaNode} from '#src/schema/node.js';
-import {Schemas} from '#src/schema/schemas.js';
-import {pathSegmentName} from '#src/resources/validation/names.js';
-import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import type {Leave} from './leave.js';
+import {metadataNode, validateMetadata} from './metadata.js';
 import {schemaForm} from './original-form.js';
 
 /** What may stand at the root of a schema whose status is judged apart, as the original names it and as it is written. */
@@ -51,13 +47,6 @@ function* validateRoot(schema: JsonSchema, path: string): Iterable<FieldError> {
   yield invalidText(path, JSON.stringify(schemaForm(schema)), `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`);
 }
 
-let metadata: SchemaNode | undefined;
-
-const defaultDemands = {
-  metadata: (): SchemaNode => (metadata ??= new Schemas().of('meta', 'v1', 'ObjectMeta')!),
-  validateMetadata: ((meta, {namespaced, path}) => validateObjectMeta(meta, {namespaced, nameProblems: pathSegmentName}, path)) satisfies MetadataValidator,
-};
-
 export interface SchemaContext {
   readonly hasStatus: boolean;
   readonly leave: Leave;
@@ -76,10 +65,10 @@ export function* validateSchema(schema: JsonSchema, {hasStatus, leave, preserves
   const structural = mustBeStructural && unstructured === undefined ? structuralProblems(schema, path) : [];
   found.push(...structural);
   const isStructural = mustBeStructural && unstructured === undefined && structural.length === 0;
-  const defaults = isStructural ? validateDefaults(schema, path, {...defaultDemands, unknownFields: leave.unknownInDefaults}) : [];
+  const defaults = isStructural ? validateDefaults(schema, path, {metadata: metadataNode, validateMetadata, unknownFields: leave.unknownInDefaults}) : [];
   found.push(...defaults);
   const demands = {validTypes: !leave.oddTypes, atomicSets: !leave.looseSets, identity: !leave.looseIdentity};
-  found.push(...schemaProblems(schema, path, demands, isStructural && defaults.length === 0));
+  found.push(...schemaProblems(schema, path, demands));
   // What keeps a schema from being looked at is mostly told of above.
   if (found.length === 0 && unstructured !== undefined) found.push(invalid(path, '', unstructured));
   yield* found;

@@ -15,8 +15,6 @@ export interface DefaultDemands {
   readonly validateMetadata: MetadataValidator;
   /** Whether defaults may have fields that their schema does not know, as they once could. */
   readonly unknownFields: boolean;
-  /** What the schema's rules say of a default that is in order otherwise. */
-  judgeRules?(value: unknown, schema: JsonSchema, path: string): Iterable<FieldError>;
 }
 
 /** Puts a value into the object it would be in. */
@@ -87,9 +85,7 @@ const embeddedErrors = (schema: JsonSchema, path: string, demands: DefaultDemand
 function* validateDefault(schema: JsonSchema, inside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {
   if (!inside.isMeta && !demands.unknownFields && hasUnknown(schema.default, schema)) yield invalid(path, schema.default, 'must not have unknown fields');
   const metadata = inside.isMeta ? metadataErrors(schema, inside, path, demands) : embeddedErrors(schema, path, demands);
-  const errors = metadata.length > 0 ? metadata : valueErrors(schema.default, schema, path);
-  if (errors.length > 0) yield* errors;
-  else yield* demands.judgeRules?.(schema.default, schema, path) ?? [];
+  yield* metadata.length > 0 ? metadata : valueErrors(schema.default, schema, path);
 }
 
 function* walk(given: JsonSchema, outside: Inside, path: string, demands: DefaultDemands): Iterable<FieldError> {

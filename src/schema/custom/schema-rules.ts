@@ -26,8 +26,6 @@ export interface SchemaDemands {
   readonly atomicSets: boolean;
   /** Items of sets and maps are there and have their keys. */
   readonly identity: boolean;
-  /** Judges the rules of a place all of whose schemas are in order. */
-  judgeRules?(place: SchemaPlace): Iterable<FieldError>;
 }
 
 /** The types a schema can have. */
@@ -41,11 +39,6 @@ interface Context {
   readonly insideMeta?: boolean;
   readonly isRoot?: boolean;
   readonly place: SchemaPlace | undefined;
-}
-
-interface Findings {
-  readonly schema: FieldError[];
-  readonly rules: FieldError[];
 }
 
 function* validateKeywords(schema: JsonSchema, path: string, {demands, noDefaults, insideMeta}: Context): Iterable<FieldError> {
@@ -119,27 +112,26 @@ function* validateOne(schema: JsonSchema, path: string, {demands}: Context): Ite
   yield* validateRuleTexts(schema, path);
 }
 
-const judge = (schema: JsonSchema, path: string, context: Context): Findings => {
-  const found: Findings = {schema: [...validateKeywords(schema, path, context)], rules: []};
-  if (schema.uniqueItems) found.schema.push(forbiddenField(`${path}.uniqueItems`, 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'));
+function* judge(schema: JsonSchema, path: string, context: Context): Iterable<FieldError> {
+  yield* validateKeywords(schema, path, context);
+  if (schema.uniqueItems) yield forbiddenField(`${path}.uniqueItems`, 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic');
   const additional = schema.additionalProperties;
   if (Object.keys(schema.properties ?? {}).length > 0 && additional !== undefined && additional !== true) {
-    found.schema.push(forbiddenField(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive'));
+    yield forbiddenField(`${path}.additionalProperties`, 'additionalProperties and properties are mutual exclusive');
   }
-  for (const [inner, at, below] of steps(schema, path, context)) {
-    const {schema: problems, rules} = judge(inner, at, below);
-    found.schema.push(...problems);
-    found.rules.push(...rules);
-  }
-  found.schema.push(...validateOne(schema, path, context));
-  const hasRules = (schema[extensions.validations]?.length ?? 0) > 0;
-  // Rules over a schema that is not in order say things that go away with what is wrong with it.
-  if (hasRules && found.schema.length === 0 && context.place) found.rules.push(...(context.demands.judgeRules?.(context.place) ?? []));
-  return found;
-};
+  for (const [inner, at, below] of steps(schema, path, context)) yield* judge(inner, at, below);
+  yield* validateOne(schema, path, context);
+}
 
-/** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural. Rules are judged only where `withRules`. */
-export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands, withRules: boolean): FieldError[] => {
-  const {schema: problems, rules} = judge(schema, path, {demands, isRoot: true, place: withRules ? {schema, path, most: 1} : undefined});
-  return [...problems, ...rules];
-};
+/** Everything that is wrong with the schema of a custom resource, besides what keeps it from being structural and what its rules mean. */
+export const schemaProblems = (schema: JsonSchema, path: string, demands: SchemaDemands): FieldError[] => [...judge(schema, path, {demands, isRoot: true, place: undefined})];
+
+const noDemands: SchemaDemands = {validTypes: false, atomicSets: false, identity: false};
+
+function* placesBelow(schema: JsonSchema, path: string, context: Context): Iterable<SchemaPlace> {
+  for (const [inner, at, below] of steps(schema, path, context)) if (below.place) yield* placesBelow(inner, at, below);
+  if (context.place && schema[extensions.validations]?.length) yield context.place;
+}
+
+/** The places of a schema that is in order which have rules, those further in first. */
+export const placesWithRules = (schema: JsonSchema, path: string): Iterable<SchemaPlace> => placesBelow(schema, path, {demands: noDemands, isRoot: true, place: {schema, path, most: 1}});

@@ -1,0 +1,13 @@
+import type {MetadataValidator} from '#src/schema/custom/metadata.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import {Schemas} from '#src/schema/schemas.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
+
+let node: SchemaNode | undefined;
+
+/** The built-in schema of metadata; read when it is first asked for. */
+export const metadataNode = (): SchemaNode => (node ??= new Schemas().of('meta', 'v1', 'ObjectMeta')!);
+
+/** Judges metadata of embedded objects. */
+export const validateMetadata: MetadataValidator = (meta, {namespaced, path}) => validateObjectMeta(meta, {namespaced, nameProblems: pathSegmentName}, path);
