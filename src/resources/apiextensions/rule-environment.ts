@@ -1,38 +1,29 @@
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
-import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import {extend, type Environment} from '#src/cel/environment.js';
 import type {Expr} from '#src/cel/ast.js';
 import {isParseError, parse} from '#src/cel/parse.js';
-import {SchemaTypes} from '#src/cel/schema-types.js';
-import {standard} from '#src/cel/standard/index.js';
 import {optionalOf} from '#src/cel/types.js';
+import {ruleBase, typeOfPart} from '#src/resources/custom/rules/compiled.js';
 import type {ValidationRule} from '#src/schema/custom/json-schema.js';
 import type {SchemaNode} from '#src/schema/node.js';
 
-/** The value a rule is about, and what it was before. */
-const self = 'self';
-const oldSelf = 'oldSelf';
-
-let base: Environment | undefined;
-
-/** What rules can do whatever they are about. */
-const ruleBase = (): Environment => (base ??= extend(emptyEnvironment, {libraries: [standard], optionalSyntax: true, homogeneous: true}));
-
-/** What rules about the values of one schema can name; nothing where expressions cannot see such values. */
+/** What rules about the values of one schema can name. */
 export interface RuleEnvironments {
   /** `optional`: of a rule that runs where there was nothing before, too. */
   of(optional: boolean): Environment;
 }
 
+/** Nothing where expressions cannot see the values of a schema. */
 export const ruleEnvironments = (node: SchemaNode, isRoot: boolean): RuleEnvironments | undefined => {
-  const types = new SchemaTypes();
-  const type = types.declare('selfType', node, isRoot);
-  if (!type) return undefined;
+  const part = typeOfPart(node, isRoot);
+  if (!part) return undefined;
+  const {type, types} = part;
   const made = new Map<boolean, Environment>();
   return {
     of(optional) {
       const known = made.get(optional);
       if (known) return known;
-      const environment = extend(ruleBase(), {types, variables: {[self]: type, [oldSelf]: optional ? optionalOf(type) : type}});
+      const environment = extend(ruleBase, {types, variables: {self: type, oldSelf: optional ? optionalOf(type) : type}});
       made.set(optional, environment);
       return environment;
     },
@@ -101,6 +92,3 @@ export const compileRule = (environments: RuleEnvironments, {rule = '', messageE
   if (!made || 'problem' in made || !messageExpression) return {rule: made};
   return {rule: made, message: compiled(environment, messageExpression, 'string')};
 };
-
-/** Whether an expression looks at what was before. */
-export const usesOldSelf = ({ast}: Program): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === oldSelf);

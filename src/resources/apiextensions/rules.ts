@@ -2,10 +2,11 @@ import {internalFieldError, invalid, invalidText, type FieldError} from '#src/ap
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
 import {placesWithRules, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
+import {speaksOf} from '#src/resources/custom/rules/compiled.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {ruleForm} from './original-form.js';
-import {compileRule, ruleEnvironments, usesOldSelf, type RuleEnvironments} from './rule-environment.js';
+import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-environment.js';
 import type {Spec} from './types.js';
 import {gathered, schemaOf} from './versions.js';
 
@@ -24,7 +25,7 @@ function* judgeRule(rule: ValidationRule, environments: RuleEnvironments, place:
   if (!made) return;
   if ('problem' in made) return yield invalidText(`${at}.rule`, shownRule(rule), made.problem);
   if (message && 'problem' in message) yield invalidText(`${at}.messageExpression`, shownRule(rule), message.problem);
-  if (usesOldSelf(made.program)) {
+  if (speaksOf(made.program, 'oldSelf')) {
     if (place.uncorrelatable !== undefined) yield invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`);
   } else if (rule.optionalOldSelf !== undefined) yield invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
 }

@@ -24,9 +24,11 @@ export interface CompiledRule {
   readonly fieldPath: string;
 }
 
-const base: Environment = extend(emptyEnvironment, {libraries: [standard, optionals, strings(2), sets, twoVariables], homogeneous: true, escapedNames: true});
+/** What rules can do, whatever they are about. */
+export const ruleBase: Environment = extend(emptyEnvironment, {libraries: [standard, optionals, strings(2), sets, twoVariables], homogeneous: true, escapedNames: true});
 
-const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
+/** Whether an expression looks at a variable. */
+export const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
 
 /** The type of what a part of a schema describes; undefined where expressions cannot see it. */
 export const typeOfPart = (node: SchemaNode, isRoot: boolean): {readonly type: Type; readonly types: SchemaTypes} | undefined => {
@@ -41,8 +43,8 @@ export const compileRules = ({[extensions.validations]: rules = []}: JsonSchema,
   const part = typeOfPart(node, isRoot);
   if (!part) return [];
   const {type, types} = part;
-  const plain = extend(base, {types, variables: {self: type, oldSelf: type}});
-  const withOptional = extend(base, {types, variables: {self: type, oldSelf: optionalOf(type)}});
+  const plain = extend(ruleBase, {types, variables: {self: type, oldSelf: type}});
+  const withOptional = extend(ruleBase, {types, variables: {self: type, oldSelf: optionalOf(type)}});
   return rules.map(rule => compileRule(rule, rule.optionalOldSelf ? withOptional : plain, node.source as JsonSchema));
 };
 
