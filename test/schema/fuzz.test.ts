@@ -4,6 +4,10 @@ import {parseFieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
 import {canonicalQuantity, QuantityError} from '#src/api/quantity.js';
 import {seededRandom} from '#src/base/random.js';
+import {customColumns} from '#src/schema/custom/columns.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import {customSchema} from '#src/schema/custom/schema.js';
+import {textFormats} from '#src/schema/custom/text-formats.js';
 import {decode} from '#src/schema/decode/decode.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
@@ -51,6 +55,30 @@ const types: readonly SchemaNode[] = (
     ['apiextensions', 'CustomResourceDefinition'],
   ] as const
 ).map(([group, name]) => schemas.of(group, 'v1', name) ?? {type: 'any'});
+
+const schemaKeys = ['metadata', 'spec', 'name', 'labels', '__proto__', 'x', ''];
+
+/** A schema such as a definition may hold, or nearly. */
+const aSchema = (next: Next, depth: number): JsonSchema => {
+  const type = depth === 0 ? pick(next, ['string', 'integer', 'number', 'boolean']) : pick(next, ['object', 'array', 'string', 'integer', 'number', 'boolean', undefined]);
+  const inner = () => aSchema(next, depth - 1);
+  const sometimes = (share: number, part: () => object): object => (next() < share ? part() : {});
+  const properties = () => JSON.parse(`{${Array.from({length: 3}, () => `${JSON.stringify(pick(next, schemaKeys))}:${JSON.stringify(inner())}`).join(',')}}`) as Record<string, JsonSchema>;
+  return {
+    ...(type ? {type} : {}),
+    ...sometimes(0.2, () => ({nullable: true})),
+    ...sometimes(0.2, () => ({default: value(next, 2)})),
+    ...sometimes(0.1, () => ({enum: [pick(next, scalars), pick(next, scalars)]})),
+    ...sometimes(0.2, () => ({format: pick(next, ['date', 'date-time', 'duration', 'email', 'uri', 'ipv4', 'int32', 'byte', 'unknown'])})),
+    ...sometimes(0.2, () => ({minimum: 1, maximum: 2.5, multipleOf: 0.5, minLength: 1, maxLength: 2, pattern: pick(next, ['^a', '(', '[[:alpha:]]*']), minItems: 1, maxItems: 2, minProperties: 1, maxProperties: 2, uniqueItems: true, required: [pick(next, schemaKeys)]})),
+    ...sometimes(0.15, () => ({'x-kubernetes-preserve-unknown-fields': true})),
+    ...sometimes(0.15, () => ({'x-kubernetes-embedded-resource': true})),
+    ...sometimes(0.1, () => ({'x-kubernetes-int-or-string': true})),
+    ...(depth > 0 ? sometimes(0.2, () => ({[pick(next, ['anyOf', 'oneOf', 'allOf'])]: [inner(), inner()], not: inner()})) : {}),
+    ...(depth > 0 && type === 'object' ? (next() < 0.7 ? {properties: properties()} : {additionalProperties: pick(next, [true, inner()])}) : {}),
+    ...(depth > 0 && type === 'array' ? {items: inner(), ...pick(next, [{}, {'x-kubernetes-list-type': 'set'}, {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name', 'x']}])} : {}),
+  };
+};
 
 const isExpected = (error: unknown): boolean => error instanceof DecodeError || error instanceof StatusError || error instanceof QuantityError;
 
@@ -135,4 +163,77 @@ test('no text makes selectors or quantities throw anything but their own errors'
     }
   }
   t.pass();
+});
+
+/** Something in a whole object, whose labels are always texts. */
+const anObject = (next: Next): PlainObject => ({apiVersion: 'a/v1', kind: 'X', spec: value(next, 4), x: value(next, 3)});
+
+test('no object stops a custom schema; pruning and defaulting twice changes nothing more', t => {
+  const next = seeded(11);
+  const metadata = schemas.of('meta', 'v1', 'ObjectMeta')!;
+  const problems: string[] = [];
+  for (let i = 0; i < 1500; i++) {
+    const source: JsonSchema = {type: 'object', properties: {spec: aSchema(next, 4), x: aSchema(next, 2), status: aSchema(next, 1)}};
+    const schema = customSchema(source, {metadata, validateMetadata: () => []});
+    const [object, old] = [anObject(next), anObject(next)];
+    const problem = onlyExpected(
+      () => {
+        const before = copied(object);
+        schema.validate(object);
+        schema.validate(object, old);
+        schema.validateStatus(object, old);
+        t.deepEqual(object, before);
+        schema.coerce(object, 'drop');
+        if (schema.prune(object).length > 0) problems.push(`pruned twice: ${JSON.stringify(source)}`);
+        schema.applyDefaults(object);
+        const once = JSON.stringify(object);
+        schema.applyDefaults(object);
+        if (JSON.stringify(object) !== once) problems.push(`filled twice: ${JSON.stringify(source)}`);
+        schema.coerce(old);
+      },
+      () => JSON.stringify({source, object}),
+    );
+    if (problem) problems.push(problem);
+  }
+
+  t.deepEqual(problems.slice(0, 3), []);
+});
+
+test('what is judged again as it was is not wrong anew', t => {
+  const next = seeded(12);
+  let judged = 0;
+  for (let i = 0; i < 1000; i++) {
+    const source: JsonSchema = {type: 'object', properties: {spec: aSchema(next, 4), x: aSchema(next, 2), apiVersion: {type: 'string'}, kind: {type: 'string'}}};
+    // What the schema does not know, and items without keys, count as changed; embedded objects are judged each time.
+    if (/unknown-fields|embedded|"map"|"additionalProperties":true/.test(JSON.stringify(source))) continue;
+    const schema = customSchema(source, {metadata: {type: 'any'}, validateMetadata: () => []});
+    const object = anObject(next);
+    schema.prune(object);
+    judged += 1;
+
+    t.deepEqual(schema.validate(object, copied(object)), []);
+  }
+  t.true(judged > 100);
+});
+
+test('no path stops a column', t => {
+  const next = seeded(13);
+  const parts = ['.', '..', '[', ']', '[*]', '*', '[?(', ')', '@', '$', '"', "'", 'a', 'spec', '==', '<', '0', '-1', ':', ',', '\\', ' ', '{', '}', '\n', 'true', 'range', '1.5'];
+  for (let i = 0; i < 10_000; i++) {
+    const jsonPath = `.${Array.from({length: 1 + Math.floor(next() * 8)}, () => pick(next, parts)).join('')}`;
+    for (const column of customColumns([{name: 'X', type: pick(next, ['string', 'integer', 'date']), jsonPath}])) column.of({spec: [{a: 1}, {a: 'x'}], a: {spec: 0}}, 0);
+  }
+  const [many] = customColumns([{name: 'X', type: 'string', jsonPath: '..[*]..[*]..[*]..[*]'}]);
+  let nest: unknown[] = [[1]];
+  for (let depth = 0; depth < 500; depth++) nest = [nest];
+
+  t.is(many?.of(nest, 0), null);
+});
+
+test('no text keeps a format busy', t => {
+  const texts = ['a', '1', '.', 'a.', '1 ', ':', 'a:', '"', '\\"', '<', '%', '%a', '(', '-', ' ', '@', 'a@', '1h', 'é'].flatMap(part => [part.repeat(200_000), `a@${part.repeat(200_000)}`, `"${part.repeat(900)}`, `http://${part.repeat(200_000)}`]);
+  const start = process.cpuUsage().user;
+  for (const [, test] of textFormats) for (const text of texts) test(text);
+
+  t.true(process.cpuUsage().user - start < 20_000_000);
 });

@@ -9,11 +9,23 @@ const members = (value: unknown): unknown[] => {
 
 const isNothing = (value: unknown): boolean => value === null || value === undefined;
 
-const descended = (values: readonly unknown[]): unknown[] =>
-  values.flatMap(value => {
+/** A path that leads to more values leads nowhere: each `..` can multiply them. */
+const mostValues = 100_000;
+
+const limited = (values: readonly unknown[]): readonly unknown[] => {
+  if (values.length > mostValues) throw new JsonPathError('the path leads to too many values');
+  return values;
+};
+
+const descended = (values: readonly unknown[], found: unknown[] = []): readonly unknown[] => {
+  for (const value of values) {
     const inner = members(value);
-    return inner.length === 0 ? [] : [value, ...descended(inner)];
-  });
+    if (inner.length === 0) continue;
+    found.push(value);
+    descended(inner, limited(found) as unknown[]);
+  }
+  return found;
+};
 
 const sliced = (value: unknown, given: Extract<Step, {do: 'slice'}>): unknown[] => {
   if (!Array.isArray(value)) throw new JsonPathError(`${typeof value} is not array or slice`);
@@ -102,7 +114,7 @@ const take = (step: Step, values: readonly unknown[]): readonly unknown[] => {
 
 const walked = (steps: readonly Step[], values: readonly unknown[]): readonly unknown[] => {
   let current = values;
-  for (const step of steps) current = take(step, current);
+  for (const step of steps) current = limited(take(step, current));
   return current;
 };
 
