@@ -130,11 +130,5 @@ const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
 } satisfies Record<string, Run>));
 
 /** The index of paths at `/`. */
-const paths = (discovery: Discovery, others: readonly Route[]): string[] => {
-  const {groups} = discovery;
-  const api = groups.flatMap(({group, versions}) => {
-    const root = discovery.rootOf(group);
-    return [root, ...versions.map(({version}) => `${root}/${version}`)];
-  });
-  return [...new Set(['/api', '/apis', ...api, ...others.filter(({hidden}) => !hidden).map(({path}) => path.replace(/\/\*$/, ''))])].sort();
-};
+const paths = (discovery: Discovery, others: readonly Route[]): string[] =>
+  [...new Set(['/api', '/apis', ...discovery.paths, ...others.filter(({hidden}) => !hidden).map(({path}) => path.replace(/\/\*$/, ''))])].sort();

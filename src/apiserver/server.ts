@@ -21,13 +21,12 @@ import {RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {renaming} from './custom/conversion.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
+import type {Aggregation} from './aggregation/aggregation.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
-import type {Handler} from './request/context.js';
 import {InFlight} from './request/in-flight.js';
-import type {RequestInfo} from './request/request-info.js';
 import {router, type Route} from './routes.js';
 import {Bookmarks} from './watch/bookmarks.js';
 
@@ -76,8 +75,8 @@ export interface ApiServerSettings {
   serverAddress(): string;
   /** Health, metrics, version and the like. */
   routes(server: ApiServer): readonly Route[];
-  /** What answers requests that other servers serve in this one's place, once it serves. */
-  elsewhere?(server: ApiServer): (info: RequestInfo) => Handler | undefined;
+  /** The servers behind this one, which are reached over `backends`. */
+  aggregation?(backends: Backends): Aggregation;
   readonly meter: Meter;
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -135,13 +134,15 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
   const custom = new CustomCatalog({registry, conversion: settings.conversion ?? (() => renaming)});
-  const discovery = new Discovery(registry, settings.serverAddress);
+  const toBackends = backends({network: settings.network, clock});
+  const aggregation = settings.aggregation?.(toBackends);
+  const discovery = new Discovery(registry, settings.serverAddress, aggregation);
   const server: ApiServer = {
     registry,
     discovery,
     custom,
     authorizer,
-    backends: backends({network: settings.network, clock}),
+    backends: toBackends,
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
     get watchers() {
@@ -181,7 +182,6 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     agents: settings.agents,
   };
   const here = router(services, discovery, settings.routes(server));
-  const elsewhere = settings.elsewhere?.(server);
   const exchange = requestCore({
     naming,
     clock,
@@ -192,7 +192,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     requestTimeoutMs: settings.requestTimeoutMs,
     inFlight: server.inFlight,
     draining: server.draining,
-    route: elsewhere ? info => elsewhere(info) ?? here(info) : here,
+    route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
     finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
     failed: settings.failed,
   });

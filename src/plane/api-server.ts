@@ -7,6 +7,7 @@ import type {VersionInfo} from '#src/api/version.js';
 import type {UsageReader} from '#src/api/usage.js';
 import type {UserInfo} from '#src/api/user.js';
 import {sleep, type Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import {systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
@@ -48,7 +49,7 @@ import {admissionPlugins, readAdmission} from './admission.js';
 import {followedAgentTrust} from './agent-trust.js';
 import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
-import {elsewhere} from '#src/apiserver/aggregation/aggregation.js';
+import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
 import {Registrations} from '#src/apiserver/aggregation/registrations.js';
 import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
 import {serverLoops} from '#src/controlplane/loops.js';
@@ -116,6 +117,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const outside = () => externalAddress(options, parts.serverAddress());
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const registrations = new Registrations(() => proxy.pair);
+  let aggregation: Aggregation | undefined;
   proxy.follow(() => registrations.renew(), following.signal);
   const resolve = lazily(() => serviceResolver({reader: reader(), random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress: parts.serverAddress}));
   const tokens = serviceAccountTokens({
@@ -173,7 +175,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       ...healthRoutes('readyz', health.readyz),
       ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
     ],
-    elsewhere: ({backends}) => elsewhere({registrations, backends, resolve: reference => resolve()(reference), log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate: parts.gate}),
+    aggregation: backends => (aggregation = aggregate({naming, registrations, backends, resolve: reference => resolve()(reference), log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate: parts.gate})),
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const reader = lazily(() => registryReader(server.registry));
@@ -220,7 +222,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
       ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
       ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, following.signal) : []),
-      ...(server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, registrations, resolve: resolve(), loops}, following.signal) : []),
+      ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, following.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };
@@ -258,12 +260,6 @@ const asRoute = ({path, answer}: AdministrativeRoute): Route => ({
 /** The resources of `--watch-cache-sizes` whose size is 0; other sizes say nothing. */
 const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
   new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
-
-/** Makes a value when it is first asked for. */
-const lazily = <T>(make: () => T): (() => T) => {
-  let made: {readonly value: T} | undefined;
-  return () => (made ??= {value: make()}).value;
-};
 
 /** The code that writes the documents is loaded with the first of them. */
 const openApi = async (registry: Registry, discovery: Discovery, naming: Naming, version: VersionInfo): Promise<OpenApiDocuments> => {

@@ -26,21 +26,29 @@ const root = `/apis/${group}/v1`;
 const name = `v1.${group}`;
 const flunders = {kind: 'APIResourceList', apiVersion: 'v1', groupVersion: `${group}/v1`, resources: [{name: 'flunders', singularName: 'flunder', namespaced: true, kind: 'Flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']}]};
 
-/** Answers what every server behind another has to; the rest is the test's. */
+type Answer = (seen: Seen, response: ServerResponse) => void;
+
+/** Answers what every server behind another has to, and what else it says of itself; the rest is the test's. */
 const backendThat =
-  (respond: (seen: Seen, response: ServerResponse) => void = (_, response) => json(response, {}, 404)): Respond =>
-  (seen, response) =>
-    seen.url === root ? json(response, flunders) : respond(seen, response);
+  (respond: Answer = (_, response) => json(response, {}, 404), documents: Readonly<Record<string, Answer>> = {}): Respond =>
+  (seen, response) => {
+    const document = documents[seen.url];
+    if (document) return document(seen, response);
+    if (seen.url === root) return json(response, flunders);
+    if (seen.url === '/apis' || seen.url.startsWith('/openapi/')) return json(response, {}, 404);
+    respond(seen, response);
+  };
 
 interface Options extends TestPlaneOptions {
+  readonly documents?: Readonly<Record<string, Answer>>;
   readonly spec?: object;
   readonly service?: object;
   readonly hosts?: readonly string[];
 }
 
 /** A plane with a server behind it, reached by a service that stands for a name of this machine. */
-const start = async (respond?: (seen: Seen, response: ServerResponse) => void, {spec = {}, service = {}, hosts = ['back.apps.svc'], ...options}: Options = {}) => {
-  const backend = await startWebhook(backendThat(respond), {hosts, asksForCertificate: true});
+const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, ...options}: Options = {}) => {
+  const backend = await startWebhook(backendThat(respond, documents), {hosts, asksForCertificate: true});
   const plane = await aPlane({controllers: [], ...options});
   const client = plane.client();
   await client.resource(kinds.namespaces).create({metadata: {name: 'apps'}});
@@ -291,4 +299,101 @@ test('a server started without a certificate for others proves nothing to them',
 
   t.is(world.backend.seen.at(-1)?.caller, undefined);
   t.is(world.backend.seen.at(-1)?.headers['x-remote-uid'], 'u1');
+});
+
+const aggregatedForm = 'application/json;g=apidiscovery.plat.io;v=v2;as=APIGroupDiscoveryList';
+type Listed = {items: {metadata: {name: string}; versions: {version: string; freshness: string; resources?: {resource: string}[]}[]}[]};
+const flunder = {resource: 'flunders', responseKind: {group: '', version: '', kind: 'Flunder'}, scope: 'Namespaced', singularResource: 'flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']};
+
+const told = async (world: Awaited<ReturnType<typeof start>>) => {
+  const {body} = await ask1(world.face, {path: '/apis', headers: {accept: aggregatedForm}});
+  return (JSON.parse(body.toString()) as Listed).items.find(({metadata}) => metadata.name === group);
+};
+
+test('what a server behind says that it serves is told of among all groups, in its place', async t => {
+  await using world = await start();
+
+  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Current'}]});
+  const version = {groupVersion: `${group}/v1`, version: 'v1'};
+  const ofGroup = {name: group, versions: [version], preferredVersion: version};
+  const groups = (JSON.parse((await world.text('/apis'))[1]) as {groups: {name: string}[]}).groups;
+  t.deepEqual(groups.at(-1), ofGroup);
+  t.deepEqual(JSON.parse((await world.text(`/apis/${group}`))[1]), {kind: 'APIGroup', apiVersion: 'v1', ...ofGroup});
+  t.deepEqual(JSON.parse((await world.text(root))[1]), flunders);
+  t.true((JSON.parse((await world.text('/'))[1]) as {paths: string[]}).paths.includes(root));
+
+  await world.objects.patch(name, 'merge', {spec: {groupPriorityMinimum: 17_790}});
+  await world.clock.drain();
+  const names = (JSON.parse((await world.text('/apis'))[1]) as {groups: {name: string}[]}).groups.map(each => each.name);
+  t.deepEqual(names.slice(0, 3), ['apiregistration.plat.io', 'apps', group]);
+
+  await world.objects.delete(name);
+  await world.clock.drain();
+  t.is(await told(world), undefined);
+  t.is((await world.text(`/apis/${group}`))[0], 404);
+});
+
+test('a server behind that tells of everything at once is asked once more only whether that has changed', async t => {
+  const accepts: (string | undefined)[] = [];
+  const all = {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2beta1',
+    metadata: {},
+    items: [{metadata: {name: group}, versions: [{version: 'v1', freshness: 'Current', resources: [{...flunder, responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]}]}]}],
+  };
+  let unchanged = 0;
+  await using world = await start(undefined, {
+    documents: {
+      '/apis': ({headers, caller}, response) => {
+        accepts.push(headers.accept);
+        t.deepEqual([caller, headers['x-remote-user'], headers['x-remote-group']], ['front-proxy-client', 'system:plat-aggregator', 'system:masters']);
+        if (headers['if-none-match'] === '"1"') {
+          unchanged++;
+          return response.writeHead(304).end();
+        }
+        return response.writeHead(200, {'Content-Type': 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList', ETag: '"1"'}).end(JSON.stringify(all));
+      },
+    },
+  });
+  const noKind = {group: '', version: '', kind: ''};
+  const expected = {metadata: {name: group}, versions: [{version: 'v1', resources: [{...flunder, responseKind: noKind, subresources: [{subresource: 'status', verbs: ['get'], responseKind: noKind}]}], freshness: 'Current'}]};
+  t.deepEqual(await told(world), expected);
+  t.true(accepts[0]?.startsWith(aggregatedForm));
+  const before = unchanged;
+  await world.clock.advance(61_000);
+
+  t.true(unchanged > before);
+  t.deepEqual(await told(world), expected);
+});
+
+test('what a server behind said is told of as stale once it does not answer, and what it says anew once it does', async t => {
+  await using world = await start();
+  const answers = world.backend.respond;
+  world.backend.respond = (_, response) => json(response, {}, 503);
+  await world.clock.advance(61_000);
+  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', resources: [flunder], freshness: 'Stale'}]});
+  t.true((await world.text('/apis'))[1].includes(group));
+
+  world.backend.respond = answers;
+  await world.clock.advance(61_000);
+  t.is((await told(world))?.versions[0]?.freshness, 'Current');
+});
+
+test('a server behind that never answered is told of without resources', async t => {
+  await using world = await start(undefined, {spec: {service: {namespace: 'apps', name: 'none', port: 1}}});
+
+  t.deepEqual(await told(world), {metadata: {name: group}, versions: [{version: 'v1', freshness: 'Stale'}]});
+});
+
+test('a version that is served here is served behind once it is registered there', async t => {
+  await using world = await start((_, response) => json(response, {by: 'behind'}));
+  const {port, caBundle} = world.backend;
+  await world.objects.patch('v1.batch', 'merge', {spec: {service: {namespace: 'apps', name: 'back', port}, caBundle}});
+  await world.clock.drain();
+  t.deepEqual(await world.text('/apis/batch/v1/jobs'), [200, '{"by":"behind"}']);
+  t.is((await world.text('/apis/batch'))[0], 200);
+
+  await world.objects.patch('v1.batch', 'merge', {spec: {service: null, caBundle: null}});
+  await world.clock.drain();
+  t.regex((await world.text('/apis/batch/v1/jobs'))[1], /JobList/);
 });

@@ -1,16 +1,35 @@
-import type {RequestInfo} from '#src/apiserver/request/request-info.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Handler} from '#src/apiserver/request/context.js';
+import type {RequestInfo} from '#src/apiserver/request/request-info.js';
+import {discoveryCheck} from './discovery-check.js';
 import {proxied, type ProxyParts} from './proxy.js';
 import type {Registrations} from './registrations.js';
+import {RemoteDiscovery} from './remote-discovery.js';
 
 export interface AggregationParts extends ProxyParts {
+  readonly naming: Naming;
   readonly registrations: Registrations;
 }
 
-/** Finds what answers a request that others serve; nothing for one that is this server's. */
-export const elsewhere =
-  ({registrations, ...parts}: AggregationParts) =>
-  ({path}: RequestInfo): Handler | undefined => {
-    const registration = registrations.at(path);
-    return registration && proxied(registration, parts);
+/** The servers behind this one. */
+export interface Aggregation {
+  readonly registrations: Registrations;
+  readonly discovery: RemoteDiscovery;
+  /** What answers a request that one of them serves; nothing for one that is this server's. */
+  handler(info: Pick<RequestInfo, 'path'>): Handler | undefined;
+  /** Rejects with why the server behind a registration does not answer. */
+  check(name: string): Promise<void>;
+}
+
+export const aggregate = (parts: AggregationParts): Aggregation => {
+  const {registrations} = parts;
+  return {
+    registrations,
+    discovery: new RemoteDiscovery(parts),
+    handler({path}) {
+      const registration = registrations.at(path);
+      return registration && proxied(registration, parts);
+    },
+    check: discoveryCheck(parts),
   };
+};

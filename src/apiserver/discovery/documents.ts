@@ -1,4 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
+import type {Registration} from '#src/apiserver/aggregation/registrations.js';
+import type {RemoteVersion} from '#src/apiserver/aggregation/remote-discovery.js';
+import type {ListedGroup} from './listing.js';
 import type {DiscoveredAddress, DiscoveredGroup, DiscoveredResource, DiscoveredVersion} from './resources.js';
 
 /** The documents of discovery (the API reference, API discovery), each made when asked for. */
@@ -9,18 +12,18 @@ export const apiVersions = (serverAddress: string): unknown => ({
   serverAddressByClientCIDRs: [{clientCIDR: '0.0.0.0/0', serverAddress}],
 });
 
-const groupBody = (naming: Naming, {group, versions}: DiscoveredGroup) => {
-  const listed = versions.map(({version}) => ({groupVersion: naming.apiVersion(group, version), version}));
-  return {name: naming.group(group), versions: listed, preferredVersion: listed[0]};
+const groupBody = ({name, versions}: ListedGroup) => {
+  const listed = versions.map(({version}) => ({groupVersion: name ? `${name}/${version}` : version, version}));
+  return {name, versions: listed, preferredVersion: listed[0]};
 };
 
-export const apiGroupList = (naming: Naming, groups: readonly DiscoveredGroup[]): unknown => ({
+export const apiGroupList = (groups: readonly ListedGroup[]): unknown => ({
   kind: 'APIGroupList',
   apiVersion: 'v1',
-  groups: groups.filter(({group}) => group !== '').map(group => groupBody(naming, group)),
+  groups: groups.filter(({name}) => name !== '').map(groupBody),
 });
 
-export const apiGroup = (naming: Naming, group: DiscoveredGroup): unknown => ({kind: 'APIGroup', apiVersion: 'v1', ...groupBody(naming, group)});
+export const apiGroup = (group: ListedGroup): unknown => ({kind: 'APIGroup', apiVersion: 'v1', ...groupBody(group)});
 
 /** Group and version of a kind, only where they differ from the document's own. */
 const foreign = (naming: Naming, {kind}: DiscoveredAddress, group: string, version: string): {group?: string; version?: string} =>
@@ -82,19 +85,19 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
     : {}),
 });
 
-/** All groups in one document (KEP-3352), under the apiVersion it was asked for by. `core` tells whether the list is `/api`'s or `/apis`'. */
-export const aggregated = (naming: Naming, groups: readonly DiscoveredGroup[], shapeVersion: string, core: boolean): unknown => ({
+/** All groups in one document (KEP-3352), under the apiVersion it was asked for by. `core` tells whether the list is `/api`'s or `/apis`'; `behind` what others say that they serve. */
+export const aggregated = (naming: Naming, groups: readonly ListedGroup[], behind: (registration: Registration) => RemoteVersion, shapeVersion: string, core: boolean): unknown => ({
   kind: 'APIGroupDiscoveryList',
   apiVersion: shapeVersion,
   metadata: {},
   items: groups
-    .filter(({group}) => (group === '') === core)
-    .map(({group, versions}) => ({
-      metadata: {name: naming.group(group)},
-      versions: versions.map(({version, resources}) => ({
-        version,
-        resources: resources.map(resource => aggregatedResource(naming, resource, naming.group(group), version)),
-        freshness: 'Current',
-      })),
+    .filter(({name}) => (name === '') === core)
+    .map(({name, versions}) => ({
+      metadata: {name},
+      versions: versions.map(({version, served}) => {
+        if ('here' in served) return {version, resources: served.here.resources.map(resource => aggregatedResource(naming, resource, name, version)), freshness: 'Current'};
+        const {resources, isFresh} = behind(served.behind);
+        return {version, ...(resources ? {resources} : {}), freshness: isFresh ? 'Current' : 'Stale'};
+      }),
     })),
 });

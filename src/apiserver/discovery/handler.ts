@@ -7,35 +7,62 @@ import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
 import {isPretty} from '#src/apiserver/handlers/resource.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
 import {negotiate, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
+import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import type {RemoteDiscovery} from '#src/apiserver/aggregation/remote-discovery.js';
 import {aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions} from './documents.js';
+import {listing, type ListedGroup} from './listing.js';
 import {discoveredGroups, type DiscoveredGroup} from './resources.js';
 
 const rootShapes: ReadonlySet<Shape> = new Set(['object', 'APIGroupDiscoveryList']);
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
+/** What is known of the servers behind this one. */
+export interface Behind {
+  readonly registrations: Registrations;
+  readonly discovery: Pick<RemoteDiscovery, 'get' | 'onChange'>;
+}
+
 /** Answers for discovery. Documents are made once, and again when what is served has changed. */
 export class Discovery {
   readonly #registry: Registry;
   readonly #serverAddress: () => string;
+  readonly #behind: Behind | undefined;
   #groups: readonly DiscoveredGroup[] | undefined;
+  #listed: readonly ListedGroup[] | undefined;
   readonly #documents = new Map<string, {body: ResponseBody; etag: string}>();
 
-  constructor(registry: Registry, serverAddress: () => string) {
+  constructor(registry: Registry, serverAddress: () => string, behind?: Behind) {
     this.#registry = registry;
     this.#serverAddress = serverAddress;
+    this.#behind = behind;
+    const changed = () => {
+      this.#listed = undefined;
+      this.#documents.clear();
+    };
     registry.onChange(() => {
       this.#groups = undefined;
-      this.#documents.clear();
+      changed();
     });
+    behind?.registrations.onChange(changed);
+    behind?.discovery.onChange(changed);
   }
 
+  /** What this server serves itself. */
   get groups(): readonly DiscoveredGroup[] {
     return (this.#groups ??= discoveredGroups(this.#registry));
   }
 
-  /** The path all versions of a group lie under. */
-  rootOf(group: DiscoveredGroup['group']): string {
-    return group === '' ? '/api' : `/apis/${this.#registry.settings.naming.group(group)}`;
+  /** What is served here and behind. */
+  get listed(): readonly ListedGroup[] {
+    return (this.#listed ??= listing(this.#registry.settings.naming, this.groups, this.#behind?.registrations));
+  }
+
+  /** Where groups and their versions are told of. */
+  get paths(): readonly string[] {
+    return this.listed.flatMap(({name, versions}) => {
+      const root = name === '' ? '/api' : `/apis/${name}`;
+      return [root, ...versions.map(({version}) => `${root}/${version}`)];
+    });
   }
 
   /** The handler of a discovery path, if it is one that exists. */
@@ -46,19 +73,21 @@ export class Discovery {
     if (parts[0] === 'apis' && parts.length === 1) return context => this.#root(context, false);
     if ((parts[0] !== 'api' && parts[0] !== 'apis') || (parts[0] === 'apis' && parts[1] === '')) return undefined;
     const [group, version] = parts[0] === 'api' ? ['', parts[1]] : [parts[1] ?? '', parts[2]];
+    if (parts.length > (group ? 3 : 2)) return undefined;
+    if (version === undefined) {
+      const listed = this.listed.find(({name}) => name === group);
+      return listed && (context => plain(context, () => apiGroup(listed)));
+    }
     const found = this.groups.find(candidate => naming.group(candidate.group) === group);
-    if (!found || parts.length > (group ? 3 : 2)) return undefined;
-    if (version === undefined) return context => plain(context, () => apiGroup(naming, found));
-    const served = found.versions.find(candidate => candidate.version === version);
-    return served && (context => plain(context, () => apiResourceList(naming, found, served)));
+    const served = found?.versions.find(candidate => candidate.version === version);
+    return found && served && (context => plain(context, () => apiResourceList(naming, found, served)));
   }
 
   #root(context: RequestContext, core: boolean): ApiResponse {
-    const {naming} = this.#registry.settings;
     const accepted = negotiate(header(context.request, 'accept'), 'discovery', rootShapes);
     if (!accepted) throw notAcceptable(['application/json', 'application/yaml']);
     if (accepted.shape !== 'APIGroupDiscoveryList') {
-      return plain(context, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(naming, this.groups)));
+      return plain(context, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(this.listed)));
     }
     return this.#aggregated(context, accepted, core);
   }
@@ -67,7 +96,7 @@ export class Discovery {
     const key = `${core} ${accepted.contentType}`;
     let document = this.#documents.get(key);
     if (!document) {
-      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.groups, accepted.shapeVersion, core));
+      const object = deepFreeze(aggregated(this.#registry.settings.naming, this.listed, ({name}) => this.#behind?.discovery.get(name) ?? {isFresh: false}, accepted.shapeVersion, core));
       const bytes = bytesOf(encoded(accepted, () => object, false));
       const body: ResponseBody = {kind: 'object', contentType: accepted.contentType, object: () => object, bytes: () => bytes};
       document = {body, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"`};

@@ -3,6 +3,7 @@ import type {Kind} from '#src/api/kinds.js';
 import type {GroupToken, Naming} from '#src/api/naming.js';
 import {compareVersions} from '#src/api/versions.js';
 import type {Registry, ServedResource} from '#src/apiserver/registry/registry.js';
+import {builtInPriority, customPriority, registrationGroup} from '#src/resources/apiregistration/priorities.js';
 import type {Passage} from '#src/resources/definition.js';
 import type {DescribedPassage, DescribedSchema} from '#src/schema/openapi/description.js';
 
@@ -72,38 +73,10 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   };
 };
 
-/** The order clients are told of groups in; it decides which group a bare resource name means. */
-const groupOrder: readonly GroupToken[] = [
-  '',
-  'apiregistration',
-  'apps',
-  'events',
-  'authentication',
-  'authorization',
-  'autoscaling',
-  'batch',
-  'certificates',
-  'networking',
-  'policy',
-  'rbac.authorization',
-  'storage',
-  'admissionregistration',
-  'apiextensions',
-  'scheduling',
-  'coordination',
-  'node',
-  'discovery',
-  'resource',
-  'flowcontrol.apiserver',
-  'internal.apiserver',
-  'storagemigration',
-  'metrics',
-];
-
-/** Groups that are not built in come last. */
-const placeOf = (group: GroupToken): number => {
-  const place = groupOrder.indexOf(group);
-  return place < 0 ? groupOrder.length : place;
+/** Where a group stands that clients are told of; it decides which group a bare resource name means. */
+const placeOf = (group: GroupToken, versions: Iterable<string>): number => {
+  if (group === '' || group === registrationGroup) return Infinity;
+  return Math.max(...[...versions].map(version => (builtInPriority(group, version) ?? customPriority).group));
 };
 
 /** Everything the registry serves, by group and version. */
@@ -116,8 +89,9 @@ export const discoveredGroups = (registry: Registry): DiscoveredGroup[] => {
     versions.set(version, [...(versions.get(version) ?? []), discovered(served)]);
   }
   return [...groups]
-    .sort(([a], [b]) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1))
-    .map(([group, versions]) => ({
+    .map(([group, versions]) => ({group, versions, place: placeOf(group, versions.keys())}))
+    .sort((a, b) => (a.place === b.place ? (a.group < b.group ? -1 : 1) : b.place - a.place))
+    .map(({group, versions}) => ({
       group,
       versions: [...versions].sort(([a], [b]) => compareVersions(a, b)).map(([version, resources]) => ({version, resources: resources.sort(byName)})),
     }));

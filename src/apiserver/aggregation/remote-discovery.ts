@@ -1,0 +1,131 @@
+import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
+import type {Log} from '#src/base/log.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import type {Backends} from '#src/transport/relay/backends.js';
+import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
+import {inquire, type Inquired} from './inquiry.js';
+import {resourcesOfList} from './resource-list.js';
+import {rootOf, type Registration, type Registrations, type Remote} from './registrations.js';
+
+/** What a server behind this one says that it serves in one version, in the form of aggregated discovery. */
+export interface RemoteVersion {
+  /** Whether it said so when it was last asked. */
+  readonly isFresh: boolean;
+  /** Absent where it never said anything. */
+  readonly resources?: readonly unknown[];
+}
+
+/** What one server said in one document of all its versions. */
+interface Document {
+  readonly etag: string | undefined;
+  readonly versions: ReadonlyMap<string, readonly unknown[]>;
+}
+
+export interface RemoteDiscoveryParts {
+  readonly naming: Naming;
+  readonly registrations: Registrations;
+  readonly backends: Backends;
+  readonly resolve: ServiceResolver;
+  readonly log: Log;
+}
+
+const timeoutMs = 5000;
+
+/** Keeps what the servers behind this one say that they serve. */
+export class RemoteDiscovery {
+  readonly #parts: RemoteDiscoveryParts;
+  readonly #versions = new Map<string, RemoteVersion>();
+  readonly #documents = new Map<string, Document>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(parts: RemoteDiscoveryParts) {
+    this.#parts = parts;
+  }
+
+  /** What was last said of the version that a registration stands for. */
+  get(name: string): RemoteVersion {
+    return this.#versions.get(name) ?? {isFresh: false};
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Asks anew. Where that fails, what was said before stays, marked as stale. Never rejects. */
+  async refresh(name: string): Promise<void> {
+    const {registrations, log} = this.#parts;
+    const registration = registrations.get(name);
+    const {remote} = registration ?? {};
+    if (!registration || !remote) return this.#keep(name, undefined);
+    try {
+      const resources = await this.#ask(registration, remote);
+      this.#keep(name, {isFresh: true, ...(resources ? {resources} : {})});
+    } catch (error) {
+      log.v(1).info({apiservice: name, err: error}, 'what a server behind this one serves could not be found out');
+      this.#keep(name, {...this.#versions.get(name), isFresh: false});
+    }
+  }
+
+  #keep(name: string, version: RemoteVersion | undefined): void {
+    const before = this.#versions.get(name);
+    if (version) this.#versions.set(name, version);
+    else this.#versions.delete(name);
+    if (!version && !before) return;
+    if (version && before && version.isFresh === before.isFresh && JSON.stringify(version.resources) === JSON.stringify(before.resources)) return;
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #ask(registration: Registration, remote: Remote): Promise<readonly unknown[] | undefined> {
+    const {naming} = this.#parts;
+    const {namespace, name, port} = remote.service;
+    const key = `${namespace}/${name}:${port}`;
+    const known = this.#documents.get(key);
+    const gv = `${registration.group}/${registration.version}`;
+    const answer = await this.#inquire(remote, '/apis', {groups: [wellKnown.masters]}, {accept: acceptAggregated(naming), ...(known?.etag ? {'if-none-match': known.etag} : {})});
+    if (answer.status === 304 && known) return known.versions.get(gv);
+    if (answer.status === 503) throw new Error(`service ${key} returned non-success response code: 503`);
+    if (answer.status === 200 && isAggregated(answer.header('content-type'))) {
+      const document = {etag: answer.header('etag'), versions: versionsOf(JSON.parse(answer.body.toString()))};
+      this.#documents.set(key, document);
+      return document.versions.get(gv);
+    }
+    const path = rootOf(registration);
+    const list = await this.#inquire(remote, path, {groups: []}, {accept: 'application/json'});
+    if (list.status !== 200) throw new Error(`failed to download legacy discovery for ${path}: status ${list.status}`);
+    return resourcesOfList(JSON.parse(list.body.toString()));
+  }
+
+  async #inquire({service, tls}: Remote, path: string, {groups}: Pick<UserInfo, 'groups'>, headers: Readonly<Record<string, string>>): Promise<Inquired> {
+    const {naming, backends, resolve} = this.#parts;
+    if (tls instanceof Error) throw tls;
+    return inquire(backends, {at: await resolve(service), tls, path, user: {name: naming.componentUser('aggregator'), groups}, headers, timeoutMs});
+  }
+}
+
+/** This server's own spelling first, then the others that servers may know. */
+const acceptAggregated = (naming: Naming): string => {
+  const groups = [...new Set([naming.group('apidiscovery'), ...knownApiSuffixes.map(suffix => `apidiscovery.${suffix}`)])];
+  return groups.flatMap(group => ['v2', 'v2beta1'].map(version => `application/json;g=${group};v=${version};as=APIGroupDiscoveryList`)).join(',');
+};
+
+const isAggregated = (contentType = ''): boolean => /;\s*as=APIGroupDiscoveryList\b/.test(contentType) && /;\s*v=v2(beta1)?\b/.test(contentType);
+
+const listOf = (value: unknown, field: string): readonly PlainObject[] => {
+  const list = isPlainObject(value) ? value[field] : undefined;
+  return Array.isArray(list) ? list.filter(isPlainObject) : [];
+};
+
+/** Some clients trip over an address without a kind. */
+const withKind = (address: PlainObject): PlainObject => ({...address, responseKind: address['responseKind'] ?? {group: '', version: '', kind: ''}});
+
+const withKinds = (resource: PlainObject): PlainObject => ({...withKind(resource), ...(resource['subresources'] ? {subresources: listOf(resource, 'subresources').map(withKind)} : {})});
+
+const versionsOf = (document: unknown): ReadonlyMap<string, readonly unknown[]> =>
+  new Map(
+    listOf(document, 'items').flatMap(group => {
+      const {metadata} = group;
+      const name = isPlainObject(metadata) ? String(metadata['name'] ?? '') : '';
+      return listOf(group, 'versions').map(version => [`${name}/${String(version['version'])}`, listOf(version, 'resources').map(withKinds)] as const);
+    }),
+  );

@@ -1,0 +1,61 @@
+import type {Naming} from '#src/api/naming.js';
+import {compareVersions} from '#src/api/versions.js';
+import type {Registration, Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {builtInPriority, customPriority, registrationGroup, type Priority} from '#src/resources/apiregistration/priorities.js';
+import type {DiscoveredGroup, DiscoveredVersion} from './resources.js';
+
+/** A version of a group, served here or by the server behind a registration. */
+export interface ListedVersion {
+  readonly version: string;
+  readonly served: {readonly here: DiscoveredVersion} | {readonly behind: Registration};
+}
+
+/** A group as clients are told of it, by its name on the wire. */
+export interface ListedGroup {
+  readonly name: string;
+  /** Best first. */
+  readonly versions: readonly ListedVersion[];
+}
+
+interface Placed extends ListedVersion {
+  readonly priority: Priority;
+}
+
+/** Those who register stand before all that they register. */
+const foremost: Priority = {group: 20_001, version: 0};
+
+const bestOf = (versions: readonly Placed[]): number => Math.max(...versions.map(({priority}) => priority.group));
+
+const placeOfBuiltIn = ({group}: DiscoveredGroup, version: string): Priority => (group === registrationGroup ? foremost : (builtInPriority(group, version) ?? customPriority));
+
+/** Of two groups the one with the higher priority, of two versions the one with the higher priority, and else the newer. */
+const sorted = (groups: ReadonlyMap<string, readonly Placed[]>): ListedGroup[] =>
+  [...groups]
+    .sort(([a, of], [b, ofOther]) => bestOf(ofOther) - bestOf(of) || (a < b ? -1 : 1))
+    .map(([name, versions]) => ({
+      name,
+      versions: versions.toSorted((a, b) => b.priority.version - a.priority.version || compareVersions(a.version, b.version)),
+    }));
+
+/** Every group with its versions, in the order clients are told of them: what is served here, and what registrations say that others serve. */
+export const listing = (naming: Naming, here: readonly DiscoveredGroup[], registrations: Registrations | undefined): ListedGroup[] => {
+  const groups = new Map<string, Placed[]>();
+  for (const group of here) {
+    const name = naming.group(group.group);
+    const versions = group.versions.map((served): Placed => {
+      const registration = registrations?.get(`${served.version}.${name}`);
+      const priority = registration ? priorityOf(registration) : placeOfBuiltIn(group, served.version);
+      return {version: served.version, served: {here: served}, priority};
+    });
+    groups.set(name, versions);
+  }
+  for (const registration of registrations?.remote ?? []) {
+    const {group, version} = registration;
+    if (group === '') continue; // The core group is told of by its own document.
+    const others = (groups.get(group) ?? []).filter(other => other.version !== version);
+    groups.set(group, [...others, {version, served: {behind: registration}, priority: priorityOf(registration)}]);
+  }
+  return sorted(groups);
+};
+
+const priorityOf = ({groupPriority, versionPriority}: Registration): Priority => ({group: groupPriority, version: versionPriority});

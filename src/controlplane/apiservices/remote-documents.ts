@@ -1,0 +1,20 @@
+import {kinds} from '#src/api/kinds.js';
+import {againAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
+
+const periodMs = 60_000;
+
+/** Has what the servers behind this one say of themselves read again when their registrations change, and once a minute. */
+export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Promise<void>): KeyedController =>
+  defineController({
+    doc: 'Keeps what servers behind this one say of themselves.',
+    name,
+    primary: kinds.apiServices,
+    workers: 2,
+    create({lister}) {
+      const objects = lister(kinds.apiServices);
+      return async key => {
+        await refresh(key.name);
+        return objects.get(key)?.spec?.service ? againAfter(periodMs) : settled;
+      };
+    },
+  });
