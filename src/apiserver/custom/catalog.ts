@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import {recordObject} from '#src/apiserver/registry/record.js';
-import {Resource, type CustomResources, type Registry, type ServedResource} from '#src/apiserver/registry/registry.js';
+import {Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
 import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
@@ -117,8 +117,15 @@ export class CustomCatalog implements CustomResources {
       of: (group: string, version: string, kind: string) =>
         family.versions.find(one => one.kind.group === group && one.kind.version === version && one.kind.kind === kind)?.schema.node ?? settings.schemas.of(group, version, kind),
     };
+    const siblings: Siblings = {
+      served: () => [...served.values()],
+      convert(object, apiVersion) {
+        const converted = conversion.convert([object], apiVersion);
+        return converted instanceof Promise ? converted.then(([one]) => one!) : converted[0]!;
+      },
+    };
     const resourceOf = (version: CustomVersion): Resource =>
-      new Resource(version.definition, {...settings, schemas, store: translatedStore(settings.store, translationOf(family, version, conversion), signal)});
+      new Resource(version.definition, {...settings, schemas, siblings, store: translatedStore(settings.store, translationOf(family, version, conversion), signal)});
     const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
     return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};
   }

@@ -10,7 +10,7 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
-import type {Store} from '#src/storage/store.js';
+import type {Eventually, Store} from '#src/storage/store.js';
 import type {AdmissionPlugin, AskedOptions} from '#src/apiserver/admission/admission.js';
 import type {Leases} from './leases.js';
 import {ObjectCache} from './object-cache.js';
@@ -42,7 +42,15 @@ export interface RegistrySettings {
 }
 
 /** What one resource works with: those of custom resources have schemas of their own, and a store that shows records as their version sees them. */
-export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {readonly schemas: SchemaSource};
+export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {readonly schemas: SchemaSource; readonly siblings?: Siblings};
+
+/** The same objects in other versions, where each version is a resource of its own. */
+export interface Siblings {
+  /** All versions that are served, the resource's own among them. */
+  served(): readonly ServedResource[];
+  /** An object in another version; it is handed over for good. */
+  convert(object: KubeObject, apiVersion: string): Eventually<KubeObject>;
+}
 
 /** The server's own pools, and the way to delete what belongs to a removed object. */
 export type Pools = Pick<AllocationContext, 'addresses' | 'nodePorts' | 'reader' | 'remove'>;

@@ -4,8 +4,9 @@ import {own} from '#src/base/own.js';
 import type {ServedVersion, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {copied} from '#src/schema/decode/plain.js';
+import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
-import type {Registry, Resource, ServedResource} from '#src/apiserver/registry/registry.js';
+import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
 
 /** Names on the wire of a kind in one version, and of the resource it is reached by. */
 export interface FormName {
@@ -20,12 +21,14 @@ export interface FormName {
 /** How the objects of a request look in one of the versions in which they can be spoken of. */
 export interface ObjectForm extends FormName {
   /** An object of admission in this form. It shares what it can; it must not be changed. */
-  of(object: Readonly<KubeObject>): KubeObject;
+  of(object: Readonly<KubeObject>): Eventually<KubeObject>;
+  /** The labels it has there; all versions of an object have the same. */
+  labelsOf(object: Readonly<KubeObject>): Readonly<Record<string, string>>;
   /**
    * The object of admission that comes of a changed one in this form: without what the kind does not know, and with its defaults. Throws what
    * cannot be read. `before` is the object as it was.
    */
-  back(changed: KubeObject, before: Readonly<KubeObject>): KubeObject;
+  back(changed: KubeObject, before: Readonly<KubeObject>): Eventually<KubeObject>;
 }
 
 const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): FormName => ({
@@ -37,6 +40,8 @@ const formName = ({settings: {naming}}: Resource, served: Kind, shown: Kind): Fo
   kind: shown.kind,
 });
 
+const ownLabels = ({metadata}: Readonly<KubeObject>): Readonly<Record<string, string>> => metadata?.labels ?? {};
+
 /** What is stored, as one of its versions speaks of it. */
 const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeObject> | undefined): ObjectForm => {
   const {settings, definition} = resource;
@@ -44,6 +49,7 @@ const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeO
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   return {
     ...formName(resource, kind, kind),
+    labelsOf: ownLabels,
     of: object => ({...(version ? version.fromHub(object, naming) : object), apiVersion, kind: kind.kind}),
     back(changed) {
       const node = settings.schemas.of(kind.group, kind.version, kind.kind);
@@ -56,12 +62,23 @@ const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeO
   };
 };
 
+/** What is stored, as a version speaks of it that is a resource of its own. */
+const siblingForm = (resource: Resource, sibling: ServedResource, {convert}: Siblings): ObjectForm => {
+  const own = storedForm(sibling.resource, sibling.kind, undefined);
+  return {
+    ...own,
+    of: object => convert(copied(object) as KubeObject, sibling.resource.apiVersion),
+    back: async (changed, before) => convert(await own.back(changed, before), resource.apiVersion),
+  };
+};
+
 /** Another kind that an address shows of what is stored. */
 const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): ObjectForm => {
   const {shows} = view;
   const apiVersion = resource.settings.naming.apiVersion(shows.kind.group, shows.kind.version);
   return {
     ...formName(resource, kind, shows.kind),
+    labelsOf: object => ownLabels(view.of(object)),
     of: object => ({kind: shows.kind.kind, apiVersion, ...view.of(object)}),
     back(changed, before) {
       const object = copied(before) as KubeObject;
@@ -74,6 +91,7 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
 /** What is never stored: there is one form. */
 const passingForm = (resource: Resource, shown: FormName): ObjectForm => ({
   ...shown,
+  labelsOf: ownLabels,
   of: object => object,
   back(changed) {
     const {naming, schemas} = resource.settings;
@@ -106,6 +124,13 @@ const formOf = (served: ServedResource, subresource: string): ObjectForm => {
   return form;
 };
 
+const siblingFormOf = (served: ServedResource, other: ServedResource, subresource: string, siblings: Siblings): ObjectForm => {
+  const {kindGroup, kindVersion, kind, ...form} = formOf(served, subresource);
+  const isView = own(served.resource.definition.subresources, subresource)?.view !== undefined;
+  const {version} = other.kind;
+  return isView ? {...form, version, kindGroup, kindVersion, kind} : siblingForm(served.resource, other, siblings);
+};
+
 /** How a request's objects can be spoken of. */
 export interface Forms {
   /** In the version of the request itself. */
@@ -121,7 +146,10 @@ export const formsOf = (registry: Pick<Registry, 'find' | 'served'>, {group, ver
   return {
     own: formOf(served, subresource),
     others() {
-      const {definition} = served.resource;
+      const {definition, settings} = served.resource;
+      const {siblings} = settings;
+      // What is shown of an object is the same kind whatever version it is shown by.
+      if (siblings) return siblings.served().filter(({kind}) => kind !== served.kind).map(other => siblingFormOf(served, other, subresource, siblings));
       const {naming} = served.resource.settings;
       const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
       return all

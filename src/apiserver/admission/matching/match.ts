@@ -58,7 +58,7 @@ const formFor = (rules: readonly Rule[], matchPolicy: string | undefined, attrib
 const hasLabels = (selector: LabelSelector, attributes: AdmissionAttributes, form: ObjectForm): boolean => {
   const {operation, object, oldObject} = attributes;
   if (selector.empty) return true;
-  const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [form.of(each).metadata?.labels ?? {}] : []));
+  const labels = [operation === 'CONNECT' ? undefined : object, oldObject].flatMap(each => (each ? [form.labelsOf(each)] : []));
   return labels.some(each => selector.matches(each));
 };
 

@@ -47,7 +47,7 @@ export const ask = async ({hook, attributes, form, own}: Question, mutates: bool
   if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
   const uid = random.uuid();
   const left = Math.max(0, (attributes.deadlineAt ?? Infinity) - clock.monotonic());
-  const review = reviewOf(attributes, form, own, {naming, version, uid});
+  const review = await reviewOf(attributes, form, own, {naming, version, uid});
   const answer = await caller
     .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.signal})
     .then(object => readReview(object, {naming, version}))

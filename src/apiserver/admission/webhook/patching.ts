@@ -29,20 +29,20 @@ export interface Patched {
 }
 
 /**
- * Changes the object of a request as a webhook says. Throws a `CallingFailed` for what is no patch, and an internal error for one that cannot be
+ * Changes the object of a request as a webhook says. Rejects with a `CallingFailed` for what is no patch, and an internal error for one that cannot be
  * applied or makes something else of the object.
  */
-export const applyVerdict = ({hook, attributes, form}: Question, {patch, patchType}: Verdict): Patched | undefined => {
+export const applyVerdict = async ({hook, attributes, form}: Question, {patch, patchType}: Verdict): Promise<Patched | undefined> => {
   if (!patch) return undefined;
   const operations = operationsOf(patch, hook.name);
   if (operations.length === 0) return undefined;
   const {object} = attributes;
   if (!object) throw internalError(`admission webhook ${JSON.stringify(hook.name)} attempted to modify the object, which is not supported for this operation`);
   if (patchType !== 'JSONPatch') throw new CallingFailed(hook.name, `unsupported patch type ${JSON.stringify(patchType)}`, {code: 400});
-  const before = form.of(object);
+  const before = await form.of(object);
   try {
     const after = applyJsonPatch(before, operations) as KubeObject;
-    const content = form.back(after, object);
+    const content = await form.back(after, object);
     // Told before it is put into place: until then the two share nothing.
     const changed = !sameContent(before, after);
     replace(object, content);

@@ -18,9 +18,9 @@ export interface Review extends KubeObject {
 }
 
 /** The object in the form that is asked for. A stored one that changes has the version it replaces. */
-const told = ({oldObject}: AdmissionAttributes, object: Readonly<KubeObject> | undefined, form: ObjectForm): KubeObject | null => {
+const told = async ({oldObject}: AdmissionAttributes, object: Readonly<KubeObject> | undefined, form: ObjectForm): Promise<KubeObject | null> => {
   if (!object) return null;
-  const shown = form.of(object);
+  const shown = await form.of(object);
   const version = oldObject?.metadata?.resourceVersion;
   return version && shown.metadata && !shown.metadata.resourceVersion ? {...shown, metadata: {...shown.metadata, resourceVersion: version}} : shown;
 };
@@ -28,7 +28,7 @@ const told = ({oldObject}: AdmissionAttributes, object: Readonly<KubeObject> | u
 const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
 
 /** What a webhook is asked about a request, in the version of reviews it accepts. */
-export const reviewOf = (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Review => {
+export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm, own: ObjectForm, {naming, version, uid}: {readonly naming: Naming; readonly version: string; readonly uid: string}): Promise<Review> => {
   const {operation, subresource, user, object, oldObject} = attributes;
   return {
     kind: 'AdmissionReview',
@@ -45,8 +45,8 @@ export const reviewOf = (attributes: AdmissionAttributes, form: ObjectForm, own:
       ...given('namespace', namespaceOf(attributes)),
       operation,
       userInfo: {...given('username', user.name), ...given('uid', user.uid), ...given('groups', user.groups), ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {})},
-      object: told(attributes, object, form),
-      oldObject: oldObject ? form.of(oldObject) : null,
+      object: await told(attributes, object, form),
+      oldObject: oldObject ? await form.of(oldObject) : null,
       dryRun: attributes.dryRun,
       options: operationOptions(attributes, naming),
     },

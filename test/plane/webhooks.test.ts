@@ -1,0 +1,247 @@
+import test, {type ExecutionContext} from 'ava';
+import type {Status} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {aHookServer, patching, type AskedRequest, type HookServer} from '#test/apiserver/admission/webhook-world.js';
+import {wire} from '#test/apiserver/wire.js';
+import {aPlane} from '#test/controllers/plane.js';
+
+/** One plane for all, with everything that is on by default. Each test has a namespace of its own, by whose labels its webhooks are held to it. */
+const plane = await aPlane({naming: 'kubernetes', controllers: []});
+test.after.always(() => plane.stop());
+const {get, post, put, patch, remove} = wire(plane.api.exchange);
+
+type Answered = Awaited<ReturnType<typeof get>>;
+type Kind = 'mutating' | 'validating';
+
+const configurations = (kind: Kind): string => `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`;
+
+let count = 0;
+const begin = async () => {
+  const namespace = `hooks-${count++}`;
+  await post('/api/v1/namespaces', {metadata: {name: namespace, labels: {hooks: namespace}}});
+  await post(`/api/v1/namespaces/${namespace}/serviceaccounts`, {metadata: {name: 'default'}});
+  const maps = `/api/v1/namespaces/${namespace}/configmaps`;
+  return {
+    namespace,
+    maps,
+    map: (name: string, data: Record<string, string> = {}) => post(maps, {metadata: {name}, data}),
+    /** Puts webhooks into force in this namespace alone. */
+    async register(kind: Kind, name: string, ...webhooks: readonly object[]) {
+      const answer = await post(configurations(kind), {metadata: {name: `${namespace}-${name}`, labels: {of: namespace}}, webhooks});
+      if (answer.status !== 201) throw new Error(answer.text);
+      return answer;
+    },
+    hook: ({webhook}: HookServer, resources: readonly string[], more: object = {}) => ({
+      name: 'hook.k8s.io',
+      clientConfig: {url: webhook.url, caBundle: webhook.caBundle},
+      rules: [{operations: ['CREATE', 'UPDATE'], apiGroups: ['*'], apiVersions: ['*'], resources}],
+      namespaceSelector: {matchLabels: {hooks: namespace}},
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1', 'v1beta1'],
+      ...more,
+    }),
+  };
+};
+
+const denied = (t: ExecutionContext, answer: Answered, message: string): void => {
+  t.true(answer.status >= 400, answer.text);
+  t.true(answer.json<Status>().message?.includes(message), answer.text);
+};
+
+const unwanted = ({object}: AskedRequest) =>
+  object?.metadata?.labels?.['unwanted'] || object?.data?.['unwanted'] ? {allowed: false, status: {message: 'the object contains unwanted key'}} : {allowed: true};
+
+test('pods and config maps that a webhook does not want are refused, however they come, but not where it is not asked', async t => {
+  const {namespace, maps, map, register, hook} = await begin();
+  await using server = await aHookServer(unwanted);
+  await register('validating', 'deny', hook(server, ['pods', 'configmaps']));
+  const text = 'admission webhook "hook.k8s.io" denied the request: the object contains unwanted key';
+
+  denied(t, await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p', labels: {unwanted: 'yes'}}, spec: {containers: [{name: 'c', image: 'i'}]}}), text);
+  denied(t, await map('m', {unwanted: 'yes'}), text);
+  const made = await map('m', {fine: 'yes'});
+  t.is(made.status, 201);
+  denied(t, await put(`${maps}/m`, {...made.json<KubeObject>(), data: {unwanted: 'yes'}}), text);
+  denied(t, await patch(`${maps}/m`, {data: {unwanted: 'yes'}}), text);
+  const other = await begin();
+  t.is((await other.map('m', {unwanted: 'yes'})).status, 201);
+});
+
+test('a webhook may refuse that somebody attaches to a pod', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer(() => ({allowed: false, status: {message: 'attaching to pod is not allowed'}}));
+  await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await register('validating', 'attach', hook(server, ['pods/attach'], {rules: [{operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/attach']}]}));
+
+  denied(t, await post(`/api/v1/namespaces/${namespace}/pods/p/attach?container=c&stdin=true`, {}), 'attaching to pod is not allowed');
+  t.like(server.asked[0], {operation: 'CONNECT', subResource: 'attach', name: 'p', kind: {group: '', version: 'v1', kind: 'PodAttachOptions'}, object: {kind: 'PodAttachOptions', container: 'c', stdin: true}, oldObject: null, options: null});
+});
+
+test('an eviction is told as such, and may be refused', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer(() => ({allowed: false}));
+  await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await register('validating', 'evict', hook(server, ['pods/eviction']));
+
+  denied(t, await post(`/api/v1/namespaces/${namespace}/pods/p/eviction`, {kind: 'Eviction', apiVersion: 'policy/v1', metadata: {name: 'p'}}), 'denied the request without explanation');
+  t.like(server.asked[0], {operation: 'CREATE', kind: {group: 'policy', version: 'v1', kind: 'Eviction'}, resource: {group: '', version: 'v1', resource: 'pods'}, subResource: 'eviction', object: {kind: 'Eviction', apiVersion: 'policy/v1'}});
+});
+
+const bodyOf = (version: string, properties: object, more: object = {}) => ({name: version, served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {data: {type: 'object', ...properties}}}}, ...more});
+const anyData = {'x-kubernetes-preserve-unknown-fields': true};
+const define = async (group: string, versions: readonly object[]) => {
+  const answer = await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {metadata: {name: `things.${group}`}, spec: {group, scope: 'Namespaced', names: {plural: 'things', kind: 'Thing'}, versions}});
+  if (answer.status !== 201) throw new Error(answer.text);
+  await plane.clock.drain();
+};
+
+test('custom resources can be refused when they are made, changed and deleted', async t => {
+  const {namespace, register, hook} = await begin();
+  const group = `${namespace}.example.com`;
+  const things = `/apis/${group}/v1/namespaces/${namespace}/things`;
+  await define(group, [bodyOf('v1', anyData)]);
+  await using server = await aHookServer(({object, oldObject}) => ((object ?? (oldObject as AskedRequest['object']))?.data?.['unwanted'] ? {allowed: false, status: {message: 'the custom resource contains unwanted data'}} : {allowed: true}));
+  const kept = await post(things, {apiVersion: `${group}/v1`, kind: 'Thing', metadata: {name: 'kept'}, data: {unwanted: 'yes'}});
+  t.is(kept.status, 201, kept.text);
+  await register('validating', 'things', hook(server, ['things'], {rules: [{operations: ['CREATE', 'UPDATE', 'DELETE'], apiGroups: [group], apiVersions: ['v1'], resources: ['things']}]}));
+  const text = 'the custom resource contains unwanted data';
+
+  denied(t, await post(things, {apiVersion: `${group}/v1`, kind: 'Thing', metadata: {name: 'a'}, data: {unwanted: 'yes'}}), text);
+  t.is((await post(things, {apiVersion: `${group}/v1`, kind: 'Thing', metadata: {name: 'a'}, data: {fine: 'yes'}})).status, 201);
+  denied(t, await patch(`${things}/a`, {data: {unwanted: 'yes'}}, {headers: {'content-type': 'application/merge-patch+json'}}), text);
+  denied(t, await remove(`${things}/kept`), text);
+  await patch(`${things}/kept`, {data: {unwanted: null}}, {headers: {'content-type': 'application/merge-patch+json'}});
+  t.is((await remove(`${things}/kept`)).status, 200);
+});
+
+test('a webhook that cannot be reached and fails closed refuses everything it is to be asked about', async t => {
+  const {map, register, hook} = await begin();
+  await using server = await aHookServer();
+  await server.webhook.close();
+  await register('validating', 'closed', hook(server, ['configmaps'], {failurePolicy: 'Fail'}));
+  const answer = await map('m');
+
+  t.like(answer.json<Status>(), {status: 'Failure', code: 500, reason: 'InternalError'});
+  t.regex(answer.json<Status>().message!, /^Internal error occurred: failed calling webhook "hook\.k8s\.io": failed to call webhook: Post "https:.*\/\?timeout=10s": dial tcp 127\.0\.0\.1:\d+: connect: connection refused$/);
+});
+
+const stage = (n: number) => ({object}: AskedRequest) => (object?.data?.[`mutation-${n - 1}`] ? patching({op: 'add', path: `/data/mutation-${n}`, value: 'yes'}) : {allowed: true});
+
+test('config maps are changed by several webhooks one after another', async t => {
+  const {map, register, hook} = await begin();
+  await using server = await aHookServer();
+  server.answer = request => stage(request.object?.data?.['mutation-1'] ? 2 : 1)(request);
+  await register('mutating', 'maps', hook(server, ['configmaps'], {name: 'one.k8s.io'}), hook(server, ['configmaps'], {name: 'two.k8s.io'}));
+
+  t.deepEqual((await map('m', {'mutation-0': 'yes'})).json<{data: object}>().data, {'mutation-0': 'yes', 'mutation-1': 'yes', 'mutation-2': 'yes'});
+});
+
+test('what a webhook adds to a pod gets its defaults', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/spec/initContainers', value: [{image: 'webhook-added-image', name: 'webhook-added-init-container', resources: {}}]}));
+  await register('mutating', 'pods', hook(server, ['pods']));
+  const made = await post(`/api/v1/namespaces/${namespace}/pods`, {metadata: {name: 'p'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+
+  t.like(made.json<{spec: {initContainers: object[]}}>().spec.initContainers[0], {name: 'webhook-added-init-container', terminationMessagePolicy: 'File', terminationMessagePath: '/dev/termination-log', imagePullPolicy: 'Always'});
+});
+
+test('configurations of webhooks are neither changed nor kept from going by webhooks', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer(() => ({allowed: false}));
+  const rules = [{operations: ['*'], apiGroups: ['admissionregistration.k8s.io'], apiVersions: ['*'], resources: ['*/*']}];
+  const all = hook(server, [], {rules, namespaceSelector: {}});
+  await register('validating', 'deny', all);
+  await register('mutating', 'change', all);
+  await register('validating', 'dummy', hook(server, ['none']));
+  await register('mutating', 'dummy', hook(server, ['none']));
+
+  for (const kind of ['validating', 'mutating'] as const) for (const name of ['dummy', kind === 'validating' ? 'deny' : 'change']) t.is((await remove(`${configurations(kind)}/${namespace}-${name}`)).status, 200);
+  t.is(server.asked.length, 0);
+});
+
+const data = (answer: Answered): object => answer.json<{data: object}>().data;
+
+test('custom resources are changed by webhooks, in whatever version they are stored, and pruned of what they do not know', async t => {
+  const {namespace, register, hook} = await begin();
+  const group = `${namespace}.example.com`;
+  await define(group, [bodyOf('v1', anyData, {storage: false}), bodyOf('v2', {properties: {'mutation-0': {type: 'string'}, 'mutation-1': {type: 'string'}}})]);
+  await using server = await aHookServer();
+  server.answer = request => stage(request.object?.data?.['mutation-1'] ? 2 : 1)(request);
+  const rules = [{operations: ['CREATE', 'UPDATE'], apiGroups: [group], apiVersions: ['v1', 'v2'], resources: ['things']}];
+  await register('mutating', 'things', hook(server, [], {rules, name: 'one.k8s.io'}), hook(server, [], {rules, name: 'two.k8s.io'}));
+  const make = (version: string, name: string) => post(`/apis/${group}/${version}/namespaces/${namespace}/things`, {apiVersion: `${group}/${version}`, kind: 'Thing', metadata: {name}, data: {'mutation-0': 'yes'}});
+
+  t.deepEqual(data(await make('v1', 'a')), {'mutation-0': 'yes', 'mutation-1': 'yes', 'mutation-2': 'yes'});
+  t.deepEqual(data(await make('v2', 'b')), {'mutation-0': 'yes', 'mutation-1': 'yes'});
+  t.deepEqual(
+    server.asked.map(({object}) => object?.apiVersion),
+    ['v1', 'v1', 'v2', 'v2'].map(version => `${group}/${version}`),
+  );
+});
+
+test('a rule on one version of a custom resource counts for the others, and what is said there of it is said of them', async t => {
+  const {namespace, register, hook} = await begin();
+  const group = `${namespace}.example.com`;
+  await define(group, [bodyOf('v1', anyData, {storage: false}), bodyOf('v2', anyData)]);
+  await using server = await aHookServer(() => patching({op: 'add', path: '/data/seen', value: 'yes'}));
+  await register('mutating', 'things', hook(server, [], {rules: [{operations: ['CREATE'], apiGroups: [group], apiVersions: ['v1'], resources: ['things']}]}));
+  const made = await post(`/apis/${group}/v2/namespaces/${namespace}/things`, {apiVersion: `${group}/v2`, kind: 'Thing', metadata: {name: 'a'}, data: {}});
+
+  t.like(made.json<KubeObject>(), {apiVersion: `${group}/v2`, data: {seen: 'yes'}});
+  t.like(server.asked[0], {kind: {group, version: 'v1', kind: 'Thing'}, requestKind: {group, version: 'v2', kind: 'Thing'}, object: {apiVersion: `${group}/v1`}});
+});
+
+test('definitions of custom resources can be refused', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer(({object}) => (object?.metadata?.labels?.['unwanted'] ? {allowed: false, status: {message: 'the crd contains unwanted label'}} : {allowed: true}));
+  await register('validating', 'definitions', hook(server, ['customresourcedefinitions'], {objectSelector: {matchLabels: {unwanted: namespace}}}));
+  const group = `${namespace}.example.com`;
+  const answer = await post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: {name: `things.${group}`, labels: {unwanted: namespace}},
+    spec: {group, scope: 'Namespaced', names: {plural: 'things', kind: 'Thing'}, versions: [bodyOf('v1', anyData)]},
+  });
+
+  denied(t, answer, 'the crd contains unwanted label');
+});
+
+for (const kind of ['validating', 'mutating'] as const) {
+  const isAsked = kind === 'validating' ? 'a refusal' : 'a change';
+  const answer = () => (kind === 'validating' ? {allowed: false} : patching({op: 'add', path: '/data', value: {changed: 'yes'}}));
+  const isInForce = (made: Answered) => (kind === 'validating' ? made.status === 400 : made.json<{data?: {changed?: string}}>().data?.changed === 'yes');
+
+  test(`a ${kind} configuration that is put or patched means ${isAsked} from then on, or no more`, async t => {
+    const {namespace, map, register, hook} = await begin();
+    await using server = await aHookServer(answer);
+    const made = await register(kind, 'x', hook(server, ['configmaps']));
+    const address = `${configurations(kind)}/${namespace}-x`;
+    const configuration = made.json<KubeObject & {webhooks: {rules: {operations: string[]}[]}[]}>();
+    t.true(isInForce(await map('a')));
+    configuration.webhooks[0]!.rules[0]!.operations = ['UPDATE'];
+    t.is((await put(address, configuration)).status, 200);
+    t.false(isInForce(await map('b')));
+    const patched = await patch(address, [{op: 'replace', path: '/webhooks/0/rules/0/operations', value: ['CREATE']}], {headers: {'content-type': 'application/json-patch+json'}});
+    t.is(patched.status, 200);
+    t.true(isInForce(await map('c')));
+  });
+
+  test(`${kind} configurations are listed by their labels, and deleted together mean ${isAsked} no more`, async t => {
+    const {namespace, map, register, hook} = await begin();
+    await using server = await aHookServer(answer);
+    for (const name of ['a', 'b', 'c']) await register(kind, name, hook(server, ['configmaps']));
+    const selected = `${configurations(kind)}?labelSelector=of%3D${namespace}`;
+
+    t.is((await get(selected)).json<{items: object[]}>().items.length, 3);
+    t.true(isInForce(await map('a')));
+    t.is((await remove(selected)).status, 200);
+    t.false(isInForce(await map('b')));
+  });
+}
+
+test('discovery tells of the configurations of webhooks', async t => {
+  const names = (answer: Answered, field: string) => answer.json<Record<string, {name: string}[]>>()[field]!.map(({name}) => name);
+
+  t.true(names(await get('/apis'), 'groups').includes('admissionregistration.k8s.io'));
+  t.true((await get('/apis/admissionregistration.k8s.io')).text.includes('"groupVersion":"admissionregistration.k8s.io/v1"'));
+  const resources = names(await get('/apis/admissionregistration.k8s.io/v1'), 'resources');
+  for (const kind of ['mutating', 'validating']) t.true(resources.includes(`${kind}webhookconfigurations`));
+});
