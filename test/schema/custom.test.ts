@@ -103,6 +103,8 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
   ],
   ['a schema that must not hold', {type: 'object', not: {required: ['a']}}, {a: 1}, ['<nil>: Invalid value: "": "spec" must not validate the schema (not)']],
   ['an unknown format', {type: 'string', format: 'semver'}, 'x', []],
+  ['a whole number that would be stored as another', {type: 'integer'}, 2 ** 53, ['spec: Invalid value: 9007199254740992: spec in body should be between -9007199254740991 and 9007199254740991']],
+  ['a large number that need not be whole', {type: 'number'}, 1e17, []],
   ['a format of numbers, which bounds nothing', {type: 'integer', format: 'int32'}, 3_000_000_000, []],
 ];
 

@@ -155,6 +155,8 @@ export class ValueRule {
     // Whole numbers are held against the whole part of a limit.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
+    // Reading it has made another number of it already: refused rather than stored.
+    if (whole && !Number.isSafeInteger(value) && this.#types.includes('integer')) wrong(`should be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`);
     if (multipleOf !== undefined) {
       const factor = limit(multipleOf);
       if (factor <= 0) found.add(...report.badFactor(name, factor));
