@@ -202,6 +202,10 @@ export const naming = (name: NamingName): Naming => namings[name];
 /** Schema extensions every server emits in both namings, so that generic clients read them. */
 export const compatibleExtensionPrefix = words.kubernetes.extensionPrefix;
 
+/** The compatible spelling of a schema extension that is spelled in the plat naming; undefined for other names. */
+export const compatibleExtension = (name: string): string | undefined =>
+  name.startsWith(`${words.plat.extensionPrefix}-`) ? `${compatibleExtensionPrefix}${name.slice(words.plat.extensionPrefix.length)}` : undefined;
+
 /** Group suffixes a client's `Accept` parameters may carry in any naming. */
 export const knownApiSuffixes: readonly string[] = [words.plat.apiSuffix, words.kubernetes.apiSuffix];
 

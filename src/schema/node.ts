@@ -1,3 +1,4 @@
+import {compatibleExtension} from '#src/api/naming.js';
 import type {JsonSchema} from './custom/json-schema.js';
 
 /** Where a named type is declared. `group` is a group token. */
@@ -99,4 +100,11 @@ export const goTypeName = (node: SchemaNode): string => {
   if (node.type === 'array') return `[]${node.items ? goTypeName(node.items) : 'interface {}'}`;
   if (node.type === 'map') return `map[string]${node.items ? goTypeName(node.items) : 'interface {}'}`;
   return goScalars[node.type] ?? 'interface {}';
+};
+
+/** The name of the property that a field of an object stands for: extensions of schemas may be spelled in either naming. A field that is no property keeps its name. */
+export const propertyName = ({properties}: SchemaNode, field: string): string => {
+  if (!properties || !field.startsWith('x-') || properties.has(field)) return field;
+  const other = compatibleExtension(field);
+  return other !== undefined && properties.has(other) ? other : field;
 };

@@ -378,6 +378,14 @@ keepsOnCreation(kind, [
   }],
 ]);
 
+test('extensions of schemas are understood in the spelling of either naming', async t => {
+  const {of} = await startWorld();
+  const given = property({type: 'array', 'x-plat-list-type': 'set', items: {'x-plat-int-or-string': true}});
+  const {spec} = await of(kind).create(given as never);
+
+  t.deepEqual(spec.versions[0]!.schema!.openAPIV3Schema!.properties!['p'], {type: 'array', 'x-kubernetes-list-type': 'set', items: {'x-kubernetes-int-or-string': true}} as never);
+});
+
 for (const [title, given, message] of [
   ['a type that is a number', levels({type: 5}), 'json: cannot unmarshal number into Go struct field JSONSchemaProps.type of type string'],
   ['neither a schema nor a truth value', levels('x' as unknown as object), 'boolean or JSON schema expected'],

@@ -1,4 +1,4 @@
-import type {SchemaNode} from '#src/schema/node.js';
+import {propertyName, type SchemaNode} from '#src/schema/node.js';
 import type {DecodeProblem} from './error.js';
 
 /** How many fields a text names: strings with a colon after them. The text must be JSON. */
@@ -124,7 +124,7 @@ const anything: SchemaNode = {type: 'any'};
 const memberNode = (node: SchemaNode, key: string): SchemaNode | undefined => {
   if (node.type === 'map') return node.items ?? anything;
   if (node.type === 'any') return anything;
-  return node.properties?.get(key) ?? (node.preservesUnknown ? anything : undefined);
+  return node.properties?.get(propertyName(node, key)) ?? (node.preservesUnknown ? anything : undefined);
 };
 
 /** Unknown and repeated fields in the order in which the text has them. The text must be JSON and not nested deeper than is allowed. */

@@ -1,5 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
-import {goTypeName, type Forms, type SchemaNode} from '#src/schema/node.js';
+import {goTypeName, propertyName, type Forms, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {DecodeError} from './error.js';
 import {canonicalMicroTime, canonicalTime} from './go-time.js';
@@ -68,14 +68,19 @@ export class TypedDecoder {
     if (!isPlainObject(value)) return this.#mismatched(value, node);
     const result: PlainObject = {};
     const struct = this.#struct;
-    for (const key of Object.keys(value)) {
-      const field = node.properties?.get(key);
+    for (const spelled of Object.keys(value)) {
+      let key = spelled;
+      let field = node.properties?.get(key);
       if (!field) {
-        if (node.preservesUnknown) put(result, key, value[key]);
+        key = propertyName(node, spelled);
+        field = node.properties?.get(key);
+      }
+      if (!field) {
+        if (node.preservesUnknown) put(result, spelled, value[spelled]);
         else this.unknown = true;
         continue;
       }
-      const given = value[key];
+      const given = value[spelled];
       if (given === null) continue;
       this.#struct = node.ref?.name ?? '';
       this.#path.push(key);
