@@ -200,3 +200,15 @@ test('rules are not asked of an object that is wrong in itself', async t => {
   t.deepEqual(details.causes.map(({field}) => field), ['spec.min', '<nil>']);
   t.regex(details.causes[1]!.message, /some validation rules were not checked because the object was invalid; correct the existing errors to complete validation$/);
 });
+
+test('finalizers that say not whose they are bring a warning when they are added', async t => {
+  using world = await startCustom();
+  await world.define();
+  const path = `${widgets}/a`;
+  const warned = (answer: {header(name: string): unknown}) => [answer.header('warning') ?? []].flat().map(String);
+
+  const made = await world.post(widgets, {...aWidget('a'), metadata: {name: 'a', finalizers: ['mine', 'orphan', 'a.b/c', 'a.b']}});
+  t.is(made.status, 201);
+  t.regex(warned(made).join(), /metadata\.finalizers: \\"a\.b\\": prefer a domain-qualified finalizer name including a path \(\/\) to avoid.*\\"mine\\": prefer a domain-qualified finalizer name to avoid/s);
+  t.deepEqual(warned(await world.patch(path, {metadata: {labels: {a: 'b'}}})), []);
+});

@@ -12,6 +12,7 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {isTrue} from '#src/resources/apiextensions/conditions.js';
 import type {Definition, Version} from '#src/resources/apiextensions/types.js';
 import {customColumns} from './columns.js';
+import {finalizerWarnings} from './finalizers.js';
 import {customScale} from './scale.js';
 import {rulesOf} from './rules/rules.js';
 import {selectable} from './selectable.js';
@@ -53,6 +54,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   const hasStatus = version.subresources?.status !== undefined;
   const main: Endpoint<KubeObject> = {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
+    warn: finalizerWarnings,
     validate(object, old, {warn}) {
       const errors = parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
       if (paths) errors.push(...validateScaleSpec(object as PlainObject, paths), ...validateScaleStatus(object as PlainObject, paths));
