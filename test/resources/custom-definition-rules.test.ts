@@ -424,6 +424,9 @@ judgesCreations(kind, [
   ]],
   ['a rule about what was in a map', property({...needsList, items: {...needsList.items, required: ['a']}, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}), []],
   ['a rule over a schema that is not in order', ruled('self.b', {type: 'object', properties: {a: {}}}), [`${p}.properties[a].type: Required value: must not be empty for specified object fields`]],
+  ['a default that a rule refuses', ruled({rule: 'self.a > 1', message: 'must be more'}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: "object": must be more`]],
+  ['a default that may not be new', ruled({rule: 'oldSelf.hasValue()', optionalOldSelf: true}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: "object": failed rule: oldSelf.hasValue()`]],
+  ['a default within one that a rule refuses', ruled({rule: 'self.a > 1'}, {type: 'object', default: {}, properties: {a: {type: 'integer', default: 1}}}), [`${p}.default: Invalid value: "object": no such key: a evaluating rule: self.a > 1`]],
   ['a rule that calls what a library has', ruled('quantity("1k").isGreaterThan(quantity("1"))'), []],
 ]);
 

@@ -1,8 +1,10 @@
 import {internalFieldError, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
-import {placesWithRules, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
+import {placesOf, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
 import {speaksOf} from '#src/resources/custom/rules/compiled.js';
+import {objectBudget, RuleTree} from '#src/resources/custom/rules/judge.js';
+import {states} from '#src/resources/custom/rules/states.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {ruleForm} from './original-form.js';
@@ -42,12 +44,34 @@ function* judgePlace(place: SchemaPlace, root: SchemaNode): Iterable<FieldError>
   for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* judgeRule(rule, environments, place, `${at}[${i}]`);
 }
 
-function* judgeSchema(schema: JsonSchema, path: string): Iterable<FieldError> {
-  let root: SchemaNode | undefined;
-  for (const place of placesWithRules(schema, path)) {
-    root ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node;
-    yield* judgePlace(place, root);
+const isOfMap = ({step, parent}: SchemaPlace): boolean => step === 'additionalProperties' || (parent !== undefined && isOfMap(parent));
+
+const nothingBefore = {own: undefined, parent: undefined};
+
+/** What rules say against defaults, as if they had been there before, and as if they were new. */
+const judgeDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): FieldError[] => {
+  const errors: FieldError[] = [];
+  const session = {budget: objectBudget, errors, warn: () => undefined};
+  for (const place of places) {
+    const {schema, path} = place;
+    const value = schema.default;
+    if (value === undefined || value === null || isOfMap(place) || !states(schema)) continue;
+    const node = nodeAt(place, root());
+    if (!node) continue;
+    const tree = new RuleTree(schema, node, schema[extensions.embeddedResource] === true);
+    const count = errors.length;
+    for (const before of [value, undefined]) if (errors.length === count && !tree.judge({value, before, path: `${path}.default`, standing: nothingBefore}, session)) return errors;
   }
+  return errors;
+};
+
+function* judgeSchema(schema: JsonSchema, path: string): Iterable<FieldError> {
+  let made: SchemaNode | undefined;
+  const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
+  const places = [...placesOf(schema, path)];
+  const errors = judgeDefaults(places, root);
+  if (errors.length > 0) return yield* errors;
+  for (const place of places) if (place.schema[extensions.validations]?.length) yield* judgePlace(place, root());
 }
 
 /** What is wrong with the rules of schemas that are in order: expressions that are none, of another type, or about what cannot be told to be the same. */

@@ -6,7 +6,7 @@ import {validateRuleTexts} from './rule-texts.js';
 /** What a schema is to what it lies in. */
 export type Step = {readonly property: string} | 'items' | 'additionalProperties';
 
-/** A schema within a schema of which rules can speak: how one gets there, and how often values of it can be in one object. */
+/** A schema within a schema, where values have their structure: how one gets there, and how often values of it can be in one object. */
 export interface SchemaPlace {
   readonly schema: JsonSchema;
   readonly path: string;
@@ -130,8 +130,8 @@ const noDemands: SchemaDemands = {validTypes: false, atomicSets: false, identity
 
 function* placesBelow(schema: JsonSchema, path: string, context: Context): Iterable<SchemaPlace> {
   for (const [inner, at, below] of steps(schema, path, context)) if (below.place) yield* placesBelow(inner, at, below);
-  if (context.place && schema[extensions.validations]?.length) yield context.place;
+  if (context.place) yield context.place;
 }
 
-/** The places of a schema that is in order which have rules, those further in first. */
-export const placesWithRules = (schema: JsonSchema, path: string): Iterable<SchemaPlace> => placesBelow(schema, path, {demands: noDemands, isRoot: true, place: {schema, path, most: 1}});
+/** The places of a schema that is in order, those further in first. */
+export const placesOf = (schema: JsonSchema, path: string): Iterable<SchemaPlace> => placesBelow(schema, path, {demands: noDemands, isRoot: true, place: {schema, path, most: 1}});
