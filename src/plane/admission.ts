@@ -7,7 +7,7 @@ import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {unjudgedConditions} from '#src/apiserver/admission/webhook/conditions.js';
+import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import type {HookType} from '#src/apiserver/admission/webhook/figures.js';
 import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
 import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
@@ -78,7 +78,7 @@ export const admissionPlugins = (
       reader,
       change: registryChange(registry),
       gate,
-      webhooks: {registry, callerFor, log, meter, evaluateConditions: unjudgedConditions, sourceOf: kind => hookSource(registry, kind, signal)},
+      webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming), sourceOf: kind => hookSource(registry, kind, signal)},
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),
       kindsOf: (apiVersion, kind) => registry.served.map(served => served.kind).filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),

@@ -7,7 +7,7 @@ import {noMeter} from '#src/base/meter.js';
 import {seededRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
-import {unjudgedConditions} from '#src/apiserver/admission/webhook/conditions.js';
+import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import {registryChange} from '#src/apiserver/registry/writer.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {AdmissionPlugin as AdmissionPluginName} from '#src/options/apiserver/admission.js';
@@ -20,7 +20,7 @@ export const noWebhooks: PluginContext['webhooks'] = {
   callerFor: () => ({call: () => Promise.reject(new Error('nobody is to be called')), close() {}}),
   log: noLog,
   meter: noMeter,
-  evaluateConditions: unjudgedConditions,
+  evaluateConditions: conditionsIn(naming('plat')),
   sourceOf: () => ({hooks: () => []}),
 };
 

@@ -1,4 +1,5 @@
 import {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {createPlugins, type PluginContext} from '#src/apiserver/admission/plugins.js';
@@ -6,6 +7,7 @@ import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
 import {webhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
+import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {seededRandom} from '#src/base/random.js';
@@ -95,6 +97,16 @@ export const hookWorld = async (own: Partial<PluginContext> = {}, options: Serve
     mutating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.mutatingWebhookConfigurations as Kind, name, webhooks),
     /** Puts webhooks that may refuse objects into force. */
     validating: (name: string, ...webhooks: readonly MutatingHook[]) => put(kinds.validatingWebhookConfigurations as Kind, name, webhooks),
+    /** Changes a configuration where it is stored: what may not be written any more may have been once. */
+    async rewriteValidating(name: string, change: (hook: MutatingHook) => void) {
+      const resource = world.server.registry.of(kinds.validatingWebhookConfigurations as Kind);
+      const key = resource.key('', name);
+      const {value, revision} = (await world.store.get(key))!;
+      const {webhooks, ...object} = recordObject<KubeObject & {webhooks: MutatingHook[]}>(value, revision);
+      webhooks.forEach(change);
+      delete object.metadata!.resourceVersion;
+      await world.store.update(key, encodeRecord({...object, webhooks} as KubeObject), revision);
+    },
     /** The lines of a metric. */
     async figures(name: string): Promise<string[]> {
       const {body} = await metrics.exposition();

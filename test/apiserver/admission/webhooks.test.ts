@@ -295,11 +295,7 @@ test('a change that a deletion is answered with is an error', async t => {
   );
 });
 
-const dryRuns: readonly (readonly [sideEffects: string, code: number | undefined])[] = [
-  ['None', undefined],
-  ['NoneOnDryRun', undefined],
-];
-for (const [sideEffects] of dryRuns) {
+for (const sideEffects of ['None', 'NoneOnDryRun']) {
   test(`a webhook with side effects ${sideEffects} is asked on a dry run too`, async t => {
     using world = await hookWorld();
     await using server = await aHookServer();
@@ -554,22 +550,16 @@ test('a webhook has no more time than is left of the request', async t => {
   t.is(server.webhook.seen[0]!.url, '/?timeout=4s');
 });
 
-const withSideEffects: readonly (readonly [sideEffects: string | undefined, code: number, message: string])[] = [
-  ['Some', 400, 'admission webhook "hook.example.com" does not support dry run'],
-  ['Unknown', 400, 'admission webhook "hook.example.com" does not support dry run'],
-];
-for (const [sideEffects, code, message] of withSideEffects) {
+for (const sideEffects of ['Some', 'Unknown']) {
   test(`a webhook with side effects ${sideEffects}, as old configurations may have, fails a dry run`, async t => {
     using world = await hookWorld();
     await using server = await aHookServer();
     await world.validating('v', aHook(server));
-    // Nothing new may be written so; what is stored already may have it.
-    const {store, registry} = {store: world.server.registry.settings.store, registry: world.server.registry};
-    const key = registry.of(kinds.validatingWebhookConfigurations as never).key('', 'v');
-    const record = (await store.get(key))!;
-    await store.update(key, Buffer.from(record.value.toString('latin1').replace('"sideEffects":"None"', `"sideEffects":"${sideEffects}"`), 'latin1'), record.revision);
+    await world.rewriteValidating('v', hook => {
+      hook.sideEffects = sideEffects;
+    });
 
-    t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code, reason: 'BadRequest', message});
+    t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'), {dryRun: ['All']} as never)), {code: 400, reason: 'BadRequest', message: 'admission webhook "hook.example.com" does not support dry run'});
     t.is(server.asked.length, 0);
   });
 }
@@ -581,3 +571,55 @@ test('a webhook cannot move an object to another place', async t => {
 
   t.like(await refusal(world.of(kinds.configMaps).create(aConfigMap('c'))), {code: 400, message: 'the namespace of the provided object does not match the namespace sent on the request'});
 });
+
+const conditions: readonly (readonly [expressions: readonly string[], asked: boolean])[] = [
+  [["object.metadata.name == 'c'"], true],
+  [["object.metadata.name == 'c'", "request.namespace != 'default'"], false],
+  [["request.operation == 'CREATE' && request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps' && oldObject == null"], true],
+  [["request.userInfo.username == 'jane' && 'devs' in request.userInfo.groups && request.userInfo.extra['example.com/team'] == ['a', 'b']"], true],
+  [['!request.dryRun && request.options.kind.startsWith("Create") && !has(request.subResource)'], true],
+  // One that is false decides, whatever is wrong with others.
+  [['object.none == 1', 'false'], false],
+];
+
+for (const [expressions, asked] of conditions) {
+  test(`a webhook is ${asked ? '' : 'not '}asked on the conditions ${expressions.join('; ')}`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    await world.validating('v', aHook(server, {matchConditions: expressions.map((expression, i) => ({name: `c${i}`, expression}))}));
+    await world.of(kinds.configMaps).create(aConfigMap('c'));
+
+    t.is(server.asked.length, asked ? 1 : 0);
+    t.is((await world.figures('apiserver_admission_match_condition_exclusions_total')).length, asked ? 0 : 1);
+  });
+}
+
+const failing: readonly (readonly [expressions: readonly string[], message: string | RegExp])[] = [
+  [['object.none == 1'], `configmaps "c" is forbidden: expression 'object.none == 1' resulted in error: no such key: none`],
+  [['object.a', 'object.b == 1'], `configmaps "c" is forbidden: [expression 'object.a' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]`],
+  [['nothing'], /^configmaps "c" is forbidden: compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing'/],
+];
+
+for (const [expressions, message] of failing) {
+  test(`conditions that cannot be judged are what the failure policy is for: ${expressions.join('; ')}`, async t => {
+    using world = await hookWorld();
+    await using server = await aHookServer();
+    const matchConditions = expressions.map((expression, i) => ({name: `c${i}`, expression}));
+    // What cannot be compiled is not taken when it is written.
+    const stored = async (failurePolicy: string) => {
+      await world.validating('v', aHook(server, {failurePolicy, matchConditions: [{name: 'c', expression: 'true'}]}));
+      await world.rewriteValidating('v', hook => {
+        hook.matchConditions = matchConditions;
+      });
+    };
+    await stored('Fail');
+    const refused = await refusal(world.of(kinds.configMaps).create(aConfigMap('c')));
+    t.is(refused.code, 403);
+    if (typeof message === 'string') t.is(refused.message, message);
+    else t.regex(refused.message!, message);
+    await world.of(kinds.validatingWebhookConfigurations).delete('v');
+    await stored('Ignore');
+    await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('c')));
+    t.is(server.asked.length, 0);
+  });
+}

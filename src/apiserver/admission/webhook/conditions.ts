@@ -1,5 +1,9 @@
+import type {Naming} from '#src/api/naming.js';
+import {Lru} from '#src/base/lru.js';
+import type {Program} from '#src/cel/compile.js';
 import type {Question} from './ask.js';
 import type {Condition} from './hook.js';
+import {reviewOf} from './review.js';
 
 /** What came of a webhook's conditions. */
 export interface Judged {
@@ -12,6 +16,51 @@ export interface Judged {
 /** Judges the conditions of a webhook on the question it would be asked. */
 export type EvaluateConditions = (conditions: readonly Condition[], question: Question) => Promise<Judged>;
 
-/** For servers without the expression language: nothing can be told. */
-export const unjudgedConditions: EvaluateConditions = conditions =>
-  Promise.resolve({isFalse: false, errors: conditions.map(({name}) => `condition ${JSON.stringify(name)} cannot be evaluated: this server does not evaluate expressions`)});
+/** What all conditions of a webhook together may cost, and how many programs are kept. */
+const budgetOfConditions = 2_500_000;
+const keptPrograms = 1000;
+const outOfBudget = 'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** What conditions are given names of: the request without its objects, which have names of their own. */
+const bindingsOf = async ({attributes, form, own}: Question, naming: Naming): Promise<Readonly<Record<string, unknown>>> => {
+  const {request} = await reviewOf(attributes, form, own, {naming, version: 'v1', uid: ''});
+  const {uid: _, object, oldObject, ...rest} = request;
+  return {object, oldObject, request: rest, namespaceObject: null};
+};
+
+/** The language is loaded with the first condition. */
+const language = async () => {
+  const [{compile, isCompileError}, {bool}, {admissionEnvironment}] = await Promise.all([import('#src/cel/compile.js'), import('#src/cel/types.js'), import('#src/resources/admissionregistration/expression-environment.js')]);
+  return (expression: string): Program | string => {
+    const program = compile(admissionEnvironment, expression, bool);
+    if (!isCompileError(program)) return program;
+    return `compilation error: ${program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message}`;
+  };
+};
+
+/** Judges conditions in the expression language: all of them, as long as they cost no more than they may together. */
+export const conditionsIn = (naming: Naming): EvaluateConditions => {
+  const programs = new Lru<string, Program | string>(keptPrograms);
+  let loaded: Awaited<ReturnType<typeof language>> | undefined;
+  return async (conditions, question) => {
+    loaded ??= await language();
+    const bindings = await bindingsOf(question, naming);
+    const errors: string[] = [];
+    let isFalse = false;
+    let left = budgetOfConditions;
+    for (const {expression} of conditions) {
+      let program = programs.get(expression);
+      if (program === undefined) programs.set(expression, (program = loaded(expression)));
+      if (typeof program === 'string') {
+        errors.push(program);
+        continue;
+      }
+      const outcome = program.evaluate(bindings);
+      if (outcome.cost > left) return {isFalse: false, errors: [outOfBudget]};
+      left -= outcome.cost;
+      if ('error' in outcome) errors.push(`expression '${expression}' resulted in error: ${outcome.error}`);
+      else if (outcome.value === false) isFalse = true;
+    }
+    return {isFalse, errors};
+  };
+};

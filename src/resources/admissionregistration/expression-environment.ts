@@ -1,0 +1,64 @@
+import type {TypeSource} from '#src/cel/declarations.js';
+import {extend, type Environment} from '#src/cel/environment.js';
+import {bool, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from '#src/cel/types.js';
+import {ruleBase} from '#src/resources/custom/rules/compiled.js';
+
+const prefix = 'kubernetes.';
+const named = (name: string): Type => objectType(prefix + name);
+const strings = listOf(string);
+const groupVersion = {group: string, version: string};
+
+/** What requests and namespaces look like to expressions (the API reference, AdmissionRequest and Namespace): less than there is of them. */
+const objects: Readonly<Record<string, Readonly<Record<string, Type>>>> = {
+  GroupVersionKind: {...groupVersion, kind: string},
+  GroupVersionResource: {...groupVersion, resource: string},
+  UserInfo: {username: string, uid: string, groups: strings, extra: mapOf(string, strings)},
+  AdmissionRequest: {
+    kind: named('GroupVersionKind'),
+    resource: named('GroupVersionResource'),
+    subResource: string,
+    requestKind: named('GroupVersionKind'),
+    requestResource: named('GroupVersionResource'),
+    requestSubResource: string,
+    name: string,
+    namespace: string,
+    operation: string,
+    userInfo: named('UserInfo'),
+    dryRun: bool,
+    options: dyn,
+  },
+  NamespaceSpec: {finalizers: strings},
+  NamespaceCondition: {status: string, type: string, lastTransitionTime: timestamp, message: string, reason: string},
+  NamespaceStatus: {conditions: listOf(named('NamespaceCondition')), phase: string},
+  NamespaceMetadata: {
+    name: string,
+    generateName: string,
+    namespace: string,
+    labels: mapOf(string, string),
+    annotations: mapOf(string, string),
+    UID: string,
+    creationTimestamp: timestamp,
+    deletionGracePeriodSeconds: int,
+    deletionTimestamp: timestamp,
+    generation: int,
+    resourceVersion: string,
+    finalizers: strings,
+  },
+  Namespace: {metadata: named('NamespaceMetadata'), spec: named('NamespaceSpec'), status: named('NamespaceStatus')},
+};
+
+const fieldsOf = (type: string): Readonly<Record<string, Type>> | undefined => {
+  const name = type.startsWith(prefix) ? type.slice(prefix.length) : '';
+  return Object.hasOwn(objects, name) ? objects[name] : undefined;
+};
+
+const types: TypeSource = {
+  find: name => (fieldsOf(name) ? objectType(name) : undefined),
+  field(type, field) {
+    const fields = fieldsOf(type);
+    return fields && Object.hasOwn(fields, field) ? fields[field] : undefined;
+  },
+};
+
+/** What expressions about requests can name: the object before and after, the request, and the namespace it is in. */
+export const admissionEnvironment: Environment = extend(ruleBase, {types, variables: {object: dyn, oldObject: dyn, request: named('AdmissionRequest'), namespaceObject: named('Namespace')}});
