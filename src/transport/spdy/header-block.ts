@@ -26,6 +26,9 @@ const adler32 = (bytes: Buffer): number => {
 
 const longestStored = 0xffff;
 
+/** A stored block of nothing, with which squeezers end what is to be read at once: readers that look ahead would wait for more, or take the end for an error. */
+const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
+
 /**
  * Packs blocks of headers. They are stored, not squeezed: that is as good a stream of zlib, takes no state and no waiting, and the few headers of a stream are not worth more.
  */
@@ -42,7 +45,7 @@ export const headerPacker = (): ((headers: SpdyHeaders) => Buffer) => {
       start.writeUInt16LE(~piece.length & 0xffff, 3);
       parts.push(start, piece);
     }
-    return Buffer.concat(parts);
+    return Buffer.concat([...parts, flush]);
   };
 };
 

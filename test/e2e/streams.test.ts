@@ -1,0 +1,233 @@
+import {execFile, execFileSync, spawn, type ChildProcess} from 'node:child_process';
+import {once} from 'node:events';
+import {createServer as createHttp, get} from 'node:http';
+import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {connect, createServer, type AddressInfo} from 'node:net';
+import {networkInterfaces, tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {setImmediate} from 'node:timers/promises';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {authorityPem} from '#src/pki/authority.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {anAgent, type TestAgent} from '#test/apiserver/agent.js';
+import {aPair, anAuthority} from '#test/serving/credentials.js';
+import {hasKubectl, Kubectl} from './kubectl.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'plat-streams-'));
+const settings = join(directory, 'kubeconfig');
+/** Older ones do not speak WebSocket by themselves. */
+const fits = hasKubectl(31);
+let plane: Plane;
+let agent: TestAgent;
+let kubectl: Kubectl;
+
+const file = (name: string, text: string): string => {
+  const path = join(directory, name);
+  writeFileSync(path, text, {mode: 0o600});
+  return path;
+};
+
+test.before(async () => {
+  if (!fits) return;
+  const callers = await anAuthority('callers');
+  const pair = await aPair(callers, {commonName: 'the-server'}, 'client auth');
+  agent = await anAgent({clientCa: authorityPem(callers).certificate});
+  plane = await startPlane({
+    naming: 'kubernetes',
+    kubeconfig: settings,
+    controllerManagerArgs: ['--controllers=serviceaccount-controller,root-ca-certificate-publisher-controller'],
+    apiserverArgs: [
+      `--platlet-certificate-authority=${file('ca.crt', agent.ca)}`,
+      `--platlet-client-certificate=${file('client.crt', pair.cert)}`,
+      `--platlet-client-key=${file('client.key', pair.key)}`,
+      '--platlet-preferred-address-types=InternalIP',
+    ],
+  });
+  kubectl = new Kubectl(settings);
+  const client = plane.client();
+  const accounts = client.resource(kinds.serviceAccounts);
+  while ((await accounts.list({namespace: 'default'})).items.length === 0) await setImmediate();
+  const node = {apiVersion: 'v1', kind: 'Node', metadata: {name: 'n'}, status: {addresses: [{type: 'InternalIP', address: '127.0.0.1'}], daemonEndpoints: {kubeletEndpoint: {Port: agent.port}}}};
+  await kubectl.ok('create -f -', JSON.stringify(node));
+  const pod = (name: string, podIP: string) => ({apiVersion: 'v1', kind: 'Pod', metadata: {name}, spec: {nodeName: 'n', containers: [{name: 'c', image: 'x', stdin: true}]}, status: {phase: 'Running', podIPs: [{ip: podIP}], podIP}});
+  for (const object of [pod('p', '10.1.1.1'), pod('here', ownAddress ?? '10.1.1.2')]) {
+    await kubectl.ok('create -f -', JSON.stringify(object));
+    await kubectl.okay(['replace', '--subresource=status', '-f', '-'], JSON.stringify(object));
+  }
+});
+test.after.always(async () => {
+  kubectl?.[Symbol.dispose]();
+  await plane?.stop();
+  await agent?.[Symbol.asyncDispose]();
+  rmSync(directory, {recursive: true, force: true});
+});
+
+/** An address by which this machine reaches itself, and which calls may lead to. */
+const ownAddress = Object.values(networkInterfaces()).flatMap(found => found ?? []).find(({internal, family}) => !internal && family === 'IPv4')?.address;
+if (!ownAddress) console.log('skipped: this machine has no address but that of itself');
+
+const sees = fits ? test : test.skip;
+const ways = {
+  WebSocket: {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true'},
+  SPDY: {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false'},
+};
+
+/** kubectl while it runs, and what it has said. */
+const running = (args: readonly string[], env: object = {}): {readonly child: ChildProcess; until(pattern: RegExp): Promise<RegExpExecArray>} => {
+  const child = spawn('kubectl', args, {env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, ...env}});
+  let said = '';
+  child.stdout.on('data', chunk => (said += String(chunk)));
+  child.stderr.on('data', chunk => (said += String(chunk)));
+  return {
+    child,
+    async until(pattern) {
+      for (;;) {
+        const found = pattern.exec(said);
+        if (found) return found;
+        if (child.exitCode !== null) throw new Error(`kubectl ended: ${said}`);
+        await Promise.race([once(child.stdout!, 'data'), once(child.stderr!, 'data'), once(child, 'close')]);
+      }
+    },
+  };
+};
+const stopped = async (child: ChildProcess): Promise<void> => {
+  const over = once(child, 'close');
+  child.kill();
+  await over;
+};
+
+sees('kubectl logs shows a log, follows it and says what it will not', async t => {
+  t.is(await kubectl.ok('logs p --tail=3 --previous'), 'c says hello\n?previous=true&tailLines=3\n');
+  const {code, stderr} = await kubectl.try('logs p -c other');
+  t.is(code, 1);
+  t.regex(stderr, /container other is not valid for pod p/);
+
+  const {child, until} = running(['logs', '-f', 'p']);
+  await until(/c says hello\n/);
+  agent.log('and goes on\n');
+  await until(/and goes on\n/);
+  agent.log();
+  if (child.exitCode === null) await once(child, 'close');
+  t.is(child.exitCode, 0);
+});
+
+for (const [way, env] of Object.entries(ways)) {
+  sees(`kubectl exec runs a command, with its streams and its exit code (${way})`, async t => {
+    const run = (args: readonly string[], input = '') => kubectl.run(['exec', ...args], input, env);
+    const failed = await run(['p', '--', 'sh', '-c', 'echo out; echo bad >&2; exit 3']);
+    const fed = await run(['-i', 'p', '--', 'cat'], 'what is typed');
+    const large = await run(['p', '--', 'sh', '-c', 'head -c 500000 /dev/zero | tr "\\0" x']);
+
+    t.deepEqual([failed.code, failed.stdout, failed.stderr], [3, 'out\n', 'bad\ncommand terminated with exit code 3\n']);
+    t.deepEqual([fed.code, fed.stdout], [0, 'what is typed']);
+    t.is(large.stdout.length, 500_000);
+    const {headers} = agent.requests.findLast(({url}) => url.startsWith('/exec/'))!;
+    t.is(headers.upgrade, 'SPDY/3.1');
+  });
+
+  sees(`kubectl attach joins what runs (${way})`, async t => {
+    const {code, stdout} = await kubectl.run(['attach', '-i', 'p'], 'joined\n', env);
+
+    t.deepEqual([code, stdout], [0, 'attached\nJOINED\n']);
+  });
+
+  sees(`kubectl cp copies there and back (${way})`, async t => {
+    const name = `copied-${way}-${process.pid}`;
+    const text = 'copied '.repeat(100_000);
+    const there = await kubectl.run(['cp', file(name, text), `p:${join(tmpdir(), name)}`], '', env);
+    const back = await kubectl.run(['cp', `p:${join(tmpdir(), name)}`, join(directory, `${name}-back`)], '', env);
+    rmSync(join(tmpdir(), name), {force: true});
+
+    t.deepEqual([there.code, back.code], [0, 0], there.stderr + back.stderr);
+    t.is(readFileSync(join(directory, `${name}-back`), 'utf8'), text);
+  });
+
+  sees(`kubectl port-forward leads to a port (${way})`, async t => {
+    const listener = createServer(socket => void socket.on('error', () => {}).once('data', chunk => socket.end(chunk.toString().toUpperCase())));
+    await new Promise<void>(resolve => {
+      listener.listen(0, '127.0.0.1', resolve);
+    });
+    const {child, until} = running(['port-forward', 'pod/p', `:${(listener.address() as AddressInfo).port}`], env);
+    const [, port] = await until(/Forwarding from 127\.0\.0\.1:(\d+)/);
+    const said = await Promise.all(
+      ['one', 'two'].map(async text => {
+        const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8');
+        socket.write(text);
+        return (await socket.toArray()).join('');
+      }),
+    );
+    await stopped(child);
+    listener.close();
+
+    t.deepEqual(said, ['ONE', 'TWO']);
+  });
+}
+
+const script = ['/usr/bin/script', '/bin/script'].find(path => existsSync(path));
+if (!script) console.log('skipped: script is not installed, which gives programs a terminal');
+
+(fits && script ? test : test.skip)('kubectl exec tells the size of a terminal', async t => {
+  const {KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on} = ways.WebSocket;
+  const before = agent.sizes.length;
+  const child = execFile(script!, ['-qec', 'stty rows 33 cols 99; kubectl exec -it p -- sh -c "echo seen; sleep 0.3"', '/dev/null'], {
+    env: {PATH: process.env['PATH'], HOME: directory, KUBECONFIG: settings, KUBECTL_REMOTE_COMMAND_WEBSOCKETS: on},
+  });
+  let said = '';
+  child.stdout?.on('data', chunk => (said += String(chunk)));
+  await once(child, 'close');
+
+  t.regex(said, /seen/);
+  t.true(agent.sizes.slice(before).includes('{"Width":99,"Height":33}'), agent.sizes.join(' '));
+});
+
+(fits && ownAddress ? test : test.skip)('kubectl proxy and raw calls lead to what runs in a pod', async t => {
+  const server = createHttp((request, response) => response.writeHead(200, {'content-type': 'text/html'}).end(`<a href="/next">${request.method} ${request.url}</a>`));
+  await new Promise<void>(resolve => {
+    server.listen(0, ownAddress, resolve);
+  });
+  const path = `/api/v1/namespaces/default/pods/here:${(server.address() as AddressInfo).port}/proxy`;
+  const raw = await kubectl.okay(['get', '--raw', `${path}/some/page?x=1`]);
+  const {child, until} = running(['proxy', '--port=0']);
+  const [, port] = await until(/Starting to serve on 127\.0\.0\.1:(\d+)/);
+  const [answer] = (await once(get(`http://127.0.0.1:${port}${path}/`), 'response')) as [import('node:http').IncomingMessage];
+  const page = (await answer.setEncoding('utf8').toArray()).join('');
+  await stopped(child);
+  server.close();
+
+  t.is(raw, `<a href="${path}/next">GET /some/page?x=1</a>`);
+  t.is(page, `<a href="${path}/next">GET /</a>`);
+});
+
+const python = '/usr/bin/python3';
+const hasPython = (): boolean => {
+  try {
+    execFileSync(python, ['-c', 'import kubernetes.stream'], {stdio: 'pipe'});
+    return true;
+  } catch {
+    console.log('skipped: the Python client (python3-kubernetes) is not installed');
+    return false;
+  }
+};
+
+const program = `
+import sys
+from kubernetes import client, config
+from kubernetes.stream import stream
+config.load_kube_config(sys.argv[1])
+api = client.CoreV1Api()
+print(api.read_namespaced_pod_log('p', 'default', tail_lines=2), end='')
+print(stream(api.connect_get_namespaced_pod_exec, 'p', 'default', command=['sh', '-c', 'echo out; echo bad >&2'], stderr=True, stdin=False, stdout=True, tty=False), end='')
+talk = stream(api.connect_get_namespaced_pod_exec, 'p', 'default', command=['sh', '-c', 'read line; echo "[$line]"; exit 5'], stderr=True, stdin=True, stdout=True, tty=False, _preload_content=False)
+talk.write_stdin('typed\\n')
+talk.run_forever(timeout=20)
+print(talk.read_stdout(), talk.returncode)
+`;
+
+(fits && hasPython() ? test : test.skip)('the Python client reads logs and talks to commands', async t => {
+  const said = await new Promise<string>((resolve, reject) => {
+    execFile(python, ['-c', program, settings], {timeout: 60_000}, (error, stdout, stderr) => (error ? reject(new Error(stderr)) : resolve(stdout)));
+  });
+
+  t.deepEqual(said.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'out'].sort().map(line => (line === '5' ? ' 5' : line)));
+});
