@@ -225,6 +225,7 @@ const prunings: readonly [title: string, spec: JsonSchema, value: unknown, left:
   ['values of maps', {type: 'object', additionalProperties: has({a: {type: 'string'}})}, {k: {a: 'x', b: 1}}, {k: {a: 'x'}}, ['spec.k.b']],
   ['not what is preserved', has({a: has({})}, {'x-kubernetes-preserve-unknown-fields': true}), {b: {c: 1}, a: {d: 1}}, {b: {c: 1}, a: {}}, ['spec.a.d']],
   ['everything without structure', {type: 'object'}, {a: 1}, {}, ['spec.a']],
+  ['values of which only is said that they may be', {type: 'object', additionalProperties: true}, {k: {a: 1}, l: 1}, {k: {}, l: 1}, ['spec.k.a']],
   ['embedded objects', has({}, {'x-kubernetes-embedded-resource': true}), {apiVersion: 'v1', kind: 'X', metadata: {}, spec: 1}, {apiVersion: 'v1', kind: 'X', metadata: {}}, ['spec.spec']],
 ];
 

@@ -25,7 +25,7 @@ class Pruner {
       if (isWhole && objectFields.has(name)) continue;
       const inner = path === '' ? name : `${path}.${name}`;
       const known = schema && propertySchema(schema, name);
-      if (known || schema?.additionalProperties === true) this.prune(object[name], known, inner);
+      if (known || typeof schema?.additionalProperties === 'boolean') this.prune(object[name], known, inner);
       else {
         delete object[name];
         this.dropped.push(inner);
@@ -44,7 +44,7 @@ class Pruner {
     for (const name of Object.keys(object)) {
       if (isWhole && objectFields.has(name)) continue;
       const known = propertySchema(schema, name);
-      if (known || schema.additionalProperties === true) this.prune(object[name], known, path === '' ? name : `${path}.${name}`);
+      if (known || typeof schema.additionalProperties === 'boolean') this.prune(object[name], known, path === '' ? name : `${path}.${name}`);
     }
   }
 
