@@ -32,7 +32,7 @@ import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
 import {keepFlowControl} from '#src/controlplane/flow-control.js';
 import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
-import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Route} from '#src/apiserver/routes.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
@@ -166,7 +166,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: outside,
     routes: ({registry, discovery}) => [
-      ...openApiRoutes(lazily(() => openApi(registry, discovery, naming, parts.version)), clock),
+      ...openApiRoutes({documents: lazily(() => openApi(registry, discovery, aggregation!, parts.version)), behind: registration => aggregation!.behind(registration), clock}),
       ...versionRoutes(parts.version),
       ...tokens.routes,
       metricsRoute(parts.metrics),
@@ -262,11 +262,16 @@ const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
   new Set(sizes.map(entry => entry.split('#')).filter(([, size]) => Number(size) === 0).map(([resource = '']) => resource));
 
 /** The code that writes the documents is loaded with the first of them. */
-const openApi = async (registry: Registry, discovery: Discovery, naming: Naming, version: VersionInfo): Promise<OpenApiDocuments> => {
-  const {OpenApiDocuments} = await import('#src/schema/openapi/documents.js');
-  const documents = new OpenApiDocuments({schemas: registry.settings.schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
-  registry.onChange(() => documents.forget());
-  return documents;
+const openApi = async (registry: Registry, discovery: Discovery, {openApi: remote}: Aggregation, version: VersionInfo): Promise<MergedOpenApi> => {
+  const [{OpenApiDocuments}, {MergedOpenApi}] = await Promise.all([import('#src/schema/openapi/documents.js'), import('#src/apiserver/aggregation/merged-openapi.js')]);
+  const {schemas, naming} = registry.settings;
+  const documents = new OpenApiDocuments({schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
+  const merged = new MergedOpenApi(documents, remote);
+  registry.onChange(() => {
+    documents.forget();
+    merged.forget();
+  });
+  return merged;
 };
 
 /** Waits for what is under way to end, at most so long. */

@@ -25,7 +25,7 @@ export interface ApiServiceParts {
 export const apiServiceHooks = ({server, health, naming, aggregation, loops}: ApiServiceParts, signal: AbortSignal): StartHook[] => {
   const served = server.discovery.groups.flatMap(({group, versions}) => versions.map(({version}) => ({group, version})));
   const withDefinitions = server.registry.serves(kinds.customResourceDefinitions);
-  const {registrations, discovery} = aggregation;
+  const {registrations, discovery, openApi} = aggregation;
   const registered = lazily(async () => {
     const objects = loops().informers.informer(kinds.apiServices);
     objects.listen(({type, object}) => {
@@ -44,6 +44,8 @@ export const apiServiceHooks = ({server, health, naming, aggregation, loops}: Ap
         await loops().run(remoteDocumentsLoop('discovery-manager', name => discovery.refresh(name)));
       },
     },
+    {name: 'apiservice-openapi-controller', run: () => loops().run(remoteDocumentsLoop('open_api_aggregation_controller', name => openApi.refreshTwo(name)))},
+    {name: 'apiservice-openapiv3-controller', run: () => loops().run(remoteDocumentsLoop('open_api_v3_aggregation_controller', name => openApi.refreshThree(name)))},
     {name: 'apiservice-status-remote-available-controller', run: () => loops().run(remoteAvailabilityLoop({naming, check: object => aggregation.check(object.metadata?.name ?? '')}))},
     {name: 'apiservice-status-local-available-controller', run: () => loops().run(localAvailabilityLoop)},
     {

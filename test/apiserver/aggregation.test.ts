@@ -397,3 +397,94 @@ test('a version that is served here is served behind once it is registered there
   await world.clock.drain();
   t.regex((await world.text('/apis/batch/v1/jobs'))[1], /JobList/);
 });
+
+const reference = (to: string) => ({$ref: `#/definitions/${to}`});
+const meta = 'io.plat.apimachinery.pkg.apis.meta.v1';
+const swagger = {
+  swagger: '2.0',
+  info: {title: 'behind', version: '1'},
+  parameters: {shared: {name: 'pretty', in: 'query', type: 'string'}},
+  paths: {
+    '/apis/': {get: {responses: {}}},
+    [`${root}/flunders`]: {
+      parameters: [{$ref: '#/parameters/shared'}],
+      post: {
+        consumes: ['application/json'],
+        produces: ['application/json', 'application/yaml'],
+        parameters: [{name: 'body', in: 'body', required: true, schema: reference('example.Flunder')}],
+        responses: {200: {description: 'OK', schema: reference('example.Flunder')}, 401: {description: 'Unauthorized'}},
+        'x-kubernetes-group-version-kind': {group, version: 'v1', kind: 'Flunder'},
+      },
+    },
+  },
+  definitions: {
+    'example.Flunder': {type: 'object', properties: {metadata: reference(`${meta}.ObjectMeta`), spec: {type: 'object'}}, 'x-kubernetes-group-version-kind': [{group, version: 'v1', kind: 'Flunder'}]},
+    [`${meta}.ObjectMeta`]: {type: 'object', description: 'says something else', properties: {time: reference(`${meta}.Time`)}},
+    [`${meta}.Time`]: {type: 'string', description: 'says something else, too'},
+    'example.Unused': {type: 'string'},
+  },
+};
+
+test('the OpenAPI document of all tells of what servers behind serve, and lets nothing that says something else pass for what this server says', async t => {
+  await using world = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
+  const document = JSON.parse((await world.text('/openapi/v2'))[1]) as {paths: Record<string, {post: {parameters: object[]; responses: object}; parameters: object[]}>; definitions: Record<string, {description?: string}>; parameters?: object};
+
+  const path = document.paths[`${root}/flunders`]!;
+  t.deepEqual(path.parameters, [swagger.parameters.shared]);
+  t.deepEqual(path.post.parameters, swagger.paths[`${root}/flunders`]!.post!.parameters);
+  t.like(document.definitions['example.Flunder'], {properties: {metadata: reference(`${meta}.ObjectMeta_v2`), spec: {type: 'object'}}});
+  t.like(document.definitions[`${meta}.ObjectMeta_v2`], {description: 'says something else', properties: {time: reference(`${meta}.Time_v2`)}});
+  t.not(document.definitions[`${meta}.ObjectMeta`]?.description, 'says something else');
+  t.false('example.Unused' in document.definitions);
+  t.true('/api/v1/pods' in document.paths);
+  const message = await ask1(world.face, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
+  t.is(message.status, 200);
+  t.true(message.body.includes('example.Flunder') && message.body.includes(`${meta}.ObjectMeta_v2`));
+
+  await world.objects.delete(name);
+  await world.clock.drain();
+  t.false((await world.text('/openapi/v2'))[1].includes('example.Flunder'));
+});
+
+test('OpenAPI documents of version 3 are listed as servers behind list them, and asked for there', async t => {
+  const paths = {apis: {serverRelativeURL: '/openapi/v3/apis?hash=1'}, [`apis/${group}/v1`]: {serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=2`}, odd: {serverRelativeURL: '/openapi/v3/odd?hash=3'}};
+  const own = `/openapi/v3/apis/${group}/v1?hash=2`;
+  await using world = await start(undefined, {
+    documents: {
+      '/openapi/v3': ({headers}, response) => {
+        t.is(headers['x-remote-user'], 'system:aggregator');
+        json(response, {paths});
+      },
+      [own]: ({headers}, response) => json(response, {openapi: '3.0.0', by: headers['x-remote-uid']}),
+    },
+  });
+  const index = JSON.parse((await world.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
+
+  t.deepEqual(index.paths[`apis/${group}/v1`], paths[`apis/${group}/v1`]);
+  t.deepEqual(index.paths['odd'], paths.odd);
+  t.not(index.paths['apis']?.serverRelativeURL, paths.apis.serverRelativeURL);
+  t.truthy(index.paths['api/v1']);
+  t.deepEqual(await world.text(own), [200, '{"openapi":"3.0.0","by":"u1"}']);
+  t.is((await world.text('/openapi/v3/none'))[0], 404);
+});
+
+test('who has OpenAPI documents of version 2 only is told of in version 3 all the same', async t => {
+  await using world = await start(undefined, {documents: {'/openapi/v2': (_, response) => json(response, swagger)}});
+  const index = JSON.parse((await world.text('/openapi/v3'))[1]) as {paths: Record<string, {serverRelativeURL: string}>};
+  const [status, text] = await world.text(index.paths[`apis/${group}/v1`]!.serverRelativeURL);
+  const three = JSON.parse(text) as {paths: Record<string, object>; components: {schemas: Record<string, object>}};
+  const flunderSchema = {schema: {$ref: '#/components/schemas/example.Flunder'}};
+
+  t.is(status, 200);
+  t.deepEqual(three.paths, {
+    [`${root}/flunders`]: {
+      parameters: [{name: 'pretty', in: 'query', schema: {type: 'string'}}],
+      post: {
+        requestBody: {content: {'application/json': flunderSchema}, required: true},
+        responses: {200: {description: 'OK', content: {'application/json': flunderSchema, 'application/yaml': flunderSchema}}, 401: {description: 'Unauthorized'}},
+        'x-kubernetes-group-version-kind': {group, version: 'v1', kind: 'Flunder'},
+      },
+    },
+  });
+  t.deepEqual(Object.keys(three.components.schemas).sort(), ['example.Flunder', `${meta}.ObjectMeta`, `${meta}.Time`]);
+});

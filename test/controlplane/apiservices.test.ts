@@ -130,3 +130,38 @@ test('a plane registers all that it serves', async t => {
   const {body} = await plane.api.health.readyz.all('readyz', {verbose: true});
   for (const name of ['autoregister-completion', 'poststarthook/plat-apiserver-autoregistration', 'poststarthook/apiservice-status-local-available-controller']) t.true(body.includes(`[+]${name} ok\n`), name);
 });
+
+test('the versions of custom resources are registered for as long as their definitions serve them', async t => {
+  await using plane = await aPlane({controllers: []});
+  const client = plane.client();
+  const objects = client.resource(kinds.apiServices);
+  const definitions = client.resource(kinds.customResourceDefinitions);
+  const custom = async () => (await objects.list()).items.map(({metadata}) => metadata?.name).filter(name => name?.endsWith('.stable.example.com'));
+  const aVersion = (name: string, served = true) => ({name, served, storage: name === 'v1', schema: {openAPIV3Schema: {type: 'object'}}});
+  const made = await definitions.create({
+    metadata: {name: 'crontabs.stable.example.com'},
+    spec: {group: 'stable.example.com', scope: 'Namespaced', names: {plural: 'crontabs', kind: 'CronTab'}, versions: [aVersion('v1'), aVersion('v1beta1'), aVersion('v1alpha1', false)]},
+  });
+  await plane.clock.drain();
+  t.deepEqual(await custom(), ['v1.stable.example.com', 'v1beta1.stable.example.com']);
+  t.like(await objects.get('v1.stable.example.com'), {
+    metadata: {labels: {[label]: 'true'}},
+    spec: {group: 'stable.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100},
+    status: {conditions: [{reason: 'Local'}]},
+  });
+
+  await objects.delete('v1.stable.example.com');
+  await objects.patch('v1beta1.stable.example.com', 'merge', {spec: {versionPriority: 7}});
+  await plane.clock.drain();
+  t.deepEqual(await custom(), ['v1.stable.example.com', 'v1beta1.stable.example.com']);
+  t.is((await objects.get('v1beta1.stable.example.com')).spec?.versionPriority, 100);
+
+  const {spec} = await definitions.get(made.metadata!.name!);
+  await definitions.patch(made.metadata!.name!, 'merge', {spec: {versions: [spec.versions[0], {...spec.versions[1], served: false}]}});
+  await plane.clock.drain();
+  t.deepEqual(await custom(), ['v1.stable.example.com']);
+
+  await definitions.delete(made.metadata!.name!);
+  await plane.clock.drain();
+  t.deepEqual(await custom(), []);
+});

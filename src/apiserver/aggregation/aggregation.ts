@@ -3,8 +3,9 @@ import type {Handler} from '#src/apiserver/request/context.js';
 import type {RequestInfo} from '#src/apiserver/request/request-info.js';
 import {discoveryCheck} from './discovery-check.js';
 import {proxied, type ProxyParts} from './proxy.js';
-import type {Registrations} from './registrations.js';
+import type {Registration, Registrations} from './registrations.js';
 import {RemoteDiscovery} from './remote-discovery.js';
+import {RemoteOpenApi} from './remote-openapi.js';
 
 export interface AggregationParts extends ProxyParts {
   readonly naming: Naming;
@@ -15,6 +16,9 @@ export interface AggregationParts extends ProxyParts {
 export interface Aggregation {
   readonly registrations: Registrations;
   readonly discovery: RemoteDiscovery;
+  readonly openApi: RemoteOpenApi;
+  /** Passes requests on to who serves a registered version. */
+  behind(registration: Registration): Handler;
   /** What answers a request that one of them serves; nothing for one that is this server's. */
   handler(info: Pick<RequestInfo, 'path'>): Handler | undefined;
   /** Rejects with why the server behind a registration does not answer. */
@@ -26,6 +30,8 @@ export const aggregate = (parts: AggregationParts): Aggregation => {
   return {
     registrations,
     discovery: new RemoteDiscovery(parts),
+    openApi: new RemoteOpenApi(parts),
+    behind: registration => proxied(registration, parts),
     handler({path}) {
       const registration = registrations.at(path);
       return registration && proxied(registration, parts);

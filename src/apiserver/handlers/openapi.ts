@@ -1,7 +1,8 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
-import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
+import type {Registration} from '#src/apiserver/aggregation/registrations.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {compressedHeaders, goesCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
@@ -35,10 +36,17 @@ const answer = async (context: RequestContext, document: PackedDocument, headers
   return {status: 200, headers: all, body: {kind: 'bytes', bytes: await unpacked(document), contentType}};
 };
 
+export interface OpenApiRouteParts {
+  documents(): Promise<MergedOpenApi>;
+  /** Passes a request on to who serves a registered version. */
+  behind(registration: Registration): Handler;
+  readonly clock: Clock;
+}
+
 /** The routes of the OpenAPI documents; nothing is made before somebody asks. */
-export const openApiRoutes = (documents: () => Promise<OpenApiDocuments>, clock: Clock): Route[] => {
+export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Route[] => {
   const handler =
-    (respond: (context: RequestContext, all: OpenApiDocuments, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
+    (respond: (context: RequestContext, all: MergedOpenApi, form: string) => Promise<ApiResponse>, offered: readonly string[] = []): Handler =>
     async context => {
       const form = accepted(header(context.request, 'accept'), offered);
       return respond(context, await documents(), form);
@@ -46,18 +54,20 @@ export const openApiRoutes = (documents: () => Promise<OpenApiDocuments>, clock:
   return [
     {path: '/openapi/v2', methods: ['get', 'head'], handler: handler(versionTwo, [message, messageAlias])},
     {path: '/openapi/v3', methods: ['get', 'head'], handler: handler(async (context, all) => answer(context, await all.index(), {}))},
-    {path: '/openapi/v3/*', methods: ['get', 'head'], handler: handler((context, all) => oneDocument(context, all, clock))},
+    {path: '/openapi/v3/*', methods: ['get', 'head'], handler: handler((context, all) => oneDocument(context, all, behind, clock))},
   ];
 };
 
-const versionTwo = async (context: RequestContext, all: OpenApiDocuments, form: string): Promise<ApiResponse> =>
+const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: string): Promise<ApiResponse> =>
   form === json ? answer(context, await all.swagger(), {}) : answer(context, await all.swaggerMessage(), {}, message);
 
 /** A document under its hash may be kept for ever; under an old hash the caller is sent to the current one. */
-const oneDocument = async (context: RequestContext, all: OpenApiDocuments, clock: Clock): Promise<ApiResponse> => {
+const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: OpenApiRouteParts['behind'], clock: Clock): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
-  const document = await all.document(name);
-  if (!document) return pageNotFound();
+  const found = all.document(name);
+  if (!found) return pageNotFound();
+  if ('groupPriority' in found) return behind(found)(context);
+  const document = await found;
   const asked = context.info.query.get('hash');
   if (asked === null || asked === '') return answer(context, document, {});
   if (asked !== document.hash) {

@@ -1,0 +1,73 @@
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {OpenApiDocuments} from '#src/schema/openapi/documents.js';
+import {withParts} from '#src/schema/openapi/foreign.js';
+import {Packing, unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
+import {definitionMessage, pathMessage, swaggerMessage} from '#src/schema/openapi/swagger-message.js';
+import {rootOf, type Registration} from './registrations.js';
+import type {RemoteOpenApi} from './remote-openapi.js';
+
+/** This server's OpenAPI documents with those of the servers behind it. Where there are none, they are this server's own. */
+export class MergedOpenApi {
+  readonly #own: OpenApiDocuments;
+  readonly #remote: RemoteOpenApi;
+  #swagger: Promise<PackedDocument> | undefined;
+  #message: Promise<PackedDocument> | undefined;
+
+  constructor(own: OpenApiDocuments, remote: RemoteOpenApi) {
+    this.#own = own;
+    this.#remote = remote;
+    remote.onChange(() => this.forget());
+  }
+
+  /** What is served here has changed. */
+  forget(): void {
+    this.#swagger = undefined;
+    this.#message = undefined;
+  }
+
+  /** Where each document of version 3 lies. */
+  async index(): Promise<PackedDocument> {
+    const own = await this.#own.index();
+    const others = this.#remote.versionThree;
+    if (others.length === 0) return own;
+    const {paths} = JSON.parse((await unpacked(own)).toString()) as {paths: PlainObject};
+    for (const [registration, document] of others) {
+      const name = documentOf(registration);
+      if ('made' in document) paths[name] = {serverRelativeURL: `/openapi/v3/${name}?hash=${document.made.hash}`};
+      else for (const [key, entry] of Object.entries(document.listed)) if (key === name || !Object.hasOwn(paths, key)) paths[key] = entry;
+    }
+    const sorted = Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1)));
+    return Packing.whole(Buffer.from(JSON.stringify({paths: sorted})));
+  }
+
+  /** A document of version 3: one that is here, or the registration of who has it. */
+  document(name: string): Promise<PackedDocument> | Registration | undefined {
+    const others = this.#remote.versionThree;
+    const [registered, document] = others.find(([registration]) => documentOf(registration) === name) ?? [];
+    if (document && 'made' in document) return Promise.resolve(document.made);
+    if (registered && document && Object.hasOwn(document.listed, name)) return registered;
+    return this.#own.document(name) ?? others.find(([, other]) => 'listed' in other && Object.hasOwn(other.listed, name))?.[0];
+  }
+
+  /** The document of version 2. */
+  swagger(): Promise<PackedDocument> {
+    if (this.#remote.versionTwo.length === 0) return this.#own.swagger();
+    return (this.#swagger ??= this.#merged().then(document => Packing.whole(Buffer.from(JSON.stringify(document)))));
+  }
+
+  /** The same in its binary form. */
+  swaggerMessage(): Promise<PackedDocument> {
+    if (this.#remote.versionTwo.length === 0) return this.#own.swaggerMessage();
+    return (this.#message ??= this.#merged().then(({paths, definitions, ...frame}) => Packing.whole(swaggerMessage(frame, pieces(paths, pathMessage), pieces(definitions, definitionMessage)))));
+  }
+
+  async #merged(): Promise<PlainObject> {
+    const own = JSON.parse((await unpacked(await this.#own.swagger())).toString()) as PlainObject;
+    return withParts(own, this.#remote.versionTwo.map(([, part]) => part));
+  }
+}
+
+/** What the document of a registration's version is called. */
+const documentOf = (registration: Registration): string => rootOf(registration).slice(1);
+
+const pieces = (items: unknown, write: (name: string, item: unknown) => Buffer): Buffer[] => Object.entries(items as PlainObject).map(([name, item]) => write(name, item));

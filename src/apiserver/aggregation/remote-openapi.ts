@@ -1,0 +1,134 @@
+import type {UserInfo} from '#src/api/user.js';
+import type {Log} from '#src/base/log.js';
+import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
+import type {PackedDocument} from '#src/schema/openapi/packing.js';
+import type {ForeignPart} from '#src/schema/openapi/foreign.js';
+import type {Backends} from '#src/transport/relay/backends.js';
+import type {ServiceResolver} from '#src/apiserver/backends/service-resolver.js';
+import {inquire, type Inquired} from './inquiry.js';
+import {rootOf, type Registration, type Registrations} from './registrations.js';
+
+export interface RemoteOpenApiParts {
+  readonly registrations: Registrations;
+  readonly backends: Backends;
+  readonly resolve: ServiceResolver;
+  readonly log: Log;
+}
+
+/** As whom documents are asked for. */
+const reader: UserInfo = {name: 'system:aggregator', groups: []};
+const timeoutMs = 60_000;
+
+/** What is known of a server's documents of version 3: where it has them, or one made of what it says in version 2. */
+export type VersionThree = {readonly listed: PlainObject} | {readonly made: PackedDocument};
+
+interface VersionTwo {
+  readonly etag: string | undefined;
+  readonly part: ForeignPart;
+  /** The document as a whole, less its paths and definitions. */
+  readonly frame: PlainObject;
+}
+
+const isSame = (one: object | undefined, other: object | undefined): boolean => one === other || (textOf(one) === textOf(other) && one !== undefined);
+
+/** A packed document counts by its hash. */
+const textOf = (document: object | undefined): string => JSON.stringify(document, (key, value: unknown) => (key === 'packed' ? undefined : value)) ?? '';
+
+/** Keeps what the servers behind this one say of themselves in OpenAPI documents. What was said last stays while they do not answer. */
+export class RemoteOpenApi {
+  readonly #parts: RemoteOpenApiParts;
+  readonly #two = new Map<string, VersionTwo>();
+  readonly #three = new Map<string, VersionThree>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(parts: RemoteOpenApiParts) {
+    this.#parts = parts;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Documents of version 2 by registration, of those who have one. */
+  get versionTwo(): readonly (readonly [registration: Registration, part: ForeignPart])[] {
+    return this.#known(this.#two).map(([registration, {part}]) => [registration, part]);
+  }
+
+  get versionThree(): readonly (readonly [registration: Registration, document: VersionThree])[] {
+    return this.#known(this.#three);
+  }
+
+  /** Asks anew for the document of version 2. Never rejects. */
+  refreshTwo(name: string): Promise<void> {
+    return this.#refresh(name, this.#two, async registration => {
+      const known = this.#two.get(name);
+      return (await this.#askTwo(registration, known)) ?? known;
+    });
+  }
+
+  /** Asks anew for where the documents of version 3 are. Never rejects. */
+  refreshThree(name: string): Promise<void> {
+    return this.#refresh(name, this.#three, async registration => {
+      const answer = await this.#inquire(registration, '/openapi/v3');
+      if (answer.status === 404) return this.#madeThree(registration);
+      if (answer.status !== 200) throw new Error('Error, could not get list of group versions for APIService');
+      const index: unknown = JSON.parse(answer.body.toString());
+      const paths = isPlainObject(index) ? own(index, 'paths') : undefined;
+      return {listed: isPlainObject(paths) ? paths : {}};
+    });
+  }
+
+  /** In the order in which they count. */
+  #known<T>(documents: ReadonlyMap<string, T>): (readonly [Registration, T])[] {
+    const {registrations} = this.#parts;
+    const found = [...documents].flatMap(([name, document]) => {
+      const registration = registrations.get(name);
+      return registration ? [[registration, document] as const] : [];
+    });
+    return found.sort(([a], [b]) => b.groupPriority - a.groupPriority || b.versionPriority - a.versionPriority || (a.name < b.name ? -1 : 1));
+  }
+
+  async #refresh<T extends object>(name: string, documents: Map<string, T>, ask: (registration: Registration) => Promise<T | undefined>): Promise<void> {
+    const {registrations, log} = this.#parts;
+    const registration = registrations.get(name);
+    const before = documents.get(name);
+    if (!registration?.remote) documents.delete(name);
+    else {
+      try {
+        const document = await ask(registration);
+        if (document) documents.set(name, document);
+        else documents.delete(name);
+      } catch (error) {
+        log.v(1).info({apiservice: name, err: error}, 'the OpenAPI documents of a server behind this one could not be read');
+      }
+    }
+    if (!isSame(documents.get(name), before)) for (const listener of this.#listeners) listener();
+  }
+
+  async #inquire({remote}: Registration, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Inquired> {
+    const {backends, resolve} = this.#parts;
+    if (!remote?.available) throw new Error('service unavailable');
+    const {service, tls} = remote;
+    if (tls instanceof Error) throw tls;
+    return inquire(backends, {at: await resolve(service), tls, path, user: reader, headers: {accept: 'application/json', ...headers}, timeoutMs});
+  }
+
+  /** Nothing where it has not changed, and where there is none. */
+  async #askTwo(registration: Registration, known: VersionTwo | undefined): Promise<VersionTwo | undefined> {
+    const answer = await this.#inquire(registration, '/openapi/v2', known?.etag ? {'if-none-match': known.etag} : {});
+    if (answer.status === 304 || answer.status === 404) return undefined;
+    if (answer.status !== 200) throw new Error(`failed to retrieve openAPI spec, http error: ${answer.status}`);
+    const document: unknown = JSON.parse(answer.body.toString());
+    if (!isPlainObject(document)) throw new Error('the OpenAPI document is no object');
+    const {partBelow} = await import('#src/schema/openapi/foreign.js');
+    const {paths: _, definitions: __, parameters: ___, ...frame} = document;
+    return {etag: answer.header('etag'), part: partBelow(document, `${rootOf(registration)}/`), frame};
+  }
+
+  async #madeThree(registration: Registration): Promise<VersionThree | undefined> {
+    const two = await this.#askTwo(registration, undefined);
+    if (!two) return undefined;
+    const [{versionThreeOf}, {Packing}] = await Promise.all([import('#src/schema/openapi/foreign.js'), import('#src/schema/openapi/packing.js')]);
+    return {made: await Packing.whole(Buffer.from(JSON.stringify(versionThreeOf(two.frame, two.part))))};
+  }
+}
