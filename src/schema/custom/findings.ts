@@ -8,36 +8,32 @@ const nowhere = '<nil>';
 
 /** What holding a value against a schema found. Equal texts count once. `matches` says how much of the schema fitted, to choose among alternatives that all fail. */
 export class Findings {
-  readonly #texts: string[] = [];
-  readonly #errors: FieldError[] = [];
-  readonly #known = new Set<string>();
+  /** By their texts, in order. Mostly there are none. */
+  #errors: Map<string, FieldError> | undefined;
   matches = 0;
 
   get count(): number {
-    return this.#errors.length;
+    return this.#errors?.size ?? 0;
   }
 
   get errors(): readonly FieldError[] {
-    return this.#errors;
+    return [...(this.#errors?.values() ?? [])];
   }
 
   add(text: string, error: FieldError): void {
-    if (this.#errors.length >= mostErrors || this.#known.has(text)) return;
-    this.#known.add(text);
-    this.#texts.push(text);
-    this.#errors.push(error);
+    const errors = (this.#errors ??= new Map());
+    if (errors.size < mostErrors && !errors.has(text)) errors.set(text, error);
   }
 
   /** Takes over what another found. */
   merge(other: Findings): void {
-    for (let i = 0; i < other.#errors.length; i++) this.add(other.#texts[i]!, other.#errors[i]!);
+    for (const [text, error] of other.#errors ?? []) this.add(text, error);
     this.matches += other.matches;
   }
 
   /** Forgets all errors but the first ones. */
   keep(count: number): void {
-    for (const text of this.#texts.splice(count)) this.#known.delete(text);
-    this.#errors.length = count;
+    for (const text of [...(this.#errors?.keys() ?? [])].slice(count)) this.#errors!.delete(text);
   }
 }
 

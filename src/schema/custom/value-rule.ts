@@ -1,8 +1,9 @@
 import {sameJson} from '#src/api/equal.js';
 import {regexp} from '#src/schema/regexp.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
+import {checkAlternatives, type Alternatives} from './alternatives.js';
 import type {Correlated} from './correlated.js';
-import {Findings, type Reporter} from './findings.js';
+import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './format.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 import {canonicalJson} from './lists.js';
@@ -39,14 +40,6 @@ const fits = (value: unknown, allowed: unknown): boolean => {
 
 const none: readonly ValueRule[] = [];
 
-/** Alternatives of a schema. */
-interface Branches {
-  readonly any: readonly ValueRule[];
-  readonly one: readonly ValueRule[];
-  readonly all: readonly ValueRule[];
-  readonly not: ValueRule | undefined;
-}
-
 /**
  * What a schema asks of a value, in the original's order and words. Made for a part of a schema when a value first comes by it, so that of a large
  * definition only what is used takes room.
@@ -58,7 +51,7 @@ export class ValueRule {
   #properties: Map<string, ValueRule> | undefined;
   #items: ValueRule | undefined;
   #additional: ValueRule | undefined;
-  readonly #branches: Branches | undefined;
+  readonly #branches: Alternatives | undefined;
 
   constructor(schema: JsonSchema) {
     this.#schema = schema;
@@ -90,7 +83,7 @@ export class ValueRule {
       found.matches += 1;
       this.#type(value, type, name, found, report);
     }
-    if (this.#branches) this.#alternatives(value, name, found, report, this.#branches);
+    if (this.#branches) checkAlternatives(this.#branches, value, name, found, report);
     found.matches += 2;
     this.#kind(value, type, name, found, report, before);
     this.#enum(value, name, found, report);
@@ -226,52 +219,7 @@ export class ValueRule {
     const isAllowed = value !== null && value !== undefined && allowed.some(one => one !== null && fits(value, one));
     if (!isAllowed) found.add(...report.enum(name, value, allowed));
   }
-
-  #alternatives(value: unknown, name: string, found: Findings, report: Reporter, {any, one, all, not}: Branches): void {
-    if (any.length > 0) anyOf(any, value, name, found, report);
-    if (one.length > 0) oneOf(one, value, name, found, report);
-    if (all.length > 0) allOf(all, value, name, found, report);
-    if (not && tried(not, value, name, report).count === 0) found.add(...report.whole(name, 'must not validate the schema (not)'));
-  }
 }
-
-const tried = (rule: ValueRule, value: unknown, name: string, report: Reporter): Findings => {
-  const found = new Findings();
-  rule.check(value, name, found, report);
-  return found;
-};
-
-const better = (best: Findings | undefined, other: Findings): Findings => (!best || other.matches > best.matches ? other : best);
-
-const anyOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
-  let best: Findings | undefined;
-  for (const rule of rules) {
-    const result = tried(rule, value, name, report);
-    if (result.count === 0) return found.merge(result);
-    best = better(best, result);
-  }
-  found.add(...report.whole(name, 'must validate at least one schema (anyOf)'));
-  if (best) found.merge(best);
-};
-
-const oneOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
-  const results = rules.map(rule => tried(rule, value, name, report));
-  const good = results.filter(({count}) => count === 0);
-  if (good.length === 1) return found.merge(good[0]!);
-  const detail = good.length === 0 ? 'Found none valid' : `Found ${good.length} valid alternatives`;
-  found.add(...report.whole(name, `must validate one and only one schema (oneOf). ${detail}`));
-  if (good.length === 0) found.merge(results.reduce(better));
-};
-
-const allOf = (rules: readonly ValueRule[], value: unknown, name: string, found: Findings, report: Reporter): void => {
-  let valid = 0;
-  for (const rule of rules) {
-    const result = tried(rule, value, name, report);
-    if (result.count === 0) valid += 1;
-    found.merge(result);
-  }
-  if (valid < rules.length) found.add(...report.whole(name, `must validate all the schemas (allOf)${valid === 0 ? '. None validated' : ''}`));
-};
 
 /** What a text should have matched, where it does not. */
 const patternProblem = (pattern: string, value: string): string | undefined => {
