@@ -17,7 +17,8 @@ import {Context, header, type Handler} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {PlainRefusal} from './request/plain-refusal.js';
-import {requestInfo, type RequestInfo} from './request/request-info.js';
+import type {LongLived} from './request/long-lived.js';
+import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders} from './request/warnings.js';
 
 /** What every request passes through, put together by the server. */
@@ -30,6 +31,8 @@ export interface CoreSettings {
   readonly authorizer: Authorizer;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
+  /** What goes on for as long as somebody listens, but for watches. */
+  readonly longLived: LongLived;
   /** Once set, new requests are turned away with 429. */
   readonly draining: {rejects: boolean};
   /** Finds what answers a request; never authorizes. */
@@ -63,9 +66,11 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     }
     finish(response, auditId, warnings);
     settings.finished?.(info, response, startedAt);
-    return response;
+    return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response) : response;
   };
 };
+
+const isPassedOn = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
 
 /** However long a request may take, what a write asks others must be answered by then. */
 const longestWriteMs = 34_000;

@@ -27,6 +27,7 @@ import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {InFlight} from './request/in-flight.js';
+import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
 import {Bookmarks} from './watch/bookmarks.js';
 
@@ -95,7 +96,7 @@ export interface ApiServer {
   readonly draining: {rejects: boolean};
   /** How many watches are open. */
   readonly watchers: number;
-  /** Ends every watch, or the oldest `most`. */
+  /** Ends every watch and whatever else goes on for as long as somebody listens, or the oldest `most` watches. */
   endWatches(most?: number): void;
 }
 
@@ -108,6 +109,7 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store} = settings;
   const streams = new Set<{end(): void}>();
+  const longLived = new LongLived();
   const plugins: AdmissionPlugin[] = [];
   const there = resources.filter(({needs}) => needs !== 'usage' || settings.usage);
   const registry = new Registry(settings.tokens ? there : there.map(withoutTokens), {
@@ -150,6 +152,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     },
     endWatches(most = Infinity) {
       for (const stream of [...streams].slice(0, Math.max(0, most))) stream.end();
+      if (most === Infinity) longLived.end();
     },
     exchange: request => exchange(request),
   };
@@ -191,6 +194,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     requestTimeoutMs: settings.requestTimeoutMs,
     inFlight: server.inFlight,
+    longLived,
     draining: server.draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
     finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),

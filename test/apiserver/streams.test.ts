@@ -3,7 +3,8 @@ import {once} from 'node:events';
 import https from 'node:https';
 import type {IncomingMessage} from 'node:http';
 import net, {createServer, type AddressInfo} from 'node:net';
-import {Duplex, type Writable} from 'node:stream';
+import {Duplex, Readable, type Writable} from 'node:stream';
+import {deflateRawSync, gunzipSync, gzipSync, inflateRawSync} from 'node:zlib';
 import test from 'ava';
 import * as library from 'ws';
 import {WebSocket} from 'ws';
@@ -12,10 +13,12 @@ import type {Exchange} from '#src/api/exchange.js';
 import {systemClock} from '#src/base/clock.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemNetwork} from '#src/transport/network.js';
+import {htmlLinks} from '#src/transport/relay/html-links.js';
+import {rewriteAnswer, rewriteLink} from '#src/transport/relay/rewrite.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
-import {ask1, bothVersions, serve} from '#test/serving/server.js';
+import {ask1, ask2, bothVersions, serve} from '#test/serving/server.js';
 import {authorityPem} from '#src/pki/authority.js';
 import {admin, startWire} from './wire.js';
 import {anAgent} from './agent.js';
@@ -400,3 +403,76 @@ test('calls to a pod go to whoever listens there, also over TLS that nobody vouc
   t.is(status, 503);
   t.regex(messageOf(body), /tls|EOF/i, 'this agent wants to know who calls, and is not told');
 });
+
+test.serial('a server that leaves ends what goes on for as long as somebody listens', async t => {
+  const asked = https.get({host: '127.0.0.1', port: server.port, ca: server.ca, agent: false, path: `${pods}/p/log?follow=true`}).on('error', () => {});
+  const [log] = (await once(asked, 'response')) as [IncomingMessage];
+  log.on('error', () => {}).resume();
+  const client = await webSocket(exec('p', ['cat']), v5);
+  const tunnel = await tunnelTo('p');
+  const ended = [new Promise(resolve => void log.once('close', resolve)), once(client, 'close'), tunnel.closed];
+
+  api.endWatches(1);
+  t.false(log.destroyed);
+  api.endWatches();
+  await Promise.all(ended);
+
+  t.pass();
+});
+
+test('a way to an agent over HTTP/2 is refused: its connections speak nothing else', async t => {
+  const {status, body} = await ask2(server, {path: exec('p', ['true'])});
+
+  t.deepEqual([status, messageOf(body)], [400, 'Upgrade request required']);
+});
+
+for (const [what, link, rewritten] of [
+  ['a path', '/there?x=1#y', '/before/there?x=1#y'],
+  ['a path that leads through here already', '/before/there', '/before/there'],
+  ['a relative path', 'there/', 'there/'],
+  ['the backend by name', 'http://10.0.0.1:80/there/', '/before/there/'],
+  ['the front by name', 'https://front:8443/there', 'https://front:8443/before/there'],
+  ['somebody else', 'https://else.example/there', 'https://else.example/there'],
+  ['a host without a path', 'http://10.0.0.1:80', 'http://10.0.0.1:80'],
+  ['something else altogether', 'mailto:x', 'mailto:x'],
+] as const) {
+  test(`a link to ${what} leads where it should`, t => {
+    t.is(rewriteLink(link, {before: '/before', backend: '10.0.0.1:80', front: 'front:8443'}), rewritten);
+  });
+}
+
+const page = [
+  ['<a href="/a">/a</a>', '<a href="+/a">/a</a>'],
+  ["<A HREF='/a' title=/b>", '<A HREF="+/a" title=/b>'],
+  ['<img src=/a usemap = "/b" alt="<a href=/c>">', '<img src="+/a" usemap = "+/b" alt="<a href=/c>">'],
+  ['<a href="/a?x=1&amp;y=&quot;">', '<a href="+/a?x=1&amp;y=&#34;">'],
+  ['<!-- <a href="/a"> --><a href=/b>', '<!-- <a href="/a"> --><a href="+/b">'],
+  ['<script src="/a">if (1 <a) "<a href=/b>"</script><a href=/c>', '<script src="+/a">if (1 <a) "<a href=/b>"</script><a href="+/c">'],
+  ['<p title="/a">1 < 2 <a href=/é>', '<p title="/a">1 < 2 <a href="+/é">'],
+  ['<constructor href=/a><a href', '<constructor href=/a><a href'],
+] as const;
+
+for (const size of [1, 7, 1000]) {
+  test(`the links of a page are rewritten and nothing else, in pieces of ${size} bytes`, async t => {
+    const bytes = Buffer.from(page.map(([before]) => before).join('\n'));
+    const links = htmlLinks(link => `+${link}`);
+    const written = links.toArray();
+    for (let at = 0; at < bytes.length; at += size) links.write(bytes.subarray(at, at + size));
+    links.end();
+
+    t.is(Buffer.concat((await written) as Buffer[]).toString(), page.map(([, after]) => after).join('\n'));
+  });
+}
+
+for (const [coding, pack, unpack] of [['gzip', gzipSync, gunzipSync], ['deflate', deflateRawSync, inflateRawSync]] as const) {
+  test(`a page that is packed (${coding}) is rewritten too`, async t => {
+    const answer = rewriteAnswer(
+      {status: 200, headers: {'Content-Type': 'text/html; charset=utf-8', 'Content-Encoding': coding, 'Content-Length': '1'}, body: {kind: 'stream', source: Readable.from([pack('<a href="/a">')])}},
+      {before: '/before', backend: 'b', front: 'f'},
+    );
+    const {source} = answer.body as {source: Readable};
+
+    t.is(unpack(Buffer.concat((await source.toArray()) as Buffer[])).toString(), '<a href="/before/a">');
+    t.is(answer.headers['Content-Length'], undefined);
+  });
+}

@@ -39,21 +39,25 @@ const longestSize = 4096;
  * Lets a client who speaks WebSocket talk to a command by an agent who speaks SPDY. The client is told how it ended by a `Status` on the channel for that, also when the agent is not
  * reached; then he is waited for, so that he can read to the end.
  */
-export const commandRelay = (backends: Backends, relay: CommandRelay): ApiResponse => ({
-  status: 101,
-  headers: {},
-  body: {
-    kind: 'upgrade',
-    drop() {},
-    take(socket, head) {
-      const {clock} = backends;
-      openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock}).then(
-        client => serve(backends, relay, client),
-        () => socket.destroy(),
-      );
+export const commandRelay = (backends: Backends, relay: CommandRelay): ApiResponse => {
+  let dropped = () => {};
+  return {
+    status: 101,
+    headers: {},
+    body: {
+      kind: 'upgrade',
+      drop: () => dropped(),
+      take(socket, head) {
+        const {clock} = backends;
+        dropped = () => void socket.destroy();
+        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock}).then(
+          client => serve(backends, relay, client),
+          () => socket.destroy(),
+        );
+      },
     },
-  },
-});
+  };
+};
 
 const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketClient): Promise<void> => {
   const {wanted} = relay;

@@ -69,6 +69,11 @@ const endOfTag = (text: string, from: number): number => {
   return -1;
 };
 
+const endOfComment = (text: string, from: number): number => {
+  const end = text.indexOf('-->', from + 4);
+  return end < 0 ? -1 : end + 3;
+};
+
 /** Rewrites the links of a page of HTML as it passes, and nothing else of it. Bytes that are no ASCII stay what they are. */
 export const htmlLinks = (rewrite: (link: string) => string): Transform => {
   let pending = '';
@@ -98,7 +103,7 @@ export const htmlLinks = (rewrite: (link: string) => string): Transform => {
       at = open < 0 ? pending.length : open;
       if (open < 0) break;
       if (pending.length - at < 4 && wait()) break;
-      const end = pending.startsWith('<!--', at) ? pending.indexOf('-->', at) + 3 : /^<[a-z]/i.test(pending.slice(at, at + 2)) ? endOfTag(pending, at) : at + 1;
+      const end = pending.startsWith('<!--', at) ? endOfComment(pending, at) : /^<[a-z]/i.test(pending.slice(at, at + 2)) ? endOfTag(pending, at) : at + 1;
       if (end < at + 1) {
         if (wait()) break;
         out += pending[at];

@@ -1,0 +1,40 @@
+import type {ApiResponse} from '#src/api/exchange.js';
+
+/** The answers of others that go on for as long as somebody listens: what a server that leaves has to end, since they do not end by themselves. */
+export class LongLived {
+  readonly #live = new Set<() => void>();
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Keeps sight of an answer until it is over. */
+  follow(response: ApiResponse): ApiResponse {
+    const {body} = response;
+    if (body.kind === 'stream') {
+      const {source} = body;
+      const end = () => void source.destroy();
+      this.#live.add(end);
+      source.once('close', () => this.#live.delete(end));
+      return response;
+    }
+    if (body.kind !== 'upgrade') return response;
+    const end = () => body.drop();
+    return {
+      ...response,
+      body: {
+        kind: 'upgrade',
+        drop: end,
+        take: (socket, head) => {
+          this.#live.add(end);
+          socket.once('close', () => this.#live.delete(end));
+          body.take(socket, head);
+        },
+      },
+    };
+  }
+
+  end(): void {
+    for (const end of this.#live) end();
+  }
+}
