@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
+import {gate, judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type Given} from './rule-table.js';
 import {refusal, startWorld} from './world.js';
 
 const kind = kinds.customResourceDefinitions;
@@ -377,6 +377,20 @@ keepsOnCreation(kind, [
     },
   }],
 ]);
+
+for (const on of [[], ['CRDObservedGenerationTracking']]) {
+  test(`generations that a controller tells of stay told of, ${on.length > 0 ? 'with' : 'without'} the gate`, async t => {
+    const {of} = await startWorld({gate: gate(on)});
+    const definitions = of(kind);
+    const told = {observedGeneration: 1, conditions: [{type: 'Own', status: 'True', observedGeneration: 1}]};
+    const made = await definitions.create(a() as never);
+    const stored = await definitions.update({...made, status: {...made.status, ...told}} as never, {subresource: 'status'});
+    const changed = await definitions.patch(made.metadata!.name!, 'merge', {metadata: {labels: {a: 'b'}}});
+
+    t.like(stored.status, told);
+    t.deepEqual(changed.status, stored.status);
+  });
+}
 
 test('extensions of schemas are understood in the spelling of either naming', async t => {
   const {of} = await startWorld();
