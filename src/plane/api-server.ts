@@ -118,7 +118,6 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
   const registrations = new Registrations(() => proxy.pair);
   let aggregation: Aggregation | undefined;
-  proxy.follow(() => registrations.renew(), following.signal);
   const resolve = lazily(() => serviceResolver({reader: reader(), random, naming, toEndpoints: options.enableAggregatorRouting, serverAddress: parts.serverAddress}));
   const tokens = serviceAccountTokens({
     options,
@@ -222,6 +221,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
       ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
       ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, following.signal) : []),
+      ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), following.signal)}] : []),
       ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, following.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];

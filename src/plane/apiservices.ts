@@ -35,6 +35,7 @@ export const apiServiceHooks = ({server, health, naming, aggregation, loops}: Ap
     await objects.whenSynced(signal);
   });
   return [
+    {name: `start-${naming.component('aggregator')}-informers`, run: registered},
     {name: 'apiservice-registration-controller', run: registered},
     {
       name: 'apiservice-discovery-controller',

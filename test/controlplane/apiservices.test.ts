@@ -13,11 +13,13 @@ import {startServer} from '#test/fixtures/server.js';
 
 type ApiService = ObjectOf<typeof kinds.apiServices>;
 
+type Served = Parameters<typeof autoregisterLoop>[0]['served'][number];
+
 const words = naming('plat');
 const label = 'plat-aggregator.plat.io/automanaged';
-const served = [{group: 'apps', version: 'v1'}, {group: 'batch', version: 'v1'}, {group: 'batch', version: 'v9'}, {group: 'apiregistration', version: 'v1'}] as const;
+const usual: readonly Served[] = [{group: 'apps', version: 'v1'}, {group: 'batch', version: 'v1'}, {group: 'batch', version: 'v9'}, {group: 'apiregistration', version: 'v1'}];
 
-const start = async (before: readonly ApiService[] = []) => {
+const start = async (before: readonly ApiService[] = [], served = usual) => {
   const world = startServer();
   const {clock} = world;
   const client = world.clientOf();
@@ -76,6 +78,18 @@ test('what users do to a registration after the start is theirs to do', async t 
   t.deepEqual(await world.names(), ['v1.apps', 'v1.new']);
   t.is((await world.objects.get('v1.apps')).spec?.groupPriorityMinimum, 7);
 });
+
+for (const [title, before, service] of [['is made where it is missing', [], undefined], ['is left alone where another serves it', [anApiService('v1beta1', 'metrics.plat.io', undefined, {service: {namespace: 'n', name: 's', port: 443}})], 's']] as const) {
+  test(`the registration of metrics ${title}, and nobody's to keep`, async t => {
+    using world = await start(before, [{group: 'metrics', version: 'v1beta1'}]);
+    const {metadata, spec} = await world.objects.get('v1beta1.metrics.plat.io');
+    t.is(metadata?.labels, undefined);
+    t.is(spec?.service?.name, service);
+    await world.objects.delete('v1beta1.metrics.plat.io');
+    await world.clock.drain();
+    t.deepEqual(await world.names(), []);
+  });
+}
 
 test('a registration that says it is looked after always goes when nothing is served there', async t => {
   using world = await start();

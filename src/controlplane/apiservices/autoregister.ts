@@ -11,8 +11,11 @@ import type {ApiService} from './condition.js';
 
 type Definition = ObjectOf<typeof kinds.customResourceDefinitions>;
 
-/** How long the server looks after an object: `onstart` ones are made once and left to their users, the others are put back whenever they change. */
+/** How long the server looks after an object: `onstart` ones are seen to when it starts and then left to their users, the others are put back whenever they change. */
 type Managed = 'onstart' | 'true';
+
+/** Groups that others may serve in this server's place for good: their objects are made where they are missing, and never changed. */
+const leftToOthers: ReadonlySet<GroupToken> = new Set(['metrics']);
 
 export interface AutoregisterParts {
   /** Everything the server serves by itself. */
@@ -30,8 +33,8 @@ const nameOf = (group: string, version: string): string => `${version}.${group}`
 /** Who looks after an APIService, if the server does. */
 export const managedLabel = (naming: Naming): string => naming.subKey(naming.component('aggregator'), 'automanaged');
 
-const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed): ApiService => ({
-  metadata: {name: nameOf(group, version), labels: {[managedLabel(naming)]: managed}},
+const registration = (naming: Naming, group: string, version: string, {group: groupPriorityMinimum, version: versionPriority}: Priority, managed: Managed | undefined): ApiService => ({
+  metadata: {name: nameOf(group, version), ...(managed ? {labels: {[managedLabel(naming)]: managed}} : {})},
   spec: {group, version, groupPriorityMinimum, versionPriority},
 });
 
@@ -39,7 +42,7 @@ const registration = (naming: Naming, group: string, version: string, {group: gr
 export const builtInRegistrations = ({served, naming}: Pick<AutoregisterParts, 'served' | 'naming'>): ReadonlyMap<string, ApiService> => {
   const wanted = served.flatMap(({group, version}) => {
     const priority = builtInPriority(group, version);
-    return priority ? [registration(naming, naming.group(group), version, priority, 'onstart')] : [];
+    return priority ? [registration(naming, naming.group(group), version, priority, leftToOthers.has(group) ? undefined : 'onstart')] : [];
   });
   return new Map(wanted.map(object => [object.metadata!.name!, object]));
 };
@@ -96,7 +99,7 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
         const wanted = wantedAt(name);
         const found = objects.get(name);
         const wasDone = done.has(name);
-        if (managementOf(naming, wanted) === 'onstart' && wasDone) return;
+        if (wanted && managementOf(naming, wanted) !== 'true' && wasDone) return;
         if (!found) return wanted && void (await create(wanted).catch(unless(isAlreadyExists)));
         const managed = managementOf(naming, found);
         if (!managed) return;
