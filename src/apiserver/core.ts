@@ -10,6 +10,7 @@ import {impersonated, wantsImpersonation} from './authentication/impersonation.j
 import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
+import type {CborForm} from './request/cbor-form.js';
 import {errorForm, type ErrorForm} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {attributesOf} from './request/attributes.js';
@@ -24,6 +25,7 @@ import {warningHeaders} from './request/warnings.js';
 /** What every request passes through, put together by the server. */
 export interface CoreSettings {
   readonly naming: Naming;
+  readonly cbor: CborForm | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly authenticators: readonly Authenticator[];
@@ -92,9 +94,18 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   const attributes = attributesOf(user, info);
   const decision = settings.authorizer.authorize(attributes);
   allowed(attributes, decision instanceof Promise ? await decision : decision);
-  if (header(request, 'accept')?.includes(settings.naming.protobufMediaType)) await protobufCodec();
+  const codecs = codecsFor(request, settings);
+  if (codecs) await codecs;
   const response = settings.route(info)(context);
   return response instanceof Promise ? await response : response;
+};
+
+/** Loads what reads and writes the forms that a request speaks of. */
+const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<unknown> | undefined => {
+  const accept = header(request, 'accept');
+  const speaksCbor = cbor && !cbor.loaded && (accept?.includes('cbor') || header(request, 'content-type')?.includes('cbor'));
+  const codec = accept?.includes(naming.protobufMediaType) ? protobufCodec() : undefined;
+  return speaksCbor ? Promise.all([codec, cbor.load()]) : codec;
 };
 
 /** Who watches over the server, and the server's own parts, are served to the end. */
@@ -120,7 +131,7 @@ const allowed = (attributes: Attributes, {decision, reason}: Decision): void => 
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {
   if (error instanceof PlainRefusal) return error.response();
-  const form = errorForm(request, settings.naming);
+  const form = errorForm(request, settings);
   if (error instanceof StatusError) return statusResponse(error.status, form);
   settings.failed(error, request);
   return statusResponse(internalError(error).status, form);

@@ -26,6 +26,7 @@ import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
+import {CborForm} from './request/cbor-form.js';
 import {InFlight} from './request/in-flight.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
@@ -111,11 +112,14 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const streams = new Set<{end(): void}>();
   const longLived = new LongLived();
   const plugins: AdmissionPlugin[] = [];
+  const schemas = new Schemas();
+  const cbor = settings.gate('CBORServingAndStorage') ? new CborForm(schemas, naming) : undefined;
   const there = resources.filter(({needs}) => needs !== 'usage' || settings.usage);
   const registry = new Registry(settings.tokens ? there : there.map(withoutTokens), {
     store,
     naming,
-    schemas: new Schemas(),
+    schemas,
+    cbor,
     clock,
     random,
     prefix: settings.prefix,
@@ -187,6 +191,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const here = router(services, discovery, settings.routes(server));
   const exchange = requestCore({
     naming,
+    cbor,
     clock,
     random,
     authenticators: settings.authenticators,

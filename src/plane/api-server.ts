@@ -263,9 +263,13 @@ const uncached = (sizes: readonly string[]): ReadonlySet<string> =>
 
 /** The code that writes the documents is loaded with the first of them. */
 const openApi = async (registry: Registry, discovery: Discovery, {openApi: remote}: Aggregation, version: VersionInfo): Promise<MergedOpenApi> => {
-  const [{OpenApiDocuments}, {MergedOpenApi}] = await Promise.all([import('#src/schema/openapi/documents.js'), import('#src/apiserver/aggregation/merged-openapi.js')]);
-  const {schemas, naming} = registry.settings;
-  const documents = new OpenApiDocuments({schemas, naming, groups: () => discovery.groups, version: version.gitVersion});
+  const [{OpenApiDocuments}, {MergedOpenApi}, {mediaTypes}] = await Promise.all([
+    import('#src/schema/openapi/documents.js'),
+    import('#src/apiserver/aggregation/merged-openapi.js'),
+    import('#src/schema/openapi/render.js'),
+  ]);
+  const {schemas, naming, cbor} = registry.settings;
+  const documents = new OpenApiDocuments({schemas, naming, mediaTypes: mediaTypes(naming, cbor !== undefined), groups: () => discovery.groups, version: version.gitVersion});
   const merged = new MergedOpenApi(documents, remote);
   registry.onChange(() => {
     documents.forget();

@@ -40,7 +40,7 @@ export class WebSocketWatches {
   async serve(body: Extract<ResponseBody, {kind: 'watch'}>, incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const server = await (this.#server ??= webSocketServer());
     server.handleUpgrade(incoming, socket, head, client => {
-      const watch = body.start(new MessageSink(client, body.contentType !== 'application/json'));
+      const watch = body.start(new MessageSink(client, body.contentType));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
     });
@@ -63,18 +63,21 @@ const lengthBytes = 4;
 class MessageSink implements WatchSink {
   readonly #client: WebSocket;
   readonly #binary: boolean;
+  /** How much of an event is no part of its message. */
+  readonly #skipped: number;
   #waiting: (() => void)[] = [];
 
-  constructor(client: WebSocket, binary: boolean) {
+  constructor(client: WebSocket, contentType: string) {
     this.#client = client;
-    this.#binary = binary;
+    this.#binary = contentType !== 'application/json';
+    this.#skipped = contentType.endsWith(';stream=watch') ? lengthBytes : 0;
     client.once('close', () => this.#wake());
   }
 
   event(event: EncodedEvent): boolean {
     const client = this.#client;
     if (client.readyState !== client.OPEN) return false;
-    client.send(this.#binary ? event.bytes().subarray(lengthBytes) : event.bytes(), {binary: this.#binary}, () => {
+    client.send(event.bytes().subarray(this.#skipped), {binary: this.#binary}, () => {
       if (this.#keepsUp()) this.#wake();
     });
     if (client.bufferedAmount > mostWaiting) client.terminate();

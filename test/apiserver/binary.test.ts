@@ -12,7 +12,7 @@ const type = words.protobufMediaType;
 const binary = {headers: {accept: type}};
 const as = (kind: string, media: string): string => `${media};as=${kind};v=v1;g=meta.k8s.io`;
 
-const world = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha'});
+const world = await startWire({namingName: 'kubernetes', gate: name => name !== 'AllAlpha' && name !== 'CBORServingAndStorage'});
 const {get, post, put, patch, remove} = world;
 const read = <T = KubeObject>(bytes: Buffer): T => decodeObject(bytes, words) as T;
 

@@ -18,14 +18,15 @@ import {acceptedShape, isPretty, writeContext, type ResourceServices} from './re
 /** Runs what a POST does instead of storing its body, and answers with what came of it. */
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
-  const {naming, schemas} = resource.settings;
-  const accepted = acceptedShape(context, 'outcome', {naming, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
+  const {naming, schemas, cbor} = resource.settings;
+  const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
   const object = await readObject({
     request: context.request,
     naming,
     schemas,
+    cbor,
     kind: action.kind,
     otherVersions: action.otherVersions,
     fieldValidation: query.fieldValidation,

@@ -14,7 +14,8 @@ import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownershi
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
-import {readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import {cborApplyMediaType, type CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkView, withView} from './view-change.js';
 
@@ -80,7 +81,8 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
 
 /** Reads an intent of a kind and holds it against its schema. */
 const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceContext): Promise<Intent & {readonly body: ParsedBody}> => {
-  const body = readIntent(await readBytes(context.request));
+  const {request} = context;
+  const body = readIntent(await readBytes(request), mediaTypeOf(request) === cborApplyMediaType ? settings.cbor : undefined);
   const apiVersion = settings.naming.apiVersion(kind.group, kind.version);
   checkKind(body, apiVersion, kind.kind);
   const value = body.value as PlainObject;
@@ -90,11 +92,11 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   return {body, value, label};
 };
 
-const readIntent = (bytes: Buffer): ParsedBody => {
+const readIntent = (bytes: Buffer, cbor: CborForm | undefined): ParsedBody => {
   try {
-    return parseBody(bytes, 'yaml');
+    return cbor ? cbor.parseIntent(bytes) : parseBody(bytes, 'yaml');
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
+    if (error instanceof DecodeError) throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${error.message}`, error);
     throw error;
   }
 };

@@ -5,13 +5,13 @@ import {yamlText} from '#src/schema/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is made when asked for: as bytes in the media type agreed on, or as the object itself. */
-export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'contentType'>, make: () => unknown, pretty: boolean): ResponseBody => {
+export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType'>, make: () => unknown, pretty: boolean): ResponseBody => {
   let made: unknown;
   const object = () => (made ??= make());
   return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty)};
 };
 
-const bytesOf = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, object: unknown, pretty: boolean): Buffer => {
+const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
   switch (media) {
     case 'json':
       return Buffer.from(`${pretty ? JSON.stringify(object, undefined, 2) : JSON.stringify(object)}\n`);
@@ -20,5 +20,7 @@ const bytesOf = ({media, naming}: Pick<Accepted, 'media' | 'naming'>, object: un
     case 'binary':
       // Nobody agrees on it before the codec is there.
       return loadedCodec()!.encodeObject(object as PlainObject, naming!);
+    case 'cbor':
+      return cbor!.encode(object);
   }
 };

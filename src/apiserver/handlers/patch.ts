@@ -7,16 +7,19 @@ import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
+import {cborApplyMediaType} from '#src/apiserver/request/cbor-form.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
 const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);
 
 /** The type of the patch a request carries. Throws 415 for one the server does not know. */
-export const patchTypeOf = ({request}: ResourceContext, {resource: {definition}}: ServedResource): PatchType | 'apply' => {
-  const type = types.get(mediaTypeOf(request));
+export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, settings}}: ServedResource): PatchType | 'apply' => {
+  const media = mediaTypeOf(request);
+  if (settings.cbor && media === cborApplyMediaType) return 'apply';
+  const type = types.get(media);
   const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.custom;
-  if (!type || !offered(type)) throw unsupportedMediaType([...types].filter(([, one]) => offered(one)).map(([media]) => media));
-  return type;
+  if (type && offered(type)) return type;
+  throw unsupportedMediaType([...[...types].filter(([, one]) => offered(one)).map(([each]) => each), ...(settings.cbor ? [cborApplyMediaType] : [])]);
 };
 
 /** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */

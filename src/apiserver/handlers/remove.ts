@@ -14,8 +14,8 @@ import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, 
 
 /** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
 const deleteOptions = async ({resource}: ServedResource, context: ResourceContext): Promise<DeleteOptions> => {
-  const {naming, schemas} = resource.settings;
-  const options = (await readDeleteOptions(context.request, naming, schemas)) ?? fromQuery(context.info.query);
+  const {naming} = resource.settings;
+  const options = (await readDeleteOptions(context.request, resource.settings)) ?? fromQuery(context.info.query);
   const errors = [...problems(options)];
   if (errors.length > 0) throw invalidObject({group: naming.group('meta'), kind: 'DeleteOptions'}, '', errors);
   const {silentDeletion} = resource.definition;
@@ -61,7 +61,7 @@ export const remove = async (served: ServedResource, context: ResourceContext): 
 const statusResponse = ({resource: {ref, settings}}: ServedResource, context: ResourceContext, {object}: Deleted, code: number): ApiResponse => {
   const {group, resource: plural} = ref;
   const status = success({name: object.metadata!.name!, ...(group ? {group} : {}), kind: plural, uid: object.metadata!.uid!});
-  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings.naming)), () => status, isPretty(context))};
+  return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context))};
 };
 
 /** How many objects a collection delete reads at a time. */
@@ -94,7 +94,7 @@ export const removeCollection = async (served: ServedResource, context: Resource
     next = {...next, continue: listed.continue, resourceVersion: undefined, match: ''};
   }
   if (resource.definition.deleteAnswers === 'statusAlways') {
-    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings.naming)), () => success(), isPretty(context))};
+    return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
   return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(gone, {resourceVersion: String(revision)}), isPretty(context))};
 };

@@ -12,6 +12,7 @@ import type {ServedResource, Registry, WriteContext} from '#src/apiserver/regist
 import type {Stored} from '#src/apiserver/registry/create.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
+import {cborMediaType, type CborForm} from '#src/apiserver/request/cbor-form.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
@@ -52,9 +53,13 @@ export interface Told {
   readonly naming: Naming;
   readonly apiVersion: string;
   readonly kind: string;
+  readonly cbor: CborForm | undefined;
 }
 
-export const statusKind = (naming: Naming): Told => ({naming, apiVersion: 'v1', kind: 'Status'});
+/** In which words and forms a server tells objects. */
+export type Forms = Pick<Told, 'naming' | 'cbor'>;
+
+export const statusKind = ({naming, cbor}: Forms): Told => ({naming, cbor, apiVersion: 'v1', kind: 'Status'});
 
 /** The naming in whose words a kind has a binary form, where anyone has asked for such a form yet. */
 const binaryOf = ({naming, apiVersion, kind}: Told): Naming | undefined => (loadedCodec()?.hasBinaryForm(apiVersion, kind, naming) ? naming : undefined);
@@ -62,7 +67,7 @@ const binaryOf = ({naming, apiVersion, kind}: Told): Naming | undefined => (load
 /** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: Told): Accepted => {
   const stream = wanted === 'watch';
-  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {stream, binary: binaryOf(told)});
+  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {stream, binary: binaryOf(told), cbor: told.cbor});
   if (!accepted) throw notAcceptable(offered(told, stream));
   return accepted;
 };
@@ -71,13 +76,14 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: T
 const offered = (told: Told, stream: boolean): string[] => {
   const binary = loadedCodec() ? binaryOf(told) : told.naming;
   const media = ['application/json', ...(stream ? [] : ['application/yaml']), ...(binary ? [binary.protobufMediaType] : [])];
-  return stream ? media.map(each => `${each};stream=watch`) : media;
+  const all = told.cbor ? [...media, cborMediaType] : media;
+  return stream ? all.map(each => `${each};stream=watch`) : all;
 };
 
 export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
   const {kind, resource} = served;
-  const {naming} = resource.settings;
-  const accepted = acceptedShape(context, wanted, {naming, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? kind.listKind : kind.kind});
+  const {naming, cbor} = resource.settings;
+  const accepted = acceptedShape(context, wanted, {naming, cbor, apiVersion: naming.apiVersion(kind.group, kind.version), kind: wanted === 'list' ? kind.listKind : kind.kind});
   return representation(served, accepted, accepted.shape === 'Table' ? includeObject(context.info.query.get('includeObject')) : 'Metadata');
 };
 
@@ -107,10 +113,10 @@ export interface ErrorForm {
 const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 
 /** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
-export const errorForm = (request: ApiRequest, naming: Naming): ErrorForm => {
+export const errorForm = (request: ApiRequest, forms: Forms): ErrorForm => {
   const mark = request.url.indexOf('?');
   return {
-    accepted: negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(naming))}) ?? plainJson,
+    accepted: negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded}) ?? plainJson,
     pretty: isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),
   };
 };

@@ -21,6 +21,7 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   request: context.request,
   naming: served.resource.settings.naming,
   schemas: served.resource.settings.schemas,
+  cbor: served.resource.settings.cbor,
   kind: served.kind,
   fieldValidation,
   warn: text => context.warnings.add(text),

@@ -54,7 +54,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
   const base = {accepted, listKind, raw: false};
-  const form = accepted.media === 'binary' ? 'binary ' : '';
+  const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
   switch (accepted.shape) {
     case 'Table': {
       const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, clock.now(), naming);
@@ -62,7 +62,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
       return {
         ...base,
-        key: `table/${metaVersion}/${includeObject}/${apiVersion}`,
+        key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
         one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
         event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
         // A bookmark is no whole object: columns must not look into it.

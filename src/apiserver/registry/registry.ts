@@ -12,6 +12,7 @@ import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} 
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
 import type {AdmissionPlugin, AskedOptions} from '#src/apiserver/admission/admission.js';
+import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {Leases} from './leases.js';
 import {ObjectCache} from './object-cache.js';
 
@@ -20,6 +21,8 @@ export interface RegistrySettings {
   readonly store: Store;
   readonly naming: Naming;
   readonly schemas: Schemas;
+  /** Where objects are told and taken as CBOR too. */
+  readonly cbor: CborForm | undefined;
   readonly clock: Clock;
   readonly random: Random;
   /** First part of all keys, for example `/registry`. */

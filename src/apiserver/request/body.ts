@@ -9,6 +9,8 @@ import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
 import {own} from '#src/base/own.js';
+import {protobufCodec} from '#src/schema/protobuf/codec.js';
+import {cborMediaType, type CborForm} from './cbor-form.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */
@@ -19,6 +21,7 @@ export interface BodyReader {
   readonly request: ApiRequest;
   readonly naming: Naming;
   readonly schemas: SchemaSource;
+  readonly cbor: CborForm | undefined;
   readonly kind: Kind;
   /** Versions of its group that a body may also say it is of. */
   readonly otherVersions?: readonly string[] | undefined;
@@ -28,23 +31,39 @@ export interface BodyReader {
 
 const notations: Readonly<Record<string, Notation>> = {'': 'json', 'application/json': 'json', 'application/yaml': 'yaml'};
 
-
 /** The media type of a request's body without its parameters. */
 export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'content-type') ?? '').split(';')[0]!.trim().toLowerCase();
 
-/** What a body may be written in, as refusals list it. */
-const acceptedMedia = ({protobufMediaType}: Naming): string[] => [...Object.keys(notations).filter(Boolean), protobufMediaType];
+/** What a body is expected to be. */
+interface Expected {
+  readonly naming: Naming;
+  readonly cbor: CborForm | undefined;
+  readonly apiVersion: string;
+  readonly kind: string;
+}
 
-/** Reads bytes in whatever form the request says they have. Throws 415 for an unknown one, `DecodeError` for what is not in that form. */
-const parsedBytes = async (request: ApiRequest, bytes: Buffer, words: Naming): Promise<ParsedBody> => {
+const hasBinaryForm = async ({apiVersion, kind, naming}: Expected): Promise<boolean> => (await protobufCodec()).hasBinaryForm(apiVersion, kind, naming);
+
+/** The refusal of a form, with those the kind has. */
+const unknownForm = async (expected: Expected): Promise<StatusError> =>
+  unsupportedMediaType([
+    ...Object.keys(notations).filter(Boolean),
+    ...((await hasBinaryForm(expected)) ? [expected.naming.protobufMediaType] : []),
+    ...(expected.cbor ? [cborMediaType] : []),
+  ]);
+
+/** Reads bytes in whatever form the request says they have. Throws 415 for one the kind does not have, `DecodeError` for what is not in that form. */
+const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expected): Promise<ParsedBody> => {
+  const type = mediaTypeOf(request);
   // Either naming's: compiled clients know no other than theirs.
-  const binary = namingOfMediaType(mediaTypeOf(request));
-  if (binary) {
-    const {decodeObject} = await import('#src/schema/protobuf/decode.js');
-    return labelled(decodeObject(bytes, binary));
+  const binary = namingOfMediaType(type);
+  if (binary && (await hasBinaryForm(expected))) {
+    const {apiVersion, kind} = expected;
+    return labelled((await protobufCodec()).decodeObject(bytes, binary, binary === expected.naming ? {apiVersion, kind} : undefined));
   }
-  const notation = own(notations, mediaTypeOf(request));
-  if (!notation) throw unsupportedMediaType(acceptedMedia(words));
+  if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
+  const notation = own(notations, type);
+  if (!notation) throw await unknownForm(expected);
   return parseBody(bytes, notation);
 };
 
@@ -58,23 +77,23 @@ export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
 
 /** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  const {request, naming: words, schemas, kind} = reader;
-  const apiVersion = words.apiVersion(kind.group, kind.version);
-  const body = await parsedBody(request, words, kind.kind);
+  const {request, naming, cbor, schemas, kind} = reader;
+  const apiVersion = naming.apiVersion(kind.group, kind.version);
+  const body = await parsedBody(request, {naming, cbor, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
-  checkKind(otherVersions.some(version => body.apiVersion === words.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
+  checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
   const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
   return {...decoded.object, kind: kind.kind, apiVersion};
 };
 
-const parsedBody = async (request: ApiRequest, words: Naming, kind: string): Promise<ParsedBody> => {
+const parsedBody = async (request: ApiRequest, expected: Expected): Promise<ParsedBody> => {
   if (request.body?.kind === 'object') return labelled(request.body.value as KubeObject);
   const bytes = await readBytes(request);
   try {
-    return await parsedBytes(request, bytes, words);
+    return await parsedBytes(request, bytes, expected);
   } catch (error) {
-    throw error instanceof DecodeError ? badRequest(`the object provided is unrecognized (must be of type ${kind}): ${error.message} (${beginning(bytes)})`, error) : error;
+    throw error instanceof DecodeError ? badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${error.message} (${beginning(bytes)})`, error) : error;
   }
 };
 
@@ -122,12 +141,12 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 };
 
 /** Reads the options in the body of a deletion; undefined when there is none. */
-export const readDeleteOptions = async (request: ApiRequest, naming: Naming, schemas: SchemaSource): Promise<DeleteOptions | undefined> => {
+export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'schemas'>): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const body = await parsedBytes(request, bytes, naming).catch((error: unknown) => {
+  const body = await parsedBytes(request, bytes, {naming, cbor, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind}).catch((error: unknown) => {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
   });
   return options(body, naming, schemas);

@@ -1,14 +1,17 @@
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {own} from '#src/base/own.js';
+import {cborMediaType, cborSequence, type CborForm} from './cbor-form.js';
 
 /** In which shape an object is wanted. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';
 
 /** What was agreed on for a response. */
 export interface Accepted {
-  readonly media: 'json' | 'yaml' | 'binary';
+  readonly media: 'json' | 'yaml' | 'binary' | 'cbor';
   /** In whose words the binary form is; of that form alone. */
   readonly naming?: Naming;
+  /** What writes CBOR; of that form alone. */
+  readonly cbor?: CborForm;
   readonly shape: Shape;
   /** The shape's apiVersion as the caller spelled it: clients know the answer by it, whatever the server's own naming. */
   readonly shapeVersion: string;
@@ -62,6 +65,12 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
 };
 
 const cache = new Map<string, Accepted | null>();
+const byForm = new WeakMap<CborForm, Map<string, Accepted | null>>();
+const ofForms = (form: CborForm): Map<string, Accepted | null> => {
+  const found = byForm.get(form) ?? new Map<string, Accepted | null>();
+  byForm.set(form, found);
+  return found;
+};
 /** Longer headers are nobody's habit; they are read anew each time. */
 const longestCached = 1000;
 
@@ -71,10 +80,19 @@ export interface Offer {
   readonly stream?: boolean;
   /** The naming in whose words there is a binary form. */
   readonly binary?: Naming | undefined;
+  readonly cbor?: CborForm | undefined;
 }
+
+/** What an offer has for a type of a header. */
+const mediaOf = (type: string, {binary, cbor}: Offer): Accepted['media'] | undefined => {
+  if (binary && type === binary.protobufMediaType) return 'binary';
+  if (cbor && type === cborMediaType) return 'cbor';
+  return own(medias, type);
+};
 
 const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape, {binary, stream}: Offer): string => {
   if (media === 'binary') return `${binary!.protobufMediaType}${stream ? ';stream=watch' : ''}`;
+  if (media === 'cbor') return stream ? cborSequence : cborMediaType;
   return `application/${media}${shape === 'APIGroupDiscoveryList' ? `;g=${params.get('g')};v=${params.get('v')};as=${shape}` : ''}`;
 };
 
@@ -84,21 +102,23 @@ const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape,
  */
 export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, offer: Offer = {}): Accepted | undefined => {
   if (!header || header === '*/*' || header === 'application/json') return plainJson;
-  const {binary, stream} = offer;
+  const {binary, cbor, stream} = offer;
   const key = `${kind} ${stream ? 's' : ''} ${binary?.name ?? ''} ${header}`;
-  const known = cache.get(key);
+  // What is agreed on names the form itself, which each server has its own of.
+  const agreements = cbor ? ofForms(cbor) : cache;
+  const known = agreements.get(key);
   if (known !== undefined) return known ?? undefined;
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
-      const media = binary && clause.type === binary.protobufMediaType ? 'binary' : own(medias, clause.type);
+      const media = mediaOf(clause.type, offer);
       if (!media || (media === 'yaml' && stream)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape || (media === 'binary' && shape.shape === 'Table')) return undefined;
-      return {media, ...(media === 'binary' ? {naming: binary!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer)};
+      return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer)};
     })
     .find(accepted => accepted !== undefined);
   if (key.length > longestCached) return found;
-  if (cache.size > 500) cache.clear();
-  cache.set(key, found ?? null);
+  if (agreements.size > 500) agreements.clear();
+  agreements.set(key, found ?? null);
   return found;
 };

@@ -37,7 +37,8 @@ class LazyEvent implements EncodedEvent {
   }
 
   #encode(): Buffer {
-    const {naming} = this.#form;
+    const {naming, cbor} = this.#form;
+    if (cbor) return cbor.event(this.type, this.object());
     if (naming) {
       const codec = loadedCodec()!;
       return codec.encodeWatchFrame(this.type, codec.encodeObject(this.object() as PlainObject, naming));

@@ -9,7 +9,7 @@ import type {Path} from './operation.js';
 import {groupVersionPaths, groupVersionRoot, rootPaths} from './operations.js';
 import {Packing, type PackedDocument} from './packing.js';
 import {definitionMessage, pathMessage, swaggerMessage} from './swagger-message.js';
-import {defaultMediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
+import {mediaTypes, pathV2, pathV3, type MediaTypes} from './render.js';
 
 export interface OpenApiOptions {
   readonly schemas: Schemas;
@@ -100,7 +100,7 @@ export class OpenApiDocuments {
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
-    this.#media = options.mediaTypes ?? defaultMediaTypes;
+    this.#media = options.mediaTypes ?? mediaTypes(options.naming, false);
   }
 
   /** What is served has changed: documents of parts that have are made anew when they are next asked for. */

@@ -14,11 +14,11 @@ export interface MediaTypes {
   readonly patches: readonly string[];
 }
 
-/** JSON and YAML, and every kind of patch but those for owned fields. */
-export const defaultMediaTypes: MediaTypes = {
-  objects: ['application/json', 'application/yaml'],
-  patches: [applyMediaType, ...Object.values(patchMediaTypes)],
-};
+/** All forms of built-in kinds; CBOR where its gate is on. */
+export const mediaTypes = ({protobufMediaType}: Naming, cbor: boolean): MediaTypes => ({
+  objects: [...(cbor ? ['application/cbor'] : []), 'application/json', protobufMediaType, 'application/yaml'],
+  patches: [...(cbor ? ['application/apply-patch+cbor'] : []), applyMediaType, ...Object.values(patchMediaTypes)],
+});
 
 const answers: Readonly<Record<string, string>> = {200: 'OK', 201: 'Created', 202: 'Accepted'};
 

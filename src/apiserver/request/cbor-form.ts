@@ -1,0 +1,59 @@
+import type {Naming} from '#src/api/naming.js';
+import type * as reading from '#src/schema/cbor/decode.js';
+import type * as writing from '#src/schema/cbor/encode.js';
+import type {ParsedBody} from '#src/schema/decode/document.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {SchemaSource} from '#src/schema/schemas.js';
+
+export const cborMediaType = 'application/cbor';
+/** A stream of objects in this form. */
+export const cborSequence = 'application/cbor-seq';
+export const cborApplyMediaType = 'application/apply-patch+cbor';
+
+/** Objects as CBOR, where the gate for it is on. The code is loaded with the first request that speaks of it. */
+export class CborForm {
+  readonly #schemas: SchemaSource;
+  readonly #naming: Naming;
+  #codec: (typeof reading & typeof writing) | undefined;
+
+  /** The schemas tell which fields of built-in kinds are bytes. */
+  constructor(schemas: SchemaSource, naming: Naming) {
+    this.#schemas = schemas;
+    this.#naming = naming;
+  }
+
+  /** The form, once it is loaded. */
+  get loaded(): CborForm | undefined {
+    return this.#codec && this;
+  }
+
+  /** To be awaited before anything else is called. */
+  async load(): Promise<void> {
+    this.#codec ??= {...(await import('#src/schema/cbor/decode.js')), ...(await import('#src/schema/cbor/encode.js'))};
+  }
+
+  /** Throws `DecodeError`. */
+  parse(bytes: Buffer): ParsedBody {
+    return this.#codec!.parseCbor(bytes);
+  }
+
+  /** What somebody applies. Throws `DecodeError`. */
+  parseIntent(bytes: Buffer): ParsedBody {
+    return this.#codec!.parseIntent(bytes);
+  }
+
+  encode(object: unknown): Buffer {
+    return this.#codec!.encodeCbor(object, this.#nodeOf(object as KubeObject));
+  }
+
+  event(type: string, object: unknown): Buffer {
+    return this.#codec!.cborEvent(type, this.encode(object));
+  }
+
+  #nodeOf({apiVersion = '', kind = ''}: KubeObject): SchemaNode | undefined {
+    const slash = apiVersion.indexOf('/');
+    const group = this.#naming.groupToken(slash < 0 ? '' : apiVersion.slice(0, slash));
+    return group === undefined ? undefined : this.#schemas.of(group, apiVersion.slice(slash + 1), kind);
+  }
+}
