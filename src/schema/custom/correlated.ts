@@ -4,14 +4,14 @@ import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
 const isScalar = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
-/** The key of an item of a keyed list; undefined for one without. */
-const keyOf = (item: unknown, names: readonly string[]): string | undefined => {
+/** The key of an item of a keyed list, one scalar or the text of several; undefined for one without. */
+const keyOf = (item: unknown, names: readonly string[]): unknown => {
   if (!isPlainObject(item) || !names.every(name => Object.hasOwn(item, name) && isScalar(item[name]))) return undefined;
-  return JSON.stringify(names.map(name => item[name]));
+  return names.length === 1 ? item[names[0]!] : JSON.stringify(names.map(name => item[name]));
 };
 
-const keyed = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> => {
-  const found = new Map<string, unknown>();
+const keyed = (items: readonly unknown[], names: readonly string[]): Map<unknown, unknown> => {
+  const found = new Map<unknown, unknown>();
   for (const item of items) {
     const key = keyOf(item, names);
     if (key !== undefined && !found.has(key)) found.set(key, item);
@@ -24,8 +24,9 @@ export class Correlated {
   readonly #value: unknown;
   readonly #before: unknown;
   readonly #schema: JsonSchema;
-  #items: Map<string, unknown> | undefined;
-  #children: Map<string | number, Correlated | undefined> | undefined;
+  #byKey: Map<unknown, unknown> | undefined;
+  #items: (Correlated | null)[] | undefined;
+  #fields: Map<string, Correlated | null> | undefined;
   #same: boolean | undefined;
 
   constructor(value: unknown, before: unknown, schema: JsonSchema) {
@@ -35,31 +36,33 @@ export class Correlated {
   }
 
   key(name: string): Correlated | undefined {
-    return this.#child(name, () => {
-      const [value, before] = [this.#value, this.#before];
-      const schema = propertySchema(this.#schema, name);
-      if (!schema || !isPlainObject(value) || !isPlainObject(before) || !Object.hasOwn(value, name) || !Object.hasOwn(before, name)) return undefined;
-      return new Correlated(value[name], before[name], schema);
-    });
+    const fields: Map<string, Correlated | null> = (this.#fields ??= new Map());
+    let field = fields.get(name);
+    if (field === undefined) fields.set(name, (field = this.#field(name) ?? null));
+    return field ?? undefined;
+  }
+
+  #field(name: string): Correlated | undefined {
+    const [value, before] = [this.#value, this.#before];
+    const schema = propertySchema(this.#schema, name);
+    if (!schema || !isPlainObject(value) || !isPlainObject(before) || !Object.hasOwn(value, name) || !Object.hasOwn(before, name)) return undefined;
+    return new Correlated(value[name], before[name], schema);
   }
 
   index(at: number): Correlated | undefined {
     const {type, 'x-kubernetes-list-type': listType, 'x-kubernetes-list-map-keys': names} = this.#schema;
-    const items = itemsOf(this.#schema);
-    if (listType !== 'map' || type !== 'array' || !items || !names?.length) return undefined;
-    return this.#child(at, () => {
-      const [value, before] = [this.#value, this.#before];
-      if (!Array.isArray(value) || !Array.isArray(before)) return undefined;
-      const key = keyOf(value[at], names);
-      const old = key === undefined ? undefined : (this.#items ??= keyed(before, names)).get(key);
-      return old === undefined ? undefined : new Correlated(value[at], old, items);
-    });
+    if (listType !== 'map' || type !== 'array' || !names?.length || !Array.isArray(this.#value) || !Array.isArray(this.#before)) return undefined;
+    const items: (Correlated | null)[] = (this.#items ??= []);
+    let item = items[at];
+    if (item === undefined) items[at] = item = this.#item(this.#value[at], this.#before, names) ?? null;
+    return item ?? undefined;
   }
 
-  #child(name: string | number, make: () => Correlated | undefined): Correlated | undefined {
-    const children = (this.#children ??= new Map());
-    if (!children.has(name)) children.set(name, make());
-    return children.get(name);
+  #item(value: unknown, before: readonly unknown[], names: readonly string[]): Correlated | undefined {
+    const schema = itemsOf(this.#schema);
+    const key = schema && keyOf(value, names);
+    const old = key === undefined ? undefined : (this.#byKey ??= keyed(before, names)).get(key);
+    return schema && old !== undefined ? new Correlated(value, old, schema) : undefined;
   }
 
   /** Whether nothing has changed. Items of keyed lists may have changed places; what the schema does not know counts as changed. */
@@ -82,6 +85,11 @@ export class Correlated {
 
   #sameFields(value: PlainObject, before: PlainObject): boolean {
     const names = Object.keys(value);
-    return names.length === Object.keys(before).length && names.every(name => this.key(name)?.same() ?? false);
+    if (names.length !== Object.keys(before).length) return false;
+    return names.every(name => {
+      const one = value[name];
+      if (typeof one === 'object' && one !== null) return this.key(name)?.same() ?? false;
+      return Object.hasOwn(before, name) && one === before[name] && propertySchema(this.#schema, name) !== undefined;
+    });
   }
 }

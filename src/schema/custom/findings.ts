@@ -30,11 +30,6 @@ export class Findings {
     for (const [text, error] of other.#errors ?? []) this.add(text, error);
     this.matches += other.matches;
   }
-
-  /** Forgets all errors but the first ones. */
-  keep(count: number): void {
-    for (const text of [...(this.#errors?.keys() ?? [])].slice(count)) this.#errors!.delete(text);
-  }
 }
 
 /** The texts of errors, and where they are: `base` is the path of the value as a whole. */

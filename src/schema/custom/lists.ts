@@ -12,15 +12,20 @@ export const canonicalJson = (value: unknown): string => {
     .join(',')}}`;
 };
 
+/** What two values have in common only if they are equal: a scalar is itself, anything else its text, which no scalar is. */
+const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);
+
 /** The places of values that were there before: of each value the second one. */
-function* repeated(texts: readonly string[]): Iterable<number> {
-  const seen = new Map<string, number>();
-  for (const [at, text] of texts.entries()) {
-    const times = seen.get(text) ?? 0;
-    seen.set(text, times + 1);
-    if (times === 1) yield at;
+const repeated = (values: readonly unknown[]): number[] => {
+  const seen = new Map<unknown, number>();
+  const places: number[] = [];
+  for (let at = 0; at < values.length; at++) {
+    const times = seen.get(values[at]) ?? 0;
+    seen.set(values[at], times + 1);
+    if (times === 1) places.push(at);
   }
-}
+  return places;
+};
 
 const keysOf = (item: unknown, names: readonly string[]): PlainObject =>
   Object.fromEntries(names.flatMap(name => (isPlainObject(item) && Object.hasOwn(item, name) ? [[name, item[name]]] : [])));
@@ -33,16 +38,16 @@ const keyedList = (items: readonly unknown[], names: readonly string[], path: st
   }
   const [name] = names;
   // Most lists have one key, most keys are texts.
-  const texts = items.map(item => {
+  const keys = items.map(item => {
     const key = names.length === 1 && isPlainObject(item) ? item[name!] : undefined;
-    return typeof key === 'string' ? `"${key}` : canonicalJson(keysOf(item, names));
+    return typeof key === 'string' ? key : identity(keysOf(item, names));
   });
-  for (const at of repeated(texts)) errors.push(duplicate(`${path}[${at}]`, keysOf(items[at], names)));
+  for (const at of repeated(keys)) errors.push(duplicate(`${path}[${at}]`, keysOf(items[at], names)));
 };
 
 const list = (items: readonly unknown[], schema: JsonSchema, path: string, errors: FieldError[]): void => {
   const {'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': names} = schema;
-  if (type === 'set') for (const at of repeated(items.map(canonicalJson))) errors.push(duplicate(`${path}[${at}]`, items[at]));
+  if (type === 'set') for (const at of repeated(items.map(identity))) errors.push(duplicate(`${path}[${at}]`, items[at]));
   if (type === 'map') keyedList(items, names ?? [], path, errors);
   const inner = itemsOf(schema);
   if (inner) for (let at = 0; at < items.length; at++) if (typeof items[at] === 'object') walk(items[at], inner, `${path}[${at}]`, errors);

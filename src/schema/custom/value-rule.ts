@@ -66,12 +66,8 @@ export class ValueRule {
 
   /** Holds a value against the schema. `name` is its path; `before` what it was, where it can be told. */
   check(value: unknown, name: string, found: Findings, report: Reporter, before?: Correlated): void {
-    const known = found.count;
-    this.#check(value, name, found, report, before);
-    if (before && found.count > known && before.same()) found.keep(known);
-  }
-
-  #check(value: unknown, name: string, found: Findings, report: Reporter, before: Correlated | undefined): void {
+    // What has not changed may be as wrong as it was.
+    if (before?.same()) return;
     if (value === null || value === undefined) {
       if (this.#types.length > 0 && !this.#schema.nullable) found.add(...report.type(name, this.#types.join(','), 'null'));
       else found.matches += 1;
