@@ -4,10 +4,13 @@ import type {UserInfo} from '#src/api/user.js';
 /** How much of a request is told in its audit event. */
 export type AuditLevel = 'Metadata' | 'Request' | 'RequestResponse';
 
-/** The options of a request as they came: in the query, those of a deletion as they were read. */
-export interface AskedOptions {
-  readonly query?: URLSearchParams | undefined;
-  readonly deletion?: DeleteOptions | undefined;
+/** The request behind an admission, as far as it is of interest there. */
+export interface AskedRequest {
+  readonly info: {readonly query: URLSearchParams};
+  /** When the caller stops waiting, by the monotonic clock. */
+  readonly deadlineAt?: number | undefined;
+  /** Aborts when the caller goes away. */
+  readonly signal: AbortSignal;
 }
 
 /** One request as admission sees it. `group` is on the wire's spelling. */
@@ -28,13 +31,12 @@ export interface AdmissionAttributes {
   readonly oldObject?: Readonly<KubeObject>;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** What the caller asked for beside the object. */
-  readonly asked?: AskedOptions | undefined;
+  /** Absent for what the server does by itself. */
+  readonly asked?: AskedRequest | undefined;
+  /** The options of a deletion. */
+  readonly deletion?: DeleteOptions | undefined;
   /** Whether the object is one of a collection that is deleted as a whole. */
   readonly ofCollection?: boolean | undefined;
-  /** When the caller stops waiting, by the monotonic clock; aborts when he goes away. */
-  readonly deadlineAt?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
   /** Adds a `Warning` header. */
   warn(text: string): void;
   /** Notes something in the request's audit event; absent where none is written. Only from `least` on, if that is given. */

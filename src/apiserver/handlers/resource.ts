@@ -140,9 +140,7 @@ export const writeContext = (context: ResourceContext, {kind}: ServedResource, d
   served: kind,
   manager: context.info.query.get('fieldManager') || managerOfAgent(header(context.request, 'user-agent') ?? ''),
   warn: text => context.warnings.add(text),
-  asked: {query: context.info.query},
-  deadlineAt: context.deadlineAt,
-  signal: context.signal,
+  asked: context,
 });
 
 /** Throws 403 unless the caller may create the target: for writes that turn out to be creations. */

@@ -163,7 +163,7 @@ const attributesFor = (resource: Resource, object: KubeObject, namespace: string
 });
 
 /** What admission is told of every request on a resource. */
-export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn, asked, ofCollection, deadlineAt, signal}: WriteContext) => ({
+export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, warn, asked, ofCollection}: WriteContext) => ({
   group: settings.naming.group(served.group),
   version: served.version,
   resource: served.plural,
@@ -174,8 +174,6 @@ export const addressOf = ({settings, kind}: Resource, {served, user, dryRun, war
   warn,
   asked,
   ofCollection,
-  deadlineAt,
-  signal,
 });
 
 const existing = async (resource: Resource, namespace: string, name: string): Promise<Error> => {

@@ -34,7 +34,7 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const {settings, definition} = resource;
   const old = resource.objects.of(record.key, record.value, record.revision);
   checkPreconditions(resource, name, old, options);
-  const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), asked: {deletion: options}, subresource: '', namespace, name, oldObject: old};
+  const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
   await runPhase(settings.admission, 'admit', attributes);
   await runPhase(settings.admission, 'validate', attributes);
 

@@ -11,7 +11,7 @@ import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
-import type {AdmissionPlugin, AskedOptions} from '#src/apiserver/admission/admission.js';
+import type {AdmissionPlugin, AskedRequest} from '#src/apiserver/admission/admission.js';
 import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {Leases} from './leases.js';
 import {ObjectCache} from './object-cache.js';
@@ -66,11 +66,9 @@ export interface WriteContext {
   readonly served: Kind;
   /** The name under which the writer owns what it writes; empty for one without. */
   readonly manager: string;
-  /** The request, as far as admission wants to know of it; absent for what the server does by itself. */
-  readonly asked?: AskedOptions | undefined;
+  /** Absent for what the server does by itself. */
+  readonly asked?: AskedRequest | undefined;
   readonly ofCollection?: boolean;
-  readonly deadlineAt?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
   /** Whether the object comes with its record of who owns what, as it does from an apply. */
   readonly ownershipStated?: boolean;
   warn(text: string): void;

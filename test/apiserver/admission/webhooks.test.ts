@@ -5,6 +5,7 @@ import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {ruleMatches, type Rule, type RuleSubject} from '#src/apiserver/admission/matching/rules.js';
 import {refusal, words} from '#test/resources/world.js';
 import {json} from '#test/apiserver/webhook-server.js';
+import {wire} from '#test/apiserver/wire.js';
 import {aHook, aHookServer, hookWorld, patching, type AskedRequest, type MutatingHook} from './webhook-world.js';
 
 const aConfigMap = (name: string, more: KubeObject['metadata'] & {data?: Record<string, string>} = {}) => {
@@ -502,6 +503,9 @@ const attributesOf = (more: Partial<AdmissionAttributes> = {}) => {
   return {attributes, warnings, notes};
 };
 
+/** A request whose caller waits until then. */
+const until = (deadlineAt: number) => ({deadlineAt, info: {query: new URLSearchParams()}, signal: new AbortController().signal});
+
 test('what webhooks want to be noted and warned of is, and what they did', async t => {
   using world = await hookWorld();
   await using server = await aHookServer(() => ({...patching({op: 'add', path: '/metadata/labels', value: {a: 'b'}}), warnings: ['mind', '', 'bad\nline'], auditAnnotations: {why: 'so'}}));
@@ -532,7 +536,7 @@ test('nobody is asked about a request that nobody waits for any more', async t =
   await world.validating('v', aHook(server));
   await world.mutating('m', aHook(server));
   const [admitting, validating] = world.plugins;
-  const {attributes} = attributesOf({deadlineAt: world.clock.monotonic()});
+  const {attributes} = attributesOf({asked: until(world.clock.monotonic())});
 
   for (const act of [() => admitting!.admit!(attributes), () => validating!.validate!(attributes)]) {
     t.like(await refusal((async () => act())()), {code: 504, reason: 'Timeout', message: 'Timeout: request did not complete within requested timeout'});
@@ -544,7 +548,7 @@ test('a webhook has no more time than is left of the request', async t => {
   using world = await hookWorld();
   await using server = await aHookServer();
   await world.validating('v', aHook(server));
-  const {attributes} = attributesOf({deadlineAt: world.clock.monotonic() + 3200});
+  const {attributes} = attributesOf({asked: until(world.clock.monotonic() + 3200)});
   await world.plugins[1]!.validate!(attributes);
 
   t.is(server.webhook.seen[0]!.url, '/?timeout=4s');
@@ -623,3 +627,23 @@ for (const [expressions, message] of failing) {
     t.is(server.asked.length, 0);
   });
 }
+
+test('what a caller says of his patience is passed on to webhooks', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server));
+  const {post} = wire(world.server.exchange);
+
+  t.is((await post('/api/v1/namespaces/default/configmaps?timeout=3s', {metadata: {name: 'c'}})).status, 201);
+  t.is(server.webhook.seen[0]!.url, '/?timeout=3s');
+});
+
+test('warnings of webhooks reach the caller, however they are written', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => ({allowed: true, warnings: ['a "quoted" – word', 'x'.repeat(5000)]}));
+  await world.validating('v', aHook(server));
+  const {post} = wire(world.server.exchange);
+  const made = await post('/api/v1/namespaces/default/configmaps', {metadata: {name: 'c'}});
+
+  t.deepEqual(made.header('warning'), ['299 - "a \\"quoted\\" – word"', `299 - "${'x'.repeat(256)}"`]);
+});

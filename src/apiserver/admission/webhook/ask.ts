@@ -32,7 +32,7 @@ const usualTimeoutMs = 30_000;
 /** Nobody waits for the request any more. */
 export const requestOver = () => timeout('request did not complete within requested timeout');
 
-export const isOver = ({deadlineAt = Infinity, signal}: AdmissionAttributes, clock: Clock): boolean => signal?.aborted === true || clock.monotonic() >= deadlineAt;
+export const isOver = ({asked}: AdmissionAttributes, clock: Clock): boolean => asked !== undefined && (asked.signal.aborted || clock.monotonic() >= (asked.deadlineAt ?? Infinity));
 
 const controlCharacter = /\p{Cc}/u;
 
@@ -46,10 +46,10 @@ export const ask = async ({hook, attributes, form, own}: Question, mutates: bool
   const version = hook.reviewVersions.find(accepted => spokenVersions.includes(accepted));
   if (version === undefined) throw new CallingFailed(name, 'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)', {code: 400});
   const uid = random.uuid();
-  const left = Math.max(0, (attributes.deadlineAt ?? Infinity) - clock.monotonic());
+  const left = Math.max(0, (attributes.asked?.deadlineAt ?? Infinity) - clock.monotonic());
   const review = await reviewOf(attributes, form, own, {naming, version, uid});
   const answer = await caller
-    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.signal})
+    .call(hook.location, review, {timeoutMs: Math.min(timeoutMs, left), signal: attributes.asked?.signal})
     .then(object => readReview(object, {naming, version}))
     .catch((cause: unknown) => {
       throw callFailure(name, cause);
