@@ -16,13 +16,18 @@ export class Findings {
     return this.#errors?.size ?? 0;
   }
 
+  /** Whether nothing more would be told of. */
+  get isFull(): boolean {
+    return this.count >= mostErrors;
+  }
+
   get errors(): readonly FieldError[] {
     return [...(this.#errors?.values() ?? [])];
   }
 
   add(text: string, error: FieldError): void {
     const errors = (this.#errors ??= new Map());
-    if (errors.size < mostErrors && !errors.has(text)) errors.set(text, error);
+    if (!this.isFull && !errors.has(text)) errors.set(text, error);
   }
 
   /** Takes over what another found. */

@@ -167,7 +167,7 @@ export class ValueRule {
     const items = itemsOf(this.#schema);
     if (items && value.length > 0) {
       const rule = (this.#items ??= new ValueRule(items));
-      for (let i = 0; i < value.length; i++) rule.check(value[i], `${name}[${i}]`, found, report, before?.index(i));
+      for (let i = 0; i < value.length && !found.isFull; i++) rule.check(value[i], `${name}[${i}]`, found, report, before?.index(i));
     }
     if (minItems !== undefined && value.length < minItems) found.add(...report.invalid(name, value.length, `should have at least ${minItems} items`));
     if (maxItems !== undefined && value.length > maxItems) found.add(...report.tooMany(name, value.length, maxItems, 'items'));
@@ -180,7 +180,10 @@ export class ValueRule {
     const keys = Object.keys(value);
     if (minProperties !== undefined && keys.length < minProperties) found.add(...report.invalid(name, keys.length, `should have at least ${minProperties} properties`));
     if (maxProperties !== undefined && keys.length > maxProperties) found.add(...report.tooMany(name, keys.length, maxProperties, 'properties'));
-    for (const key of keys) this.#member(key, value[key], name, found, report, before);
+    for (const key of keys) {
+      if (found.isFull) return;
+      this.#member(key, value[key], name, found, report, before);
+    }
     if (required) for (const key of required) if (!Object.hasOwn(value, key)) found.add(...report.required(`${name}.${key}`));
     found.matches += 1;
   }
