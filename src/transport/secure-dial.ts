@@ -1,10 +1,11 @@
+import type {Socket} from 'node:net';
 import {connect, type TLSSocket} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 import {parseCertificate, type Certificate} from '#src/pki/certificate.js';
 import {trustAnchors, verifyChain, type TrustAnchors} from '#src/pki/chain.js';
 import {checkHost} from '#src/pki/host-names.js';
 import {pemBlocks} from '#src/pki/pem.js';
-import {dialError, endpoint} from './network.js';
+import {systemNetwork} from './network.js';
 import {peerChain} from './peer-chain.js';
 import type {ClientPair} from './proof.js';
 
@@ -27,7 +28,7 @@ export interface SecureAddress {
   readonly trust: BackendTrust;
 }
 
-const dialTimeoutMs = 30_000;
+const handshakeTimeoutMs = 10_000;
 
 /** The authorities of a bundle in PEM; blocks that are no certificates are passed over. Throws when it holds none. */
 export const readAnchors = (pem: string): TrustAnchors => {
@@ -49,29 +50,31 @@ export const readAnchors = (pem: string): TrustAnchors => {
 };
 
 /** Connects and shakes hands, over which only HTTP/1.1 is then spoken. Rejects with why that failed, in the words that clients of the original know; nothing was sent then. */
-export const dialSecurely = ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> =>
+export const dialSecurely = async ({host, port, trust}: SecureAddress, clock: Clock): Promise<TLSSocket> => shakeHands(await systemNetwork(clock).dial(host, String(port)), trust, clock);
+
+/** Shakes hands over a connection. Rejects with why that failed, in the words that clients of the original know, and hangs up then. */
+export const shakeHands = (connection: Socket, trust: BackendTrust, clock: Clock): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     // The certificate is judged below, by the clock that was given.
     const socket = connect({
-      host,
-      port,
-      servername: /^[\d.]+$|:/.test(trust.serverName) ? '' : trust.serverName,
+      socket: connection,
+      servername: isAddress(trust.serverName) ? '' : trust.serverName,
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       ...trust.pair,
     });
-    let isConnected = false;
     const end = (error: Error): void => {
       timer[Symbol.dispose]();
       socket.off('error', fail);
       socket.on('error', () => {});
       socket.destroy();
+      connection.destroy();
       reject(error);
     };
-    const fail = (error: Error): void => end(isConnected ? handshakeError(error) : dialError(host, String(port), error));
-    const timer = clock.schedule(dialTimeoutMs, () => end(new Error(isConnected ? 'net/http: TLS handshake timeout' : `dial tcp ${endpoint(host, port)}: i/o timeout`)));
-    socket.once('connect', () => (isConnected = true));
-    socket.once('close', () => end(new Error('EOF')));
+    const fail = (error: Error): void => end(tlsError(error));
+    const timer = clock.schedule(handshakeTimeoutMs, () => end(new Error('net/http: TLS handshake timeout')));
+    const closed = (): void => end(new Error('EOF'));
+    socket.once('close', closed);
     socket.on('error', fail);
     socket.once('secureConnect', () => {
       try {
@@ -80,7 +83,7 @@ export const dialSecurely = ({host, port, trust}: SecureAddress, clock: Clock): 
         return end(new Error(`tls: failed to verify certificate: ${(error as Error).message}`, {cause: error}));
       }
       timer[Symbol.dispose]();
-      socket.removeAllListeners('close');
+      socket.off('close', closed);
       socket.off('error', fail);
       resolve(socket);
     });
@@ -102,8 +105,8 @@ const isAddress = (host: string): boolean => /^\d+\.\d+\.\d+\.\d+$/.test(host) |
 
 const platformRefusal = ({authorizationError}: TLSSocket): string => (authorizationError as unknown as NodeJS.ErrnoException | null)?.code ?? String(authorizationError);
 
-/** What went wrong between connecting and the first byte of a request. */
-const handshakeError = (error: NodeJS.ErrnoException): Error => {
+/** What went wrong with a connection over TLS, from what the platform says of it. */
+export const tlsError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') return new Error('http: server gave HTTP response to HTTPS client', {cause: error});
   const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];

@@ -80,8 +80,8 @@ const overSpdy = (socket: Duplex, head: Buffer, url: URL, sizes: string[]): void
           const error = streams.get('error')!;
           error.end(status && (status as {status: string}).status === 'Success' && url.searchParams.has('silent') ? '' : JSON.stringify(status));
           for (const [kind, stream] of streams) if (kind !== 'error') stream.end();
-          error.resume();
-          finished(error, {readable: false}, () => session.close());
+          let left = streams.size;
+          for (const stream of streams.values()) finished(stream.resume(), {readable: false}, () => --left === 0 && session.close());
         },
       });
     },

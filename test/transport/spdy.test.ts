@@ -157,10 +157,10 @@ test('windows of a peer who grants them are heeded', async t => {
   const {session, say, heard, socket} = await aRawPeer('client');
   say({kind: 'settings', initialWindow: 10});
   say({kind: 'ping', id: 2});
-  await heard(12);
+  await heard(20 + 12);
   const stream = session.open({});
   stream.write(Buffer.alloc(100, 'x'));
-  const opening = (await heard(13)).length;
+  const opening = (await heard(20 + 12 + 13)).length;
   say({kind: 'reply', id: 1, headers: {}, fin: false});
 
   const first = await heard(opening + 18);
@@ -176,11 +176,10 @@ test('windows of a peer who grants them are heeded', async t => {
 
 test('pings are answered, and streams are refused that are too many, out of turn or not wanted', async t => {
   const streams: SpdyStream[] = [];
-  const {say, heard, until, socket} = await aRawPeer('server', stream => void streams.push(stream));
+  const {say, until, socket} = await aRawPeer('server', stream => void streams.push(stream));
   const open = (id: number) => say({kind: 'open', id, headers: {}, fin: false, unidirectional: false});
   say({kind: 'ping', id: 7});
-  const ping = await heard(12);
-  t.is(ping.toString('hex'), '800300060000000400000007');
+  await until('800300060000000400000007');
 
   for (const id of [1, 3, 5, 3, 4]) open(id);
   say({kind: 'ping', id: 9});
@@ -194,9 +193,9 @@ test('pings are answered, and streams are refused that are too many, out of turn
   socket.destroy();
 });
 
-test('a stream that is reset fails alone, one that is given up is reset', async t => {
+test('a stream that is reset ends alone, one that is given up is reset', async t => {
   const {client, opened} = await aWorld(stream => stream.resume());
-  const [one, other] = [client.open({}), client.open({})];
+  const [one, other] = [client.open({}).resume(), client.open({})];
   while (opened.length < 2) await new Promise(setImmediate);
 
   const failed = closed(one);
@@ -205,8 +204,7 @@ test('a stream that is reset fails alone, one that is given up is reset', async 
   other.destroy();
   await Promise.all([failed, given]);
 
-  t.true(one.errored instanceof Error);
-  t.true(opened[1]!.errored instanceof Error);
+  t.deepEqual([one.lost, opened[1]!.lost], [undefined, undefined]);
   const third = client.open({});
   third.end('still there');
   while (opened.length < 3) await new Promise(setImmediate);
@@ -226,14 +224,15 @@ for (const [what, bytes] of [
     socket.write(Buffer.from(bytes, 'hex'));
 
     t.true((await session.closed) instanceof Error);
-    t.true(stream.destroyed);
+    t.is(await textOf(stream), '');
+    t.true(stream.lost instanceof Error);
     socket.destroy();
   });
 }
 
 test('a connection that ends takes its streams with it, and a goodbye lets them end', async t => {
   const {client, server, sockets, opened} = await aWorld(echo);
-  const stream = client.open({});
+  const stream = client.open({}).resume();
   while (opened.length === 0) await new Promise(setImmediate);
 
   server.close();
@@ -244,4 +243,19 @@ test('a connection that ends takes its streams with it, and a goodbye lets them 
 
   t.true(stream.destroyed);
   t.true(client.open({}).destroyed);
+});
+
+test('what came before a stream was reset can still be read', async t => {
+  const {session, say, heard, socket} = await aRawPeer('client');
+  const stream = session.open({});
+  await heard(20 + 13);
+  say({kind: 'reply', id: 1, headers: {}, fin: false});
+  say({kind: 'data', id: 1, bytes: Buffer.from('said before'), fin: false});
+  say({kind: 'reset', id: 1, status: 5});
+  say({kind: 'ping', id: 2});
+  await heard(20 + 13 + 12);
+
+  t.is(await textOf(stream), 'said before');
+  t.is(stream.lost, undefined);
+  socket.destroy();
 });

@@ -152,7 +152,9 @@ const run = async (backends: Backends, {relayed, wanted, agents}: CommandRelay, 
   error.end();
   try {
     await Promise.all(outputs.map(([channel, stream]) => copy(stream, channel, client)));
-    return outcome(await told, Number(version) >= 4);
+    const word = await told;
+    if (error.lost && word === '') throw new Error(`error reading from error stream: ${error.lost.message}`, {cause: error.lost});
+    return outcome(word, Number(version) >= 4);
   } finally {
     session.close();
   }
@@ -208,13 +210,10 @@ const feed = (stdin: Readable, stream: SpdyStream): void => {
   });
 };
 
+/** Gives the client what a command writes. Where the agent takes a stream away that is its end. */
 const copy = async (stream: SpdyStream, channel: number, client: WebSocketClient): Promise<void> => {
   stream.end();
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) if (!client.send(message(channel, chunk))) await client.drained();
-  } catch {
-    // How it ended is told by the stream for that.
-  }
+  for await (const chunk of stream as AsyncIterable<Buffer>) if (!client.send(message(channel, chunk))) await client.drained();
 };
 
 /** All that is said, or so much as one listens to. */
@@ -227,7 +226,7 @@ const wordOf = async (source: Readable): Promise<string> => {
       length += chunk.length;
     }
   } catch (error) {
-    throw new Error(`error reading from error stream: ${(error as Error).message}`, {cause: error});
+    if (length === 0) throw new Error(`unable to read error from server response: ${(error as Error).message}`, {cause: error});
   }
   return Buffer.concat(chunks).toString();
 };

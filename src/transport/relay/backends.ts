@@ -1,11 +1,9 @@
 import {Agent} from 'node:http';
-import type {Socket} from 'node:net';
-import {isIP} from 'node:net';
-import {connect} from 'node:tls';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
-import type {Network} from '#src/transport/network.js';
-import {tlsWords} from './words.js';
+import type {TrustAnchors} from '#src/pki/chain.js';
+import {endpoint, type Network} from '#src/transport/network.js';
+import {readAnchors, shakeHands, type BackendTrust} from '#src/transport/secure-dial.js';
 
 /** How a backend is trusted, and what proves the caller to it. Held as one value for as long as it stays the same: connections are kept by it. */
 export interface BackendTls {
@@ -33,11 +31,10 @@ export class Unreached extends Error {
   override readonly name = 'Unreached';
 }
 
-const handshakeTimeoutMs = 10_000;
 const idleTimeoutMs = 90_000;
 
-/** `host:port`, as URLs write it. */
-export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** `host:port` of a backend. */
+export const authority = ({host, port}: Pick<Backend, 'host' | 'port'>): string => endpoint(host, port);
 
 /** Opens a connection to a backend. Rejects with `Unreached`. */
 const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex> => {
@@ -49,8 +46,9 @@ const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex>
 };
 
 const reach = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
+  const trust = scheme === 'https' ? trustOf(tls, host) : undefined;
   const socket = await network.dial(host, port);
-  return scheme === 'https' ? secured(socket, host, tls, clock) : socket;
+  return trust ? shakeHands(socket, trust, clock) : socket;
 };
 
 const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Promise<Duplex> => {
@@ -76,31 +74,22 @@ const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Prom
   });
 };
 
-const secured = (socket: Socket, host: string, {ca, pair, serverName, insecure}: BackendTls, clock: Clock): Promise<Duplex> =>
-  new Promise((resolve, reject) => {
-    const name = serverName || host;
-    const secure = connect({
-      socket,
-      host: name,
-      servername: isIP(name) ? '' : name,
-      ALPNProtocols: ['http/1.1'],
-      rejectUnauthorized: !insecure,
-      ...(ca ? {ca} : {}),
-      ...pair,
-    });
-    const timer = clock.schedule(handshakeTimeoutMs, () => secure.destroy(new Error('net/http: TLS handshake timeout')));
-    const fail = (error: Error) => {
-      timer[Symbol.dispose]();
-      socket.destroy();
-      reject(tlsWords(error, name));
-    };
-    secure.once('error', fail);
-    secure.once('secureConnect', () => {
-      timer[Symbol.dispose]();
-      secure.off('error', fail);
-      resolve(secure);
-    });
-  });
+const anchors = new WeakMap<BackendTls, TrustAnchors>();
+
+/** Reads the authorities of a backend once for as long as they are the same. */
+const anchorsOf = (tls: BackendTls): TrustAnchors | undefined => {
+  if (!tls.ca) return undefined;
+  let found = anchors.get(tls);
+  if (!found) anchors.set(tls, (found = readAnchors(String(tls.ca))));
+  return found;
+};
+
+const trustOf = (tls: BackendTls, host: string): BackendTrust => ({
+  serverName: tls.serverName || host,
+  insecure: tls.insecure === true,
+  anchors: tls.insecure ? undefined : anchorsOf(tls),
+  pair: tls.pair && {cert: String(tls.pair.cert), key: String(tls.pair.key)},
+});
 
 export interface BackendsOptions {
   readonly network: Network;

@@ -2,7 +2,7 @@ import type {Duplex} from 'node:stream';
 import {ByteReader} from './byte-reader.js';
 import {framesOf, frameWriter, resetStatus, type Frame} from './frames.js';
 import {HeaderUnpacker, type SpdyHeaders} from './header-block.js';
-import {SpdyStream, type StreamPort} from './stream.js';
+import {heldBytes, SpdyStream, type StreamPort} from './stream.js';
 
 export interface SessionSettings {
   /** Who asked for the protocol is the client: his streams have odd numbers. */
@@ -27,7 +27,7 @@ interface Grant {
 
 /**
  * Many streams over one connection: SPDY/3.1, as far as it is used for streams to containers. Windows are granted to the peer, and heeded where he grants any: the original's programs
- * do not, and would let a heeding sender wait for ever. What nobody reads makes the peer wait by the connection as a whole.
+ * do not, and would let a heeding sender wait for ever. What nobody reads makes such a peer wait by the connection as a whole.
  */
 export class SpdySession implements StreamPort {
   readonly #socket: Duplex;
@@ -51,6 +51,7 @@ export class SpdySession implements StreamPort {
     this.#nextId = settings.side === 'client' ? 1 : 2;
     this.#nextPing = this.#nextId;
     socket.on('error', () => {});
+    this.#send({kind: 'settings', initialWindow: heldBytes});
     this.closed = this.#serve(settings.head ?? Buffer.alloc(0)).then(
       () => undefined,
       (error: NodeJS.ErrnoException) => (error.syscall ? new Error('unexpected EOF', {cause: error}) : error),
@@ -85,13 +86,14 @@ export class SpdySession implements StreamPort {
     let rest = bytes;
     while (rest.length > 0) {
       const room = await this.#room(stream, rest.length);
-      if (stream.destroyed || this.#socket.destroyed) return;
+      if (!this.#streams.has(stream.id) || this.#socket.destroyed) return;
       if (!this.#send({kind: 'data', id: stream.id, bytes: rest.subarray(0, room), fin: false})) await this.#drained();
       rest = rest.subarray(room);
     }
   }
 
   finish(stream: SpdyStream): void {
+    if (!this.#streams.has(stream.id)) return;
     this.#send({kind: 'data', id: stream.id, bytes: Buffer.alloc(0), fin: true});
     this.#forget(stream);
   }
@@ -131,8 +133,10 @@ export class SpdySession implements StreamPort {
         return this.#received(frame.id, frame.bytes, frame.fin);
       case 'reset': {
         const stream = this.#streams.get(frame.id);
+        this.#wake(frame.id);
         this.#streams.delete(frame.id);
-        stream?.destroy(new Error('Stream reset'));
+        this.#grants.delete(frame.id);
+        stream?.cut();
         return;
       }
       case 'settings':
@@ -209,7 +213,7 @@ export class SpdySession implements StreamPort {
   /** How much may be sent of so much, once it is anything at all. */
   async #room(stream: SpdyStream, wanted: number): Promise<number> {
     const grant = this.#grantOf(stream.id);
-    while (this.#peerWindow !== undefined && grant.left <= 0 && !stream.destroyed && !this.#socket.destroyed) {
+    while (this.#peerWindow !== undefined && grant.left <= 0 && this.#streams.has(stream.id) && !this.#socket.destroyed) {
       await new Promise<void>(resolve => {
         grant.wake = resolve;
       });
@@ -245,8 +249,8 @@ export class SpdySession implements StreamPort {
   #over(error: Error | undefined): void {
     const left = [...this.#streams.values()];
     this.#streams.clear();
-    for (const stream of left) stream.destroy(error ?? new Error('unexpected EOF'));
     for (const id of this.#grants.keys()) this.#wake(id);
+    for (const stream of left) stream.cut(error ?? new Error('unexpected EOF'));
     if (error) this.#socket.destroy();
     else this.#socket.end();
   }

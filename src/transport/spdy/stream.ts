@@ -12,8 +12,8 @@ export interface StreamPort {
   reset(stream: SpdyStream): void;
 }
 
-/** What is held of a stream that nobody reads, before its peer has to wait. */
-const heldBytes = 256 << 10;
+/** What is held of a stream that nobody reads, before its peer has to wait; a peer who heeds windows is granted no more. */
+export const heldBytes = 256 << 10;
 
 /** A frame of data carries at most so much, so that streams share the connection. */
 const pieceBytes = 16 << 10;
@@ -29,6 +29,8 @@ export class SpdyStream extends Duplex {
   #room: (() => void) | undefined;
   #unread = 0;
   #isPeerDone = false;
+  #isCut = false;
+  #lost: Error | undefined;
 
   constructor(id: number, headers: SpdyHeaders, port: StreamPort) {
     super({allowHalfOpen: true, readableHighWaterMark: heldBytes});
@@ -46,8 +48,27 @@ export class SpdyStream extends Duplex {
     return this.#isPeerDone;
   }
 
+  /** Why the connection was lost before the peer ended his half, if it was. */
+  get lost(): Error | undefined {
+    return this.#lost;
+  }
+
   accept(): void {
     this.#accept();
+  }
+
+  /** The peer takes part no more. What came of him can still be read; what is written goes nowhere. */
+  cut(lost?: Error): void {
+    if (!this.#isPeerDone) {
+      this.#lost = lost;
+      this.#isPeerDone = true;
+      this.push(null);
+    }
+    this.#isCut = true;
+    this.#accept();
+    this.#release();
+    if (this.readableEnded) this.destroy();
+    else this.once('end', () => this.destroy());
   }
 
   /** Takes what the peer sent. Resolves once there is room for more. */
@@ -91,7 +112,7 @@ export class SpdyStream extends Duplex {
 
   async #send(chunk: Buffer): Promise<void> {
     await this.accepted;
-    for (let at = 0; at < chunk.length; at += pieceBytes) await this.#port.data(this, chunk.subarray(at, at + pieceBytes));
+    for (let at = 0; at < chunk.length && !this.#isCut; at += pieceBytes) await this.#port.data(this, chunk.subarray(at, at + pieceBytes));
   }
 
   #release(): void {
