@@ -52,3 +52,31 @@ test('OpenAPI documents come compressed to whoever takes that, under the same ta
   t.deepEqual(gunzipSync(bytes(packed)), bytes(plain));
   t.is((await ask({'if-none-match': String(plain.headers['ETag'])})).status, 304);
 });
+
+test('OpenAPI documents tell of custom resources while they are defined', async t => {
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock});
+  const client = plane.client();
+  const document = '/openapi/v3/apis/stable.example.com/v1';
+  const paths = async () => Object.keys(((await client.request('GET', '/openapi/v3')) as {paths: object}).paths);
+  t.false((await paths()).includes('apis/stable.example.com/v1'));
+  const definition = await client.resource(kinds.customResourceDefinitions).create({
+    metadata: {name: 'crontabs.stable.example.com'},
+    spec: {
+      group: 'stable.example.com',
+      scope: 'Namespaced',
+      names: {plural: 'crontabs', kind: 'CronTab'},
+      versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {spec: {type: 'string', description: 'When to run.'}}}}}],
+    },
+  } as never);
+  await clock.drain();
+
+  t.true((await paths()).includes('apis/stable.example.com/v1'));
+  const {components} = (await client.request('GET', document)) as {components: {schemas: Record<string, {properties: Record<string, unknown>}>}};
+  t.deepEqual(components.schemas['com.example.stable.v1.CronTab']?.properties['spec'], {description: 'When to run.', type: 'string'});
+
+  await client.resource(kinds.customResourceDefinitions).delete(definition.metadata!.name!);
+  await clock.advance(10_000);
+
+  t.false((await paths()).includes('apis/stable.example.com/v1'));
+});
