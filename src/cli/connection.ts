@@ -8,6 +8,7 @@ import type {Meter} from '#src/base/meter.js';
 import {accountTokens} from '#src/client/account-tokens.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
+import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {bearing} from '#src/transport/bearing.js';
 import {connect, type HttpConnection} from '#src/transport/http-connection.js';
@@ -25,6 +26,7 @@ export interface ConnectionParts {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  gate(name: GateName): boolean;
 }
 
 /** How a client may ask: by how much more than the flags say, and how long a call may take. */
@@ -55,8 +57,9 @@ const patienceMs = 10_000;
 const zeroMeans = {qps: 5, burst: 10};
 
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
-export const openConnection = async ({program, options, version, clock, meter, log, env, signal}: ConnectionParts): Promise<ServerConnection> => {
+export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate}: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiQps, platApiBurst, platApiContentType: contentType} = options;
+  const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
   const connections = [await connect(settings, {clock})];
@@ -75,6 +78,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
       naming,
       userAgent: agent(part),
       contentType,
+      cbor,
       rateLimit: {qps: qps * qpsFactor, burst: burst * burstFactor},
       ...(timeoutMs === undefined ? {} : {timeoutMs}),
     });

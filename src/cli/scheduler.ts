@@ -25,12 +25,12 @@ export const runScheduler = async ({parsed, log, version, verbosity, stopping, p
 
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
-  const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping});
+  const gate = gateOf(parsed);
+  const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate});
   undo.defer(() => connection[Symbol.asyncDispose]());
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
-  const gate = gateOf(parsed);
   const {naming} = connection;
   const shared = {options, naming, clock, random, log, signal: ending.signal};
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});

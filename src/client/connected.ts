@@ -21,12 +21,14 @@ export interface ConnectedOptions {
   readonly timeoutMs?: number;
   /** The value of `--plat-api-content-type`; JSON unless given. */
   readonly contentType?: string;
+  /** What is done with CBOR; nothing unless given. */
+  readonly cbor?: ClientContent['cbor'];
 }
 
 /** A component's client over the network: counted, limited, and patient when the server asks for it. Clients of one connection share its sockets, nothing else. */
 export const connectedClient = (connection: HttpConnection, options: ConnectedOptions): Client => clientOver(connectedCaller(connection, options, contentOf(options)), options.naming);
 
-const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType'>, content?: ClientContent): Caller => {
+const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, rateLimit, timeoutMs}: Omit<ConnectedOptions, 'naming' | 'contentType' | 'cbor'>, content?: ClientContent): Caller => {
   const host = new URL(connection.server).host;
   const context = {clock, meter, host};
   const base = metered(httpsCaller(connection, {userAgent, ...(timeoutMs === undefined ? {} : {timeoutMs}), ...(content ? {content} : {})}), context);
@@ -34,8 +36,8 @@ const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, r
 };
 
 /** Either vocabulary's word for the binary form means that of the server. */
-const contentOf = ({naming, contentType}: ConnectedOptions): ClientContent | undefined => (contentType && namingOfMediaType(contentType) ? {naming} : undefined);
+const contentOf = ({naming, contentType = '', cbor = 'never'}: ConnectedOptions): ClientContent => ({naming, binary: namingOfMediaType(contentType) !== undefined, cbor});
 
 /** What `--naming` means to a client: the server is asked unless it is said. */
-export const chosenNaming = (name: 'auto' | 'plat' | 'kubernetes', connection: HttpConnection, options: Omit<ConnectedOptions, 'naming' | 'rateLimit' | 'contentType'>): Promise<Naming> =>
+export const chosenNaming = (name: 'auto' | 'plat' | 'kubernetes', connection: HttpConnection, options: Omit<ConnectedOptions, 'naming' | 'rateLimit' | 'contentType' | 'cbor'>): Promise<Naming> =>
   name === 'auto' ? detectNaming(connectedCaller(connection, options)) : Promise.resolve(naming(name));

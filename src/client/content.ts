@@ -1,12 +1,20 @@
 import type {Naming} from '#src/api/naming.js';
+import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
+import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {protobufCodec, type ProtobufCodec} from '#src/schema/protobuf/codec.js';
-import type {PlainObject} from '#src/schema/decode/plain.js';
-import {isPlainObject} from '#src/schema/decode/plain.js';
 import type {Call, CallSubject} from './caller.js';
+import {Frames} from './frames.js';
+import {Items} from './items.js';
 
-/** The binary form a client writes and would rather read, in the words of its server. */
+/** What a client may speak besides JSON. */
 export interface ClientContent {
+  /** Whose words the server speaks. */
   readonly naming: Naming;
+  /** Whether kinds that have a binary form are read and written in it. */
+  readonly binary: boolean;
+  /** Whether what has none is read as CBOR where the server likes to, and written so. */
+  readonly cbor: 'never' | 'read' | 'written';
 }
 
 /** Accept, content type and body of a call. */
@@ -14,33 +22,46 @@ export interface Written {
   readonly accept: string;
   readonly contentType: string | undefined;
   readonly body: string | Uint8Array | undefined;
-  /** What of it a server may not know. */
+  /** Whether it asks for nothing but JSON. */
   readonly isPlain: boolean;
+}
+
+/** A way of cutting a stream into events. */
+export interface EventCutter {
+  push(chunk: Buffer): void;
+  readonly isPartial: boolean;
+}
+
+interface Codecs {
+  readonly binary: ProtobufCodec | undefined;
+  readonly cbor: CborCodec | undefined;
 }
 
 const json = 'application/json';
 
 /**
- * How calls of one client are written, and answers read. Kinds of the tables go in the form the client was told to use; what has no such form, and
- * every resource whose server refused it once, goes as JSON.
+ * How calls of one client are written, and answers read. Kinds of the tables go in the binary form, where the client was told to use it; what has
+ * no such form, and every resource whose server refused it once, goes as JSON.
  */
 export class Content {
-  readonly #naming: Naming | undefined;
+  readonly #settings: ClientContent | undefined;
   /** Resources that are not served in any other form than JSON. */
   readonly #plain = new Set<string>();
-  #codec: ProtobufCodec | undefined;
+  #codecs: Codecs | undefined;
 
   constructor(settings?: ClientContent) {
-    this.#naming = settings?.naming;
+    this.#settings = settings && (settings.binary || settings.cbor !== 'never') ? settings : undefined;
   }
 
   /** Whether a call goes in another form than JSON; then the codecs must be loaded first. */
   isEncoded({about}: Call): boolean {
-    return this.#naming !== undefined && about !== undefined && !this.#plain.has(idOf(about));
+    return this.#settings !== undefined && about !== undefined && !this.#plain.has(idOf(about));
   }
 
   async load(): Promise<void> {
-    this.#codec ??= await protobufCodec();
+    if (this.#codecs) return;
+    const {binary, cbor} = this.#settings!;
+    this.#codecs = {binary: binary ? await protobufCodec() : undefined, cbor: cbor === 'never' ? undefined : await cborCodec()};
   }
 
   /** A resource's server does not take this form: from now on it gets JSON. */
@@ -57,7 +78,10 @@ export class Content {
   /** The body of an answer: an object where it is one, text otherwise. Throws for an object that cannot be read. */
   read(body: Buffer, contentType: string): unknown {
     if (body.length === 0) return undefined;
-    if (this.#isBinary(contentType)) return this.#codec!.decodeObject(body, this.#naming!);
+    const type = typeOf(contentType);
+    const {binary, cbor} = this.#codecs ?? none;
+    if (binary && type === this.#settings!.naming.protobufMediaType) return binary.decodeObject(body, this.#settings!.naming);
+    if (cbor && type === cborMediaType) return cbor.decodeCbor(body, cbor.noLimits);
     const text = body.toString();
     if (!/\bjson\b/.test(contentType)) return text;
     try {
@@ -67,28 +91,35 @@ export class Content {
     }
   }
 
-  /** Reads the events of a stream that comes in frames; undefined where it comes in lines. */
-  frames(contentType: string): ((frame: Buffer) => {readonly type: string; readonly object: unknown}) | undefined {
-    if (!this.#isBinary(contentType)) return undefined;
-    return frame => this.#codec!.decodeWatchEvent(frame, this.#naming!);
+  /** Cuts a stream of that type into its events; undefined where it comes in lines. */
+  cutter(contentType: string, each: (event: unknown) => void): EventCutter | undefined {
+    const type = typeOf(contentType);
+    const {binary, cbor} = this.#codecs ?? none;
+    if (binary && type === this.#settings!.naming.protobufMediaType) return new Frames(frame => each(binary.decodeWatchEvent(frame, this.#settings!.naming)));
+    return cbor && type === cborSequence ? new Items(cbor, each) : undefined;
   }
 
-  #isBinary(contentType: string): boolean {
-    return this.#codec !== undefined && contentType.split(';', 1)[0]!.trim() === this.#naming!.protobufMediaType;
-  }
-
-  /** The first wish in the binary form before all wishes. */
+  /** The first wish in the other forms before all wishes. */
   #accepting(accept: string): string {
-    return `${accept.split(',', 1)[0]!.replace(json, this.#naming!.protobufMediaType)},${accept}`;
+    const {binary, cbor} = this.#codecs!;
+    const first = accept.split(',', 1)[0]!;
+    const forms = [...(binary ? [this.#settings!.naming.protobufMediaType] : []), ...(cbor ? [cborMediaType] : [])];
+    return [...forms.map(form => first.replace(json, form)), accept].join(',');
   }
 
   #encodedBody({body, contentType}: Call): Pick<Written, 'contentType' | 'body'> | undefined {
     if (contentType !== undefined || !isPlainObject(body)) return undefined;
+    const {cbor} = this.#codecs!;
+    return this.#binaryBody(body) ?? (cbor && this.#settings!.cbor === 'written' ? {contentType: cborMediaType, body: cbor.encodeCbor(body)} : undefined);
+  }
+
+  #binaryBody(body: PlainObject): Pick<Written, 'contentType' | 'body'> | undefined {
     const {apiVersion, kind} = body;
-    const naming = this.#naming!;
-    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !this.#codec!.hasBinaryForm(apiVersion, kind, naming)) return undefined;
+    const {naming} = this.#settings!;
+    const {binary} = this.#codecs!;
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !binary?.hasBinaryForm(apiVersion, kind, naming)) return undefined;
     try {
-      return {contentType: naming.protobufMediaType, body: this.#codec!.encodeObject(body as PlainObject, naming)};
+      return {contentType: naming.protobufMediaType, body: binary.encodeObject(body, naming)};
     } catch (error) {
       // What does not fit its type goes as it is: the server says what is wrong with it.
       if (error instanceof TypeError) return undefined;
@@ -96,6 +127,10 @@ export class Content {
     }
   }
 }
+
+const none: Codecs = {binary: undefined, cbor: undefined};
+
+const typeOf = (contentType: string): string => contentType.split(';', 1)[0]!.trim();
 
 const plainBody = ({body, contentType = json}: Call): Pick<Written, 'contentType' | 'body'> => {
   if (body === undefined) return {contentType: undefined, body: undefined};

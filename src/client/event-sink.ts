@@ -1,6 +1,6 @@
 import type {StreamSink} from '#src/transport/dispatched.js';
 import type {WatchListener} from './caller.js';
-import {Frames} from './frames.js';
+import type {EventCutter} from './content.js';
 import {Lines} from './lines.js';
 
 interface WireEvent {
@@ -8,43 +8,43 @@ interface WireEvent {
   readonly object: unknown;
 }
 
-/** Reads the frames of a stream of that content type; undefined for one that comes in lines. */
-export type FrameReader = (contentType: string) => ((frame: Buffer) => WireEvent) | undefined;
+/** Chooses how a stream of a content type is cut into events; undefined for one that comes in lines. */
+export type CutterOf = (contentType: string, each: (event: unknown) => void) => EventCutter | undefined;
 
-/** Tells a listener of the events whose bytes come in, one a line or frame; nothing once the signal aborts. */
-export const eventSink = (listener: WatchListener, signal: AbortSignal, framesOf?: FrameReader): StreamSink => {
+/** Tells a listener of the events whose bytes come in, one a line unless cut otherwise; nothing once the signal aborts. */
+export const eventSink = (listener: WatchListener, signal: AbortSignal, cutterOf?: CutterOf): StreamSink => {
   let isOver = false;
   const end = (error?: unknown) => {
     if (isOver) return;
     isOver = true;
     listener.end(error);
   };
-  const tell = (event: WireEvent | undefined) => {
+  const tell = (event: unknown) => {
     if (isOver || signal.aborted) return;
-    if (event) listener.event(event.type, event.object);
+    if (isEvent(event)) listener.event(event.type, event.object);
     else end(new Error('the watch was cut off within an event'));
   };
-  let parts: Frames | Lines = new Lines(line => tell(eventOf(line)));
+  let cutter: EventCutter = new Lines(line => tell(parsed(line)));
   return {
     begin({header}) {
-      const read = framesOf?.(header('content-type') ?? '');
-      if (read) parts = new Frames(frame => tell(read(frame)));
+      cutter = cutterOf?.(header('content-type') ?? '', tell) ?? cutter;
     },
     data(chunk) {
       try {
-        parts.push(chunk);
+        cutter.push(chunk);
       } catch (error) {
         end(error);
       }
     },
-    end: error => end(error ?? (parts.isPartial ? new Error('the watch was cut off within an event') : undefined)),
+    end: error => end(error ?? (cutter.isPartial ? new Error('the watch was cut off within an event') : undefined)),
   };
 };
 
-const eventOf = (line: string): WireEvent | undefined => {
+const isEvent = (value: unknown): value is WireEvent => typeof (value as WireEvent | null)?.type === 'string';
+
+const parsed = (line: string): unknown => {
   try {
-    const event = JSON.parse(line) as WireEvent | null;
-    return typeof event?.type === 'string' ? event : undefined;
+    return JSON.parse(line) as unknown;
   } catch {
     return undefined;
   }

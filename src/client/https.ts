@@ -45,7 +45,7 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
       return replyOf(await sent(call, request => connection.send(request)));
     },
     async watch(call, listener) {
-      const reply = await sent(call, request => connection.stream(request, eventSink(listener, call.signal, type => content.frames(type))));
+      const reply = await sent(call, request => connection.stream(request, eventSink(listener, call.signal, (type, each) => content.cutter(type, each))));
       return reply && replyOf(reply);
     },
   };

@@ -45,6 +45,8 @@ export const gateTable = {
     AuthorizePodWebsocketUpgradeCreatePermission: [absent, absent, absent, betaOn],
     CBORServingAndStorage: [alpha, alpha, alpha, alpha],
     ClearingNominatedNodeNameAfterBinding: [absent, absent, alpha, betaOn],
+    ClientsAllowCBOR: [alpha, alpha, alpha, alpha],
+    ClientsPreferCBOR: [alpha, alpha, alpha, alpha],
     ClusterTrustBundle: [alpha, beta, beta, beta],
     ClusterTrustBundleProjection: [alpha, beta, beta, beta],
     ContainerRestartRules: [absent, absent, alpha, betaOn],
@@ -136,8 +138,6 @@ export const gateTable = {
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
   }),
   ...idle('the clients do not ask for it yet', {
-    ClientsAllowCBOR: [alpha, alpha, alpha, alpha],
-    ClientsPreferCBOR: [alpha, alpha, alpha, alpha],
     WatchListClient: [beta, beta, beta, betaOn],
   }),
   ...idle('the subject comes with workloads: pods, what admits them and the controllers that make them', {

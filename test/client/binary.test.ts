@@ -7,7 +7,11 @@ import type {KubeObject} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
 import {connectedClient} from '#src/client/connected.js';
+import {Items} from '#src/client/items.js';
 import {Frames} from '#src/client/frames.js';
+import {cborCodec} from '#src/schema/cbor/codec.js';
+import {decodeCbor, noLimits} from '#src/schema/cbor/decode.js';
+import {cborEvent, encodeCbor} from '#src/schema/cbor/encode.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject, encodeWatchFrame} from '#src/schema/protobuf/encode.js';
 import {connect} from '#src/transport/http-connection.js';
@@ -15,6 +19,8 @@ import {type TestServer, answering, json, serve} from '#test/serving/server.js';
 
 const words = naming('kubernetes');
 const type = words.protobufMediaType;
+
+const cborType = 'application/cbor';
 
 interface Seen {
   readonly method: string;
@@ -24,19 +30,19 @@ interface Seen {
 }
 
 /** A client that speaks the binary form, and what its server gets to see. `respond` tells what comes back. */
-const aWorld = async (respond: (seen: Seen) => ReturnType<typeof json>) => {
+const aWorld = async (respond: (seen: Seen) => ReturnType<typeof json>, more: Partial<Parameters<typeof connectedClient>[1]> = {}) => {
   const seen: Seen[] = [];
   const server: TestServer = await serve(
     answering(async ({method, body, headers}) => {
       const bytes = body?.kind === 'bytes' ? await body.read(100_000) : Buffer.alloc(0);
       const contentType = headers['content-type'] as string | undefined;
-      const sent = contentType === type ? decodeObject(bytes, words) : bytes.length > 0 ? (JSON.parse(bytes.toString()) as KubeObject) : undefined;
+      const sent = contentType === type ? decodeObject(bytes, words) : contentType === cborType ? (decodeCbor(bytes, noLimits) as KubeObject) : bytes.length > 0 ? (JSON.parse(bytes.toString()) as KubeObject) : undefined;
       seen.push({method, accept: headers['accept'] as string, contentType, sent});
       return respond(seen.at(-1)!);
     }),
   );
   const connection = await connect({server: server.url, trust: {ca: {data: server.ca}}, identity: {}, source: 'test'}, {clock: systemClock});
-  const client = connectedClient(connection, {clock: systemClock, meter: noMeter, naming: words, userAgent: 'tester', contentType: naming('plat').protobufMediaType});
+  const client = connectedClient(connection, {clock: systemClock, meter: noMeter, naming: words, userAgent: 'tester', contentType: naming('plat').protobufMediaType, ...more});
   return {
     client,
     seen,
@@ -117,6 +123,48 @@ for (const code of [415, 406]) {
     t.deepEqual(world.seen.map(({contentType}) => contentType), [type, 'application/json', 'application/json', type]);
   });
 }
+
+const widgetKind = {...kinds.pods, group: 'example', kind: 'Widget', plural: 'widgets'} as never;
+const aWidget = {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {namespace: 'x', name: 'a'}} as never;
+const inCbor = (value: unknown): ReturnType<typeof json> => ({status: 200, headers: {}, body: {kind: 'bytes', bytes: encodeCbor(value), contentType: cborType}});
+
+for (const [cbor, accept, custom] of [
+  ['never', `${type},application/json`, 'application/json'],
+  ['read', `${type},${cborType},application/json`, 'application/json'],
+  ['written', `${type},${cborType},application/json`, cborType],
+] as const) {
+  test(`where CBOR is ${cbor}, custom kinds go as ${custom}, and others in their binary form`, async t => {
+    await using world = await aWorld(({sent}) => (cbor === 'never' ? json(sent) : inCbor(sent)), {cbor});
+
+    t.like(await world.client.resource(widgetKind).create(aWidget), {metadata: {name: 'a'}});
+    await world.client.resource(kinds.pods).create({metadata: {namespace: 'x', name: 'a'}, spec: {containers: []}});
+
+    t.deepEqual(world.seen.map(seen => [seen.accept, seen.contentType]), [[accept, custom], [accept, type]]);
+  });
+}
+
+test('a server that takes no CBOR gets JSON after it has said so once', async t => {
+  await using world = await aWorld(({contentType, sent}) => (contentType === cborType ? json(unsupportedMediaType(['application/json']).status, 415) : json(sent)), {cbor: 'written'});
+  const widgets = world.client.resource(widgetKind);
+
+  await widgets.create(aWidget);
+  await widgets.create(aWidget);
+
+  t.deepEqual(world.seen.map(({contentType}) => contentType), [cborType, 'application/json', 'application/json']);
+});
+
+test('a sequence of CBOR is cut into its events, in whatever pieces it comes', async t => {
+  const codec = await cborCodec();
+  const bytes = Buffer.concat(['a', 'b'].map(name => cborEvent('ADDED', encodeCbor({...pod, metadata: {name}}))));
+  for (const size of [1, 7, bytes.length]) {
+    const told: unknown[] = [];
+    const cutter = new Items(codec, item => told.push(item));
+    for (let at = 0; at < bytes.length; at += size) cutter.push(bytes.subarray(at, at + size));
+    t.deepEqual(told, ['a', 'b'].map(name => ({type: 'ADDED', object: {...pod, metadata: {name}}})));
+    t.false(cutter.isPartial);
+  }
+  t.throws(() => new Items(codec, () => {}).push(Buffer.of(0xff)), {message: /unexpected "break"/});
+});
 
 test('an answer that is damaged is an error, and so is a damaged event', async t => {
   const garbage = {status: 200, headers: {}, body: {kind: 'bytes', bytes: Buffer.from('nonsense'), contentType: type}} as const;

@@ -26,11 +26,12 @@ interface World extends AsyncDisposable {
   readonly overHttps: Client;
   /** In the binary form. */
   readonly inBinary: Client;
+  readonly inCbor: Client;
 }
 
 /** One server, and two ways to it. */
 const aWorld = async (naming: 'plat' | 'kubernetes'): Promise<World> => {
-  const plane = await startPlane({naming, bindAddress: '127.0.0.1', securePort: 0, freeze: true, apiserverArgs: ['--authorization-mode=AlwaysAllow']});
+  const plane = await startPlane({naming, bindAddress: '127.0.0.1', securePort: 0, freeze: true, apiserverArgs: ['--authorization-mode=AlwaysAllow', '--feature-gates=CBORServingAndStorage=true']});
   const file = join(await mkdtemp(join(tmpdir(), 'plat-client-')), 'kubeconfig');
   await writeFile(file, plane.kubeconfig);
   const connection = await connect(await loadSettings({file, env: {}}), {clock: systemClock});
@@ -40,6 +41,7 @@ const aWorld = async (naming: 'plat' | 'kubernetes'): Promise<World> => {
     inProcess: plane.client(),
     overHttps: connectedClient(connection, {...options, naming: words}),
     inBinary: connectedClient(connection, {...options, naming: words, contentType: words.protobufMediaType}),
+    inCbor: connectedClient(connection, {...options, naming: words, cbor: 'written'}),
     async [Symbol.asyncDispose]() {
       await connection[Symbol.asyncDispose]();
       await plane.stop();
@@ -57,6 +59,7 @@ for (const naming of ['plat', 'kubernetes'] as const) {
       ['in-process', world.inProcess, world.overHttps],
       ['https', world.overHttps, world.inProcess],
       ['binary', world.inBinary, world.overHttps],
+      ['cbor', world.inCbor, world.inBinary],
     ] as const) {
       t.is(client.naming.name, naming);
       const maps = client.resource(kinds.configMaps);
@@ -77,7 +80,7 @@ for (const naming of ['plat', 'kubernetes'] as const) {
 
 test('all ways watch the same events from where a list ended', async t => {
   await using world = await aWorld('plat');
-  const clients = [world.inProcess, world.overHttps, world.inBinary];
+  const clients = [world.inProcess, world.overHttps, world.inBinary, world.inCbor];
   const maps = world.inProcess.resource(kinds.configMaps);
   await Promise.all(Array.from({length: 7}, (_, index) => maps.create(aMap(`before-${index}`))));
 
@@ -91,15 +94,16 @@ test('all ways watch the same events from where a list ended', async t => {
   const made = await maps.create(aMap('during'));
   await maps.update({...made, data: {a: 'b'}});
   await maps.delete('during', {namespace: 'default'});
-  const [near, far, binary] = await Promise.all(lists.map(({events}) => events));
+  const [near, far, binary, cbor] = await Promise.all(lists.map(({events}) => events));
 
-  t.deepEqual(lists.map(({count}) => count), Array.from({length: 3}, () => lists[0]!.count));
+  t.deepEqual(lists.map(({count}) => count), Array.from({length: 4}, () => lists[0]!.count));
   t.deepEqual(
     near!.map(({type}) => type),
     ['ADDED', 'MODIFIED', 'DELETED'],
   );
   t.deepEqual(far, near);
   t.deepEqual(binary, near);
+  t.deepEqual(cbor, near);
 });
 
 test("a component's port lets in whom the server lets in", async t => {

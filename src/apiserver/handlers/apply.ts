@@ -15,7 +15,8 @@ import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
-import {cborApplyMediaType, type CborForm} from '#src/apiserver/request/cbor-form.js';
+import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
+import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkView, withView} from './view-change.js';
 

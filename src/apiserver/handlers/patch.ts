@@ -7,7 +7,7 @@ import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
-import {cborApplyMediaType} from '#src/apiserver/request/cbor-form.js';
+import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 
 const types = new Map<string, PatchType | 'apply'>([...Object.entries(patchMediaTypes).map(([type, media]) => [media, type as PatchType] as const), [applyMediaType, 'apply']]);

@@ -12,7 +12,8 @@ import type {ServedResource, Registry, WriteContext} from '#src/apiserver/regist
 import type {Stored} from '#src/apiserver/registry/create.js';
 import {managerOfAgent} from '#src/apiserver/registry/ownership.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
-import {cborMediaType, type CborForm} from '#src/apiserver/request/cbor-form.js';
+import {cborMediaType} from '#src/schema/cbor/media-types.js';
+import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';

@@ -10,7 +10,8 @@ import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
 import {own} from '#src/base/own.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import {cborMediaType, type CborForm} from './cbor-form.js';
+import {cborMediaType} from '#src/schema/cbor/media-types.js';
+import type {CborForm} from './cbor-form.js';
 import {header} from './context.js';
 
 /** The largest body a request may have, in bytes. */

@@ -1,21 +1,15 @@
 import type {Naming} from '#src/api/naming.js';
-import type * as reading from '#src/schema/cbor/decode.js';
-import type * as writing from '#src/schema/cbor/encode.js';
+import {cborCodec, type CborCodec} from '#src/schema/cbor/codec.js';
 import type {ParsedBody} from '#src/schema/decode/document.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
 
-export const cborMediaType = 'application/cbor';
-/** A stream of objects in this form. */
-export const cborSequence = 'application/cbor-seq';
-export const cborApplyMediaType = 'application/apply-patch+cbor';
-
 /** Objects as CBOR, where the gate for it is on. The code is loaded with the first request that speaks of it. */
 export class CborForm {
   readonly #schemas: SchemaSource;
   readonly #naming: Naming;
-  #codec: (typeof reading & typeof writing) | undefined;
+  #codec: CborCodec | undefined;
 
   /** The schemas tell which fields of built-in kinds are bytes. */
   constructor(schemas: SchemaSource, naming: Naming) {
@@ -30,7 +24,7 @@ export class CborForm {
 
   /** To be awaited before anything else is called. */
   async load(): Promise<void> {
-    this.#codec ??= {...(await import('#src/schema/cbor/decode.js')), ...(await import('#src/schema/cbor/encode.js'))};
+    this.#codec ??= await cborCodec();
   }
 
   /** Throws `DecodeError`. */

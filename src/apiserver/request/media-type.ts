@@ -1,6 +1,7 @@
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {own} from '#src/base/own.js';
-import {cborMediaType, cborSequence, type CborForm} from './cbor-form.js';
+import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
+import type {CborForm} from './cbor-form.js';
 
 /** In which shape an object is wanted. */
 export type Shape = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList';

@@ -36,13 +36,13 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
 
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
-  const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping});
+  const gate = gateOf(parsed);
+  const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate});
   undo.defer(() => connection[Symbol.asyncDispose]());
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
   const debugPages: NonNullable<ManagerOptions['debugPages']> = new Map();
-  const gate = gateOf(parsed);
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
   const migration = options.enableLeaderMigration && options.leaderElect ? await migrationIn(options, connection.naming) : undefined;
   const under = (place: ReturnType<Migration['placeOf']>) => chosen.filter(({name}) => (migration ? placeOf(migration, name) : 'own') === place);
