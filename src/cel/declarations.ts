@@ -1,3 +1,4 @@
+import type {EstimateOf} from './cost/range.js';
 import type {Step} from './frame.js';
 import type {Macro} from './macros.js';
 import type {Type} from './types.js';
@@ -30,6 +31,8 @@ export interface FunctionDeclaration {
   readonly steps?: (args: readonly Step[]) => Step;
   /** What any call of it costs, before the overload is asked. */
   readonly cost?: CostOf;
+  /** What any call of it may cost, told before it is run. */
+  readonly estimate?: EstimateOf;
   /** Which argument is a pattern, and what is wrong with one, so that a wrong one that never changes is told before anything is run. */
   readonly pattern?: {readonly index: number; readonly complaint: (pattern: string) => string | undefined};
 }

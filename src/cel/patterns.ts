@@ -17,3 +17,14 @@ export const matches = (text: string, pattern: string): Value => {
   const complaint = complaintOf(pattern);
   return complaint === undefined ? regexp(pattern).test(text) : new Failure(complaint);
 };
+
+/** What a pattern matches in a text, up to so many; any number where it is negative. An empty match right behind another is none. */
+export const matchesIn = (text: string, pattern: string, most: number): readonly string[] => {
+  const matcher = regexp(pattern).matcher(text);
+  const found: string[] = [];
+  for (let before = -1; found.length !== most && matcher.find(); before = matcher.end()) {
+    const [start, end] = [matcher.start(), matcher.end()];
+    if (start !== end || start !== before) found.push(text.slice(start, end));
+  }
+  return found;
+};

@@ -9,6 +9,15 @@ export class RegexpSyntaxError extends Error {
 /** Says whether a text contains what the pattern describes, in time linear in the text's length. */
 export interface Regexp {
   test(text: string): boolean;
+  /** Finds one match after the other: the leftmost, of which an earlier alternative wins. */
+  matcher(text: string): Matcher;
+}
+
+/** Where a pattern was found last, in UTF-16 units. */
+export interface Matcher {
+  find(): boolean;
+  start(): number;
+  end(): number;
 }
 
 let loaded: typeof RE2JS | undefined;

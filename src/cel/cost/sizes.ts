@@ -1,0 +1,116 @@
+import {asRoot} from '#src/cel/schema-types.js';
+import {escaped} from '#src/cel/escape.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {Range, SizeAt} from './range.js';
+
+/** A request is never larger, in bytes. */
+const largestRequest = 3 * 1024 * 1024;
+
+/** The longest a text can be of which nothing is said: the request less its quotes. */
+const longestText = largestRequest - 2;
+
+/** The shortest and the longest that texts of a format are as JSON. */
+const timeFormats: Readonly<Record<string, {readonly least: number; readonly most: number}>> = {
+  duration: {least: 3, most: 32},
+  date: {least: 12, most: 12},
+  'date-time': {least: 21, most: 32},
+};
+
+/** How large what a schema describes can be. */
+interface Extent {
+  /** How many characters, elements or entries it has at most; nought for what has no size. */
+  readonly most: number;
+  /** How many bytes it takes as JSON at least. */
+  readonly least: number;
+  readonly fields?: ReadonlyMap<string, SchemaNode>;
+  /** What it holds: of a list its elements, of a map its values. */
+  readonly held?: SchemaNode;
+  readonly isMap?: boolean;
+}
+
+const textOrNumber = 1;
+const positive = (limit: number | undefined): number | undefined => (limit === undefined ? undefined : Math.max(limit, 0));
+
+/** Limits count characters, of which each may take four bytes. */
+const longest = ({source}: SchemaNode): number | undefined => {
+  const limit = positive(source?.maxLength);
+  return limit === undefined ? undefined : limit * 4;
+};
+
+const ofText = (node: SchemaNode): Extent => {
+  const {format = '', source} = node;
+  const time = timeFormats[format];
+  if (time) return {least: time.least, most: time.most};
+  if (format === 'byte') return {least: 2, most: positive(source?.maxLength) ?? longestText};
+  const choices = (source?.enum ?? []).map(choice => (typeof choice === 'string' ? Buffer.byteLength(choice) : 0));
+  return {least: 2, most: longest(node) ?? (choices.length > 0 ? Math.max(...choices) : longestText)};
+};
+
+const ofObject = (node: SchemaNode): Extent => {
+  const fields = new Map<string, SchemaNode>();
+  let least = 2;
+  for (const [name, field] of node.properties ?? []) {
+    const extent = extentOf(field);
+    if (!extent) continue;
+    const key = escaped(name);
+    if (key !== undefined) fields.set(key, field);
+    if (node.required?.has(name) && (field.default ?? null) === null) least += Buffer.byteLength(name) + extent.least + 4;
+  }
+  return {least, most: 0, fields};
+};
+
+const measure = (node: SchemaNode): Extent | undefined => {
+  if (node.format === 'int-or-string') return {least: textOrNumber, most: longest(node) ?? longestText};
+  const {items, source} = node;
+  switch (node.type) {
+    case 'array': {
+      const element = items && extentOf(items);
+      return element && {least: 2, most: positive(source?.maxItems) ?? Math.floor(longestText / (element.least + 1)), held: items};
+    }
+    case 'map': {
+      if (!items) return ofObject(node);
+      const value = extentOf(items);
+      return value && {least: 2, most: positive(source?.maxProperties) ?? Math.floor(longestText / (value.least + 6)), held: items, isMap: true};
+    }
+    case 'object':
+      return ofObject(node);
+    case 'string':
+      return ofText(node);
+    case 'boolean':
+      return {least: 4, most: 0};
+    case 'number':
+    case 'integer':
+      return {least: 1, most: 0};
+    default:
+      return undefined;
+  }
+};
+
+const known = new WeakMap<SchemaNode, Extent | undefined>();
+
+const extentOf = (node: SchemaNode, isRoot = node.embedded === true): Extent | undefined => {
+  const seen = isRoot ? asRoot(node) : node;
+  if (!known.has(seen)) known.set(seen, measure(seen));
+  return known.get(seen);
+};
+
+const keyExtent: Extent = {least: 2, most: 0};
+
+const within = (extent: Extent, step: string): Extent | undefined => {
+  if (step === '@items' || step === '@values') return extent.held && extentOf(extent.held);
+  if (step === '@keys') return extent.isMap ? keyExtent : undefined;
+  const field = extent.fields?.get(step);
+  return field && extentOf(field);
+};
+
+/** How large what lies below a variable of that schema can be. `isRoot` is said of a whole object. */
+export const sizesIn =
+  (node: SchemaNode, isRoot = node.embedded === true): SizeAt =>
+  (path): Range | undefined => {
+    let extent = extentOf(node, isRoot);
+    for (const step of path.slice(1)) extent = extent && within(extent, step);
+    return extent && {min: 0, max: extent.most};
+  };
+
+/** How often an object can hold values of a schema at most, if nothing limits them but the size of a request: each takes so many bytes and a comma. */
+export const mostOccurrences = (node: SchemaNode, isRoot = node.embedded === true): number => Math.floor(largestRequest / ((extentOf(node, isRoot)?.least ?? 0) + 1));

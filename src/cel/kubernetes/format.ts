@@ -1,0 +1,84 @@
+import {asPrefix, dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, labelKeyProblems, labelValueProblems} from '#src/api/names.js';
+import {declare, member, overload, type Library} from '#src/cel/declarations.js';
+import {NativeList} from '#src/cel/native.js';
+import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/types.js';
+import {noSuchOverload, OpaqueValue, Optional, type Value} from '#src/cel/values.js';
+import {textFormats} from '#src/schema/custom/text-formats.js';
+import {LocatorError, parseRequestLocator} from './locator.js';
+
+const formatType = objectType('kubernetes.NamedFormat');
+
+type Problems = (text: string) => readonly string[];
+
+/** A form that texts can have. */
+export class Format extends OpaqueValue {
+  readonly type: Type = formatType;
+  readonly name: string;
+  readonly problems: Problems;
+  /** How long a pattern is that says the same, about: what matching costs. */
+  readonly patternSize: number;
+
+  constructor(name: string, patternSize: number, problems: Problems) {
+    super();
+    this.name = name;
+    this.problems = problems;
+    this.patternSize = patternSize;
+  }
+
+  equals(other: Value): Value {
+    return other instanceof Format ? this.name === other.name : noSuchOverload;
+  }
+}
+
+const prefixed =
+  (problems: Problems): Problems =>
+  text =>
+    problems(asPrefix(text));
+
+const known =
+  (name: string, complaint: string): Problems =>
+  text =>
+    textFormats.get(name)!(text) ? [] : [complaint];
+
+const uriProblems: Problems = text => {
+  try {
+    parseRequestLocator(text);
+    return [];
+  } catch (error) {
+    if (error instanceof LocatorError) return [error.message];
+    throw error;
+  }
+};
+
+const [uuidPattern, timePattern] = [70, 71];
+
+const formats: ReadonlyMap<string, Format> = new Map([
+  ['dns1123Label', new Format('DNS1123Label', 30, dnsLabelProblems)],
+  ['dns1123Subdomain', new Format('DNS1123Subdomain', 60, dnsSubdomainProblems)],
+  ['dns1035Label', new Format('DNS1035Label', 30, dnsLabel1035Problems)],
+  ['qualifiedName', new Format('QualifiedName', 60, labelKeyProblems)],
+  ['dns1123LabelPrefix', new Format('DNS1123LabelPrefix', 30, prefixed(dnsLabelProblems))],
+  ['dns1123SubdomainPrefix', new Format('DNS1123SubdomainPrefix', 60, prefixed(dnsSubdomainProblems))],
+  ['dns1035LabelPrefix', new Format('DNS1035LabelPrefix', 30, prefixed(dnsLabel1035Problems))],
+  ['labelValue', new Format('LabelValue', 40, labelValueProblems)],
+  ['uri', new Format('URI', 1103, uriProblems)],
+  ['uuid', new Format('uuid', uuidPattern, known('uuid', 'does not match the UUID format'))],
+  ['byte', new Format('byte', 84, known('byte', 'invalid base64'))],
+  ['date', new Format('date', timePattern, known('date', 'invalid date'))],
+  ['datetime', new Format('datetime', timePattern, known('datetime', 'invalid datetime'))],
+]);
+
+const validate = ({problems}: Format, text: string): Value => {
+  const found = problems(text);
+  return found.length === 0 ? new Optional() : new Optional(new NativeList(found));
+};
+
+/** Forms of texts, and what is wrong with one. */
+export const namedFormats: Library = {
+  name: 'kubernetes.format',
+  functions: [
+    declare('validate', member('format-validate', [formatType, string], optionalOf(listOf(string)), validate)),
+    declare('format.named', overload('format-named', [string], optionalOf(formatType), (name: string) => new Optional(formats.get(name)))),
+    ...[...formats].map(([name, format]) => declare(`format.${name}`, overload(`format.${name}`, [], formatType, () => format))),
+  ],
+};

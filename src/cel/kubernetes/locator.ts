@@ -1,0 +1,191 @@
+// URLs as Go's net/url reads them, with its words for what is none.
+
+/** A URL in its parts. `path` and `fragment` are decoded; those before it are as they were written. */
+export interface Locator {
+  readonly scheme: string;
+  readonly opaque: string;
+  readonly user: string | undefined;
+  readonly host: string;
+  readonly path: string;
+  readonly escapedPath: string;
+  /** What stands behind the question mark; undefined where there is no mark. */
+  readonly query: string | undefined;
+  readonly fragment: string;
+}
+
+/** A text that is no URL. */
+export class LocatorError extends Error {}
+
+type Part = 'host' | 'zone' | 'path' | 'query' | 'user' | 'fragment';
+
+const quoted = JSON.stringify;
+const control = new RegExp(String.raw`[\x00-\x1f\x7f]`);
+const hostSigns = new Set('!$&\'()*+,;=:[]<>"');
+const plain = /[A-Za-z0-9\-_.~]/;
+const keptInPath = new Set('$&+,/:;=@');
+
+const needsEscape = (character: string, part: Part): boolean => {
+  if (plain.test(character)) return false;
+  if (part === 'host' || part === 'zone') return !hostSigns.has(character);
+  if (part === 'fragment') return !keptInPath.has(character) && !'?!()*'.includes(character);
+  return !keptInPath.has(character);
+};
+
+const bytesOf = (hex: string): number => Number.parseInt(hex, 16);
+
+/** Takes escapes out of a part. */
+const unescape = (text: string, part: Part): string => {
+  const bytes: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at]!;
+    if (character === '%') {
+      const escape = text.slice(at, at + 3);
+      if (!/^%[0-9a-fA-F]{2}$/.test(escape)) throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
+      const value = bytesOf(escape.slice(1));
+      if (part === 'host' && value < 0x80 && escape !== '%25') throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
+      if (part === 'zone' && escape !== '%25' && value !== 0x20 && needsEscape(String.fromCharCode(value), 'host')) throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
+      bytes.push(value);
+      at += 2;
+      continue;
+    }
+    if ((part === 'host' || part === 'zone') && character < '\u0080' && needsEscape(character, part)) throw new LocatorError(`invalid character ${quoted(character)} in host name`);
+    if (character === '+' && part === 'query') bytes.push(0x20);
+    else if (character < '\u0080') bytes.push(character.charCodeAt(0));
+    else {
+      const whole = String.fromCodePoint(text.codePointAt(at)!);
+      bytes.push(...Buffer.from(whole));
+      at += whole.length - 1;
+    }
+  }
+  return Buffer.from(bytes).toString();
+};
+
+const escape = (text: string, part: Part): string =>
+  [...Buffer.from(text)].map(byte => {
+    const character = String.fromCharCode(byte);
+    return byte < 0x80 && !needsEscape(character, part) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }).join('');
+
+/** A path as it was written, where that is a way to write it. */
+const writtenPath = (raw: string, path: string): string => {
+  const isValid = [...raw].every(character => "!$&'()*+,;=:@[]%".includes(character) || (character < '\u0080' && !needsEscape(character, 'path')));
+  if (isValid) return raw;
+  return path === '*' ? '*' : escape(path, 'path');
+};
+
+const schemeOf = (text: string): readonly [scheme: string, rest: string] => {
+  if (text.startsWith(':')) throw new LocatorError('missing protocol scheme');
+  const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(text)?.[1];
+  return scheme === undefined ? ['', text] : [scheme.toLowerCase(), text.slice(scheme.length + 1)];
+};
+
+const checkedPort = (port: string): void => {
+  if (!/^(?::\d*)?$/.test(port)) throw new LocatorError(`invalid port ${quoted(port)} after host`);
+};
+
+const hostOf = (text: string): string => {
+  if (text.startsWith('[')) {
+    const end = text.lastIndexOf(']');
+    if (end === -1) throw new LocatorError("missing ']' in host");
+    checkedPort(text.slice(end + 1));
+    const zone = text.slice(0, end).indexOf('%25');
+    if (zone !== -1) return unescape(text.slice(0, zone), 'host') + unescape(text.slice(zone, end), 'zone') + unescape(text.slice(end), 'host');
+  } else if (text.includes(':')) checkedPort(text.slice(text.lastIndexOf(':')));
+  return unescape(text, 'host');
+};
+
+const authorityOf = (text: string): {readonly user: string | undefined; readonly host: string} => {
+  const at = text.lastIndexOf('@');
+  const host = hostOf(text.slice(at + 1));
+  if (at === -1) return {user: undefined, host};
+  const user = text.slice(0, at);
+  if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) throw new LocatorError('net/url: invalid userinfo');
+  for (const part of user.split(':', 2)) unescape(part, 'user');
+  return {user, host};
+};
+
+const withoutParts: Locator = {scheme: '', opaque: '', user: undefined, host: '', path: '', escapedPath: '', query: undefined, fragment: ''};
+
+const parse = (text: string, isRequest: boolean): Locator => {
+  if (control.test(text)) throw new LocatorError('net/url: invalid control character in URL');
+  if (text === '' && isRequest) throw new LocatorError('empty url');
+  if (text === '*') return {...withoutParts, path: '*', escapedPath: '*'};
+  const [scheme, behind] = schemeOf(text);
+  const mark = behind.indexOf('?');
+  const query = mark === -1 ? undefined : behind.slice(mark + 1);
+  let rest = mark === -1 ? behind : behind.slice(0, mark);
+  const url = {...withoutParts, scheme, query};
+  if (!rest.startsWith('/')) {
+    if (scheme !== '') return {...url, opaque: rest};
+    if (isRequest) throw new LocatorError('invalid URI for request');
+    if (rest.split('/', 1)[0]!.includes(':')) throw new LocatorError('first path segment in URL cannot contain colon');
+  }
+  let authority: ReturnType<typeof authorityOf> = {user: undefined, host: ''};
+  if (rest.startsWith('//') && (scheme !== '' || (!isRequest && !rest.startsWith('///')))) {
+    const slash = rest.indexOf('/', 2);
+    authority = authorityOf(slash === -1 ? rest.slice(2) : rest.slice(2, slash));
+    rest = slash === -1 ? '' : rest.slice(slash);
+  }
+  const path = unescape(rest, 'path');
+  return {...url, ...authority, path, escapedPath: writtenPath(rest, path)};
+};
+
+const told = <T>(text: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof LocatorError ? new LocatorError(`parse ${quoted(text)}: ${error.message}`, {cause: error}) : error;
+  }
+};
+
+/** Reads a URI as a request may carry it: with a scheme, or a path from the root. A fragment belongs to what is before it. Throws `LocatorError`. */
+export const parseRequestLocator = (text: string): Locator => told(text, () => parse(text, true));
+
+/** Reads any URL. Throws `LocatorError`. */
+export const parseLocator = (text: string): Locator => {
+  const hash = text.indexOf('#');
+  const front = hash === -1 ? text : text.slice(0, hash);
+  const url = told(front, () => parse(front, false));
+  return hash === -1 ? url : {...url, fragment: told(text, () => unescape(text.slice(hash + 1), 'fragment'))};
+};
+
+/** The host without its port, and the port. */
+export const hostAndPort = (host: string): readonly [name: string, port: string] => {
+  const colon = host.lastIndexOf(':');
+  const hasPort = colon !== -1 && /^:\d*$/.test(host.slice(colon));
+  const [name, port] = hasPort ? [host.slice(0, colon), host.slice(colon + 1)] : [host, ''];
+  return [name.startsWith('[') && name.endsWith(']') ? name.slice(1, -1) : name, port];
+};
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return unescape(text, 'query');
+  } catch {
+    return undefined;
+  }
+};
+
+/** The parameters of a query by name. What is malformed is left out. */
+export const queryParameters = ({query = ''}: Locator): ReadonlyMap<string, readonly string[]> => {
+  const parameters = new Map<string, string[]>();
+  for (const part of query.split('&')) {
+    if (part === '' || part.includes(';')) continue;
+    const equals = part.indexOf('=');
+    const name = decoded(equals === -1 ? part : part.slice(0, equals));
+    const value = decoded(equals === -1 ? '' : part.slice(equals + 1));
+    if (name === undefined || value === undefined) continue;
+    const values = parameters.get(name);
+    if (values) values.push(value);
+    else parameters.set(name, [value]);
+  }
+  return parameters;
+};
+
+/** The URL put together again. */
+export const locatorText = ({scheme, opaque, user, host, path, escapedPath, query, fragment}: Locator): string => {
+  const front = scheme === '' ? '' : `${scheme}:`;
+  const tail = `${query === undefined ? '' : `?${query}`}${fragment === '' ? '' : `#${escape(fragment, 'fragment')}`}`;
+  if (opaque !== '') return `${front}${opaque}${tail}`;
+  const authority = host !== '' || user !== undefined || path.startsWith('//') ? `//${user === undefined ? '' : `${user}@`}${escape(host, 'host')}` : '';
+  return `${front}${authority}${escapedPath}${tail}`;
+};
