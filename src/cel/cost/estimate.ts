@@ -97,7 +97,7 @@ class Estimator {
     const {overloads, isMember} = callOf(expr, this.#ast.references.get(expr.id));
     const targetCost = isMember && expr.target ? this.cost(expr.target) : nothing;
     const target = isMember && expr.target ? this.#node(expr.target) : undefined;
-    const sizeOf = (node: EstimatedNode): Range => node.size ?? (node.path && this.#sizeAt(node.path)) ?? anything;
+    const sizeOf = (node: EstimatedNode): Range => node.size ?? this.#sizeAt(node.path ?? [], node.type) ?? anything;
     let cost = unset;
     let size: Range | undefined;
     for (const overload of overloads) {
@@ -239,8 +239,7 @@ class Estimator {
         return exactly(expr.entries.length);
       default:
     }
-    const path = this.#path(expr);
-    const placed = path && path.length > 0 ? this.#sizeAt(path) : undefined;
+    const placed = this.#sizeAt(this.#path(expr) ?? [], this.#type(expr));
     if (placed) {
       this.#sizes.set(expr.id, placed);
       return placed;

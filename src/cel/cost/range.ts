@@ -63,8 +63,8 @@ export interface CallEstimate {
 /** Estimates a call; undefined leaves it to the rules of the language. */
 export type EstimateOf = (call: EstimatedCall) => CallEstimate | undefined;
 
-/** How large what lies at a path is. */
-export type SizeAt = (path: readonly string[]) => Range | undefined;
+/** How large what lies at a path is, empty for what is found in no such way, and is of a type. */
+export type SizeAt = (path: readonly string[], type: Type) => Range | undefined;
 
 /** What reading a character costs, and a character of a pattern. */
 export const perCharacter = 0.1;

@@ -107,6 +107,7 @@ const within = (extent: Extent, step: string): Extent | undefined => {
 export const sizesIn =
   (node: SchemaNode, isRoot = node.embedded === true): SizeAt =>
   (path): Range | undefined => {
+    if (path.length === 0) return undefined;
     let extent = extentOf(node, isRoot);
     for (const step of path.slice(1)) extent = extent && within(extent, step);
     return extent && {min: 0, max: extent.most};

@@ -1,0 +1,61 @@
+import type {Library} from '#src/cel/declarations.js';
+import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
+import {lists as moreLists} from '#src/cel/libraries/lists.js';
+import {optionals} from '#src/cel/libraries/optionals.js';
+import {sets} from '#src/cel/libraries/sets.js';
+import {strings} from '#src/cel/libraries/strings.js';
+import {twoVariables} from '#src/cel/libraries/two-variables.js';
+import {standard} from '#src/cel/standard/index.js';
+import {cidrs, ips} from './addresses.js';
+import {authorizer, authorizerSelectors} from './authorizer.js';
+import {functionCosts} from './costs.js';
+import {namedFormats} from './format.js';
+import {lists} from './lists.js';
+import {quantities} from './quantity.js';
+import {regex} from './regex.js';
+import {semvers} from './semver.js';
+import {urls} from './url.js';
+
+/** Since which minor release of version 1 expressions may use a library. */
+const since: readonly (readonly [release: number, library: Library])[] = [
+  [0, standard],
+  [0, urls],
+  [0, regex],
+  [0, lists],
+  [27, authorizer],
+  [28, optionals],
+  [28, quantities],
+  [29, strings(2)],
+  [29, sets],
+  [30, ips],
+  [30, cidrs],
+  [31, namedFormats],
+  [31, authorizerSelectors],
+  [32, twoVariables],
+  [33, semvers],
+  [34, moreLists],
+];
+
+/** New expressions use only what servers one release back know as well, so that one can go back to them. */
+const newRelease = 34;
+
+const priced = (environment: Environment): Environment => {
+  const functions = new Map(environment.functions);
+  for (const [name, costs] of functionCosts) {
+    const declaration = functions.get(name);
+    if (declaration) functions.set(name, {...declaration, ...costs});
+  }
+  return {...environment, functions};
+};
+
+const environmentOf = (release: number): Environment =>
+  priced(extend(emptyEnvironment, {libraries: since.flatMap(([from, library]) => (from <= release ? [library] : [])), homogeneous: true, escapedNames: true}));
+
+/** What all expressions can do that are written now, without variables. */
+export const newExpressions: Environment = environmentOf(newRelease);
+
+/** What all expressions can do that were stored once: all that servers of any release allowed. */
+export const storedExpressions: Environment = environmentOf(Number.POSITIVE_INFINITY);
+
+/** The environment with a library that only some expressions may use, priced as all are. */
+export const withLibrary = (environment: Environment, library: Library): Environment => priced(extend(environment, {libraries: [library]}));
