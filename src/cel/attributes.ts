@@ -49,7 +49,7 @@ export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node):
 };
 
 /** How messages write a key. */
-const written = (key: Value): string => (key instanceof Uint ? String(key.value) : String(key));
+export const written = (key: Value): string => (key instanceof Uint ? String(key.value) : String(key));
 
 const indexOf = (key: Value): number | Failure => {
   if (typeof key === 'bigint') return Number(key);

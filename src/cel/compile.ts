@@ -1,6 +1,7 @@
 import {check, resultType, type CheckedAst} from './check.js';
 import type {Environment} from './environment.js';
 import {TooCostly, type Frame} from './frame.js';
+import {literalProblems} from './literal-problems.js';
 import {fromJson} from './native.js';
 import {isParseError, parse} from './parse.js';
 import {plan, PlanFailure, type Plan} from './plan.js';
@@ -74,7 +75,8 @@ export const checked = (environment: Environment, text: string): CheckedAst | Co
   const parsed = parse(text, environment.syntax);
   if (isParseError(parsed)) return {reason: 'invalid', message: parsed.message, problems: parsed.problems};
   const ast = check(parsed, environment);
-  return 'types' in ast ? ast : {reason: 'invalid', message: describe(text, ast), problems: ast};
+  const problems = 'types' in ast ? (environment.looksAtLiterals ? literalProblems(ast) : []) : ast;
+  return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: describe(text, problems), problems};
 };
 
 /** Makes the program of an expression whose types are found. */

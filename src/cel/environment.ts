@@ -13,6 +13,8 @@ export interface Environment {
   readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
   /** Elements of a list or map literal must be of one type. */
   readonly homogeneous: boolean;
+  /** What never changes is looked at when an expression is read: durations, times, patterns and formats. */
+  readonly looksAtLiterals: boolean;
   readonly libraries: readonly Library[];
 }
 
@@ -24,6 +26,7 @@ export interface Extension {
   readonly types?: TypeSource;
   readonly container?: string;
   readonly homogeneous?: boolean;
+  readonly looksAtLiterals?: boolean;
   readonly escapedNames?: boolean;
 }
 
@@ -37,6 +40,7 @@ export const emptyEnvironment: Environment = {
   container: '',
   syntax: {macros: macroTable(standardMacros), optionalSyntax: false, escapedNames: false},
   homogeneous: false,
+  looksAtLiterals: false,
   libraries: [],
 };
 
@@ -81,6 +85,7 @@ export const extend = (environment: Environment, extension: Extension): Environm
       escapedNames: extension.escapedNames ?? environment.syntax.escapedNames ?? false,
     },
     homogeneous,
+    looksAtLiterals: extension.looksAtLiterals ?? environment.looksAtLiterals,
     libraries: [...environment.libraries, ...libraries],
   };
 };

@@ -1,7 +1,7 @@
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {BadLiteral, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroProblem, standardMacros, type Macro, type Maker} from './macros.js';
-import {describe, problemAt, type Problem} from './problem.js';
+import {describe, maxDepth, problemAt, tooDeep, type Problem} from './problem.js';
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 
@@ -21,9 +21,6 @@ export interface ParseOptions {
   /** Names in backticks behind a dot. */
   readonly escapedNames?: boolean;
 }
-
-/** How deeply any one form may nest, as the original's. */
-const maxDepth = 250;
 
 /** Longer expressions, in characters, are refused unread. */
 const maxCharacters = 100_000;
@@ -397,9 +394,9 @@ export const parse = (text: string, options: ParseOptions = defaults): Ast | Par
     if (unrecognised.length > 0) throw new SyntaxBroken();
     return parser.problems.length > 0 ? failed(text, parser.problems) : {text, root, positions: parser.positions};
   } catch (error) {
-    if (error instanceof TooDeep) return failed(text, [problemAt(text, -1, `expression recursion limit exceeded: ${maxDepth}`)]);
+    if (error instanceof TooDeep) return failed(text, [tooDeep(text)]);
     if (!(error instanceof SyntaxBroken)) throw error;
-    return failed(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
+    return failed(text, [...syntaxProblems(text, tokens, unrecognised), ...parser.problems]);
   }
 };
 

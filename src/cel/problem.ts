@@ -31,6 +31,11 @@ export const locate = (text: string, offset: number): {readonly line: number; re
 /** A problem at a position given in UTF-16 units. */
 export const problemAt = (text: string, offset: number, message: string): Problem => ({message, ...locate(text, offset)});
 
+/** How deeply any one form may nest, as the original's. */
+export const maxDepth = 250;
+
+export const tooDeep = (text: string): Problem => problemAt(text, -1, `expression recursion limit exceeded: ${maxDepth}`);
+
 const isWide = (character: string | undefined): boolean => character !== undefined && character.codePointAt(0)! > 0x7f;
 
 const display = (text: string, {message, line, column}: Problem): string => {

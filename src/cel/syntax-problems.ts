@@ -1,12 +1,278 @@
-import {problemAt, type Problem} from './problem.js';
-import type {Token, Unrecognised} from './tokens.js';
+import {grammar, type Part, type RuleName} from './grammar.js';
+import {areAlike, behind, distinctWays, expectedAt, firstOf, firstOfRest, inRow, leaves, repeated, restOf, type Call, type Rest, type Way} from './grammar-ways.js';
+import {problemAt, tooDeep, type Problem} from './problem.js';
+import {tokenKinds, type Token, type TokenKind, type Unrecognised} from './tokens.js';
+
+/** Thrown where a rule cannot go on; the rule that is being read recovers. */
+class Stuck extends Error {}
+
+/** Thrown where recovering is given up. */
+class GivenUp extends Error {}
+
+const maxRecoveries = 30;
+const maxSkipped = 256;
+const maxLookahead = 1000;
 
 const shown = (text: string): string => text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
-/** What breaks the grammar. */
-export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[], at: number): Problem[] => {
-  const skipped = unrecognised.map(({start, text: odd}) => problemAt(text, start, `Syntax error: token recognition error at: '${shown(odd)}'`));
-  const token = tokens[at]!;
-  const input = token.kind === 'EOF' ? '<EOF>' : shown(text.slice(token.start, token.end));
-  return [...skipped, ...(skipped.length > 0 && token.kind === 'EOF' ? [] : [problemAt(text, token.start, `Syntax error: mismatched input '${input}'`)])];
+const numberKinds: ReadonlySet<TokenKind> = new Set(['FLOAT', 'INT', 'UINT']);
+
+const kindName = (kind: TokenKind): string => {
+  if (kind === 'EOF') return '<EOF>';
+  if (numberKinds.has(kind)) return `NUM_${kind}`;
+  return /^[A-Z]/.test(kind) ? kind : `'${kind}'`;
 };
+
+const kindSet = (kinds: ReadonlySet<TokenKind>): string => {
+  const names = tokenKinds.filter(kind => kinds.has(kind)).map(kindName);
+  return names.length === 1 ? names[0]! : `{${names.join(', ')}}`;
+};
+
+const reservedSelection = /^no viable alternative at input '\.(true|false|null)'$/;
+
+/**
+ * Reads an expression that breaks the grammar once more, telling each problem and going on behind it as the original's parser does (that of
+ * ANTLR: a token too many is left out, a missing one is taken as read, and else what cannot be read is skipped up to what may follow).
+ */
+class Reader {
+  readonly #text: string;
+  readonly #tokens: readonly Token[];
+  readonly #unrecognised: readonly Unrecognised[];
+  readonly problems: Problem[] = [];
+  #at = 0;
+  #call: Call | undefined;
+  #state: Part | undefined;
+  #isRecovering = false;
+  #recoveries = 0;
+  #lastStuckAt = -1;
+  readonly #lastStuckIn = new Set<Part | undefined>();
+
+  constructor(text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]) {
+    this.#text = text;
+    this.#tokens = tokens;
+    this.#unrecognised = unrecognised;
+  }
+
+  get #token(): Token {
+    return this.#tokens[this.#at]!;
+  }
+
+  #ahead(count: number): Token {
+    return this.#tokens[Math.min(this.#at + count, this.#tokens.length - 1)]!;
+  }
+
+  #input({kind, start, end}: Token): string {
+    return `'${kind === 'EOF' ? '<EOF>' : shown(this.#text.slice(start, end))}'`;
+  }
+
+  /** The text between tokens, without what is no token. */
+  #between(start: number, end: number): string {
+    let out = '';
+    let at = start;
+    for (const odd of this.#unrecognised) {
+      if (odd.start < at || odd.start >= end) continue;
+      out += this.#text.slice(at, odd.start);
+      at = odd.start + odd.text.length;
+    }
+    return out + this.#text.slice(at, end);
+  }
+
+  /** Tells a problem, unless the last one is not yet behind. */
+  #report(message: string, at: Token = this.#token): void {
+    if (this.#isRecovering) return;
+    this.#isRecovering = true;
+    this.problems.push(problemAt(this.#text, at.start, `Syntax error: ${message}`));
+  }
+
+  #consume(): void {
+    if (this.#token.kind !== 'EOF') this.#at += 1;
+  }
+
+  #attempt(): void {
+    if (this.#recoveries === maxRecoveries) {
+      this.problems.push(problemAt(this.#text, this.#token.start, `Syntax error: error recovery attempt limit exceeded: ${maxRecoveries}`));
+      throw new GivenUp();
+    }
+    this.#recoveries += 1;
+  }
+
+  #mismatch(rest: Rest): never {
+    this.#report(`mismatched input ${this.#input(this.#token)} expecting ${kindSet(expectedAt(rest, this.#call))}`);
+    throw new Stuck();
+  }
+
+  #extraneous(expected: ReadonlySet<TokenKind>): void {
+    this.#report(`extraneous input ${this.#input(this.#token)} expecting ${kindSet(expected)}`);
+  }
+
+  /** Leaves a token out where the one behind it would do. */
+  #leaveOut(rest: Rest): boolean {
+    const expected = expectedAt(rest, this.#call);
+    if (this.#token.kind === 'EOF' || !expected.has(this.#ahead(1).kind)) return false;
+    this.#extraneous(expected);
+    this.#consume();
+    this.#isRecovering = false;
+    return true;
+  }
+
+  /** Looks whether what comes can go on here, before a choice is made. */
+  #sync(rest: Rest, isRepeated: boolean): void {
+    this.#state = rest.part;
+    if (this.#isRecovering) return;
+    const {kinds, isNullable} = firstOfRest(rest);
+    if (isNullable || kinds.has(this.#token.kind)) return;
+    if (!isRepeated) {
+      if (this.#leaveOut(rest)) return;
+      this.#mismatch(rest);
+    }
+    const expected = expectedAt(rest, this.#call);
+    this.#extraneous(expected);
+    this.#skipTo(new Set([...expected, ...this.#recoverySet()]));
+  }
+
+  #recoverySet(): ReadonlySet<TokenKind> {
+    const kinds = new Set<TokenKind>();
+    for (let at = this.#call; at; at = at.outer) for (const kind of firstOfRest(at.rest).kinds) kinds.add(kind);
+    return kinds;
+  }
+
+  #skipTo(kinds: ReadonlySet<TokenKind>): void {
+    for (let skipped = 0; this.#token.kind !== 'EOF' && !kinds.has(this.#token.kind); skipped += 1) {
+      if (skipped >= maxSkipped) {
+        this.problems.push(problemAt(this.#text, -1, `error recovery token lookahead limit exceeded: ${maxSkipped}`));
+        throw new GivenUp();
+      }
+      this.#consume();
+    }
+  }
+
+  #match(of: readonly TokenKind[], rest: Rest): void {
+    this.#state = rest.part;
+    if (of.includes(this.#token.kind)) {
+      this.#isRecovering = false;
+      this.#consume();
+      return;
+    }
+    this.#attempt();
+    if (this.#leaveOut(rest)) {
+      this.#consume();
+      return;
+    }
+    if (!expectedAt(rest.next, this.#call).has(this.#token.kind)) this.#mismatch(rest);
+    this.#report(`missing ${kindSet(new Set(of))} at ${this.#input(this.#token)}`);
+  }
+
+  #rule(name: RuleName, rest: Rest | undefined): void {
+    const outer = this.#call;
+    this.#call = name === 'start' ? undefined : {rest, outer};
+    const own = this.#call;
+    try {
+      this.#read(restOf(grammar[name], undefined));
+    } catch (error) {
+      if (!(error instanceof Stuck)) throw error;
+      this.#call = own;
+      this.#recover();
+    }
+    this.#call = outer;
+  }
+
+  #recover(): void {
+    this.#attempt();
+    if (this.#lastStuckAt === this.#at && this.#lastStuckIn.has(this.#state)) this.#consume();
+    this.#lastStuckAt = this.#at;
+    this.#lastStuckIn.add(this.#state);
+    this.#skipTo(this.#recoverySet());
+  }
+
+  #read(rest: Rest): void {
+    const {part, next} = rest;
+    switch (part.kind) {
+      case 'token':
+        this.#match(part.of, rest);
+        return;
+      case 'rule':
+        this.#rule(part.name, next);
+        return;
+      case 'row': {
+        let at = inRow(part.parts, next);
+        for (const _ of part.parts) {
+          this.#read(at!);
+          at = at!.next;
+        }
+        return;
+      }
+      case 'choice':
+        this.#sync(rest, false);
+        this.#read(restOf(part.parts[this.#choose(part.parts, next)]!, next));
+        return;
+      case 'option':
+        this.#sync(rest, false);
+        if (firstOf(part.part).kinds.has(this.#token.kind)) this.#read(restOf(part.part, next));
+        return;
+      case 'star':
+      case 'plus':
+        this.#repeat(rest, part.part, part.kind === 'plus');
+    }
+  }
+
+  /** Reads what may repeat as long as that is what comes. */
+  #repeat(rest: Rest, part: Part, isAtLeastOnce: boolean): void {
+    this.#sync(rest, false);
+    const again = restOf(repeated(part), rest.next);
+    let isDue = isAtLeastOnce;
+    while (isDue || this.#goesOn(part, again)) {
+      isDue = false;
+      this.#read(restOf(part, again));
+      this.#sync(again, true);
+    }
+  }
+
+  #goesOn(part: Part, again: Rest): boolean {
+    if (!firstOf(part).kinds.has(this.#token.kind)) return false;
+    if (!expectedAt(again.next, this.#call).has(this.#token.kind)) return true;
+    return this.#choose([{kind: 'row', parts: [part, again.part]}, {kind: 'row', parts: []}], again.next) === 0;
+  }
+
+  /** Which of some parts comes, by looking ahead until only one is left. */
+  #choose(parts: readonly Part[], next: Rest | undefined): number {
+    let ways: readonly Way[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, next), call: this.#call, hasLeft: false}));
+    for (let count = 0; ; count += 1) {
+      const {kind} = this.#ahead(count);
+      const on = distinctWays(ways.flatMap(way => [...behind(way, kind, this.#call)]));
+      const alternatives = new Set(on.map(({alternative}) => alternative));
+      if (alternatives.size === 1 || (on.length > 0 && (kind === 'EOF' || count > maxLookahead || areAlike(on, alternatives.size)))) return Math.min(...alternatives);
+      if (on.length === 0) return this.#leaving(ways) ?? this.#unviable(this.#ahead(count));
+      ways = on;
+    }
+  }
+
+  #leaving(ways: readonly Way[]): number | undefined {
+    const left = ways.filter(way => leaves(way, this.#call)).map(({alternative}) => alternative);
+    return left.length > 0 ? Math.min(...left) : undefined;
+  }
+
+  #unviable(stuck: Token): never {
+    const input = this.#token.kind === 'EOF' ? '<EOF>' : shown(this.#between(this.#token.start, stuck.end));
+    const message = `no viable alternative at input '${input}'`;
+    const [, word] = reservedSelection.exec(message) ?? [];
+    this.#report(word === undefined ? message : `mismatched input '${word}' expecting IDENTIFIER`, stuck);
+    throw new Stuck();
+  }
+
+  read(): readonly Problem[] {
+    try {
+      this.#rule('start', undefined);
+    } catch (error) {
+      // Rules nest a dozen deep for every bracket: what nests too deeply is told as such.
+      if (error instanceof RangeError) this.problems.push(tooDeep(this.#text));
+      else if (!(error instanceof GivenUp)) throw error;
+    }
+    return this.problems;
+  }
+}
+
+/** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. */
+export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]): readonly Problem[] => [
+  ...unrecognised.map(({start, text: odd}) => problemAt(text, start, `Syntax error: token recognition error at: '${shown(odd)}'`)),
+  ...new Reader(text, tokens, unrecognised).read(),
+];

@@ -1,9 +1,10 @@
-/** What a token is. The fixed ones go by their text. */
-export type TokenKind =
-  | '==' | '!=' | 'in' | '<' | '<=' | '>=' | '>' | '&&' | '||'
-  | '[' | ']' | '{' | '}' | '(' | ')' | '.' | ',' | '-' | '!' | '?' | ':' | '+' | '*' | '/' | '%'
-  | 'true' | 'false' | 'null'
-  | 'FLOAT' | 'INT' | 'UINT' | 'STRING' | 'BYTES' | 'IDENTIFIER' | 'ESC_IDENTIFIER' | 'EOF';
+/** What a token is, in the order in which messages name them. The fixed ones go by their text. */
+export const tokenKinds = [
+  'EOF', '==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||', '[', ']', '{', '}', '(', ')', '.', ',', '-', '!', '?', ':', '+', '*', '/', '%', 'true', 'false', 'null',
+  'FLOAT', 'INT', 'UINT', 'STRING', 'BYTES', 'IDENTIFIER', 'ESC_IDENTIFIER',
+] as const;
+
+export type TokenKind = (typeof tokenKinds)[number];
 
 /** A token and where it stands, in UTF-16 units. */
 export interface Token {

@@ -3,10 +3,24 @@ import {writtenDuration, writtenTimestamp} from '#src/cel/time.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
 /** Why a text cannot be put together. */
-class Unformattable extends Error {}
+export class Unformattable extends Error {}
 
-const wrong = (expected: string, value: Value): never => {
-  throw new Unformattable(`error during formatting: ${expected}, was given ${typeOfValue(value).name}`);
+/** What a clause takes, in the words of the complaint about what it does not. */
+export const clauseComplaints: Readonly<Record<string, string>> = {
+  s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
+  d: 'decimal clause can only be used on integers',
+  f: 'fixed-point clause can only be used on doubles',
+  e: 'scientific clause can only be used on doubles',
+  b: 'only integers and bools can be formatted as binary',
+  x: 'only integers, byte buffers, and strings can be formatted as hex',
+  X: 'only integers, byte buffers, and strings can be formatted as hex',
+  o: 'octal clause can only be used on integers',
+};
+
+export const misused = (letter: string, type: string): string => `error during formatting: ${clauseComplaints[letter]}, was given ${type}`;
+
+const wrong = (letter: string, value: Value): never => {
+  throw new Unformattable(misused(letter, typeOfValue(value).name));
 };
 
 const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined);
@@ -42,15 +56,15 @@ const written = (value: Value): string => {
     const entries = [...value.keys()].map(key => [inner(key), inner(value.find(key) ?? null)] as const);
     return `{${entries.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([key, entry]) => `${key}:${entry}`).join(', ')}}`;
   }
-  return wrong('string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps', value);
+  return wrong('s', value);
 };
 
 const special: Readonly<Record<string, number>> = {NaN: Number.NaN, Infinity: Number.POSITIVE_INFINITY, '-Infinity': Number.NEGATIVE_INFINITY};
 
-const doubleOf = (value: Value, expected: string): number => {
+const doubleOf = (value: Value, letter: string): number => {
   if (typeof value === 'number') return value;
   const named = typeof value === 'string' ? special[value] : undefined;
-  return named ?? wrong(expected, value);
+  return named ?? wrong(letter, value);
 };
 
 const infinite = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞');
@@ -69,14 +83,14 @@ const rounded = (number: number, precision: number): string => {
 };
 
 const fixed = (value: Value, precision: number): string => {
-  const number = doubleOf(value, 'fixed-point clause can only be used on doubles');
+  const number = doubleOf(value, 'f');
   if (!Number.isFinite(number)) return infinite(number);
   const text = Math.abs(number) < 1e21 ? rounded(number, Math.min(precision, 100)) : plainDouble(number);
   return grouped(text);
 };
 
 const scientific = (value: Value, precision: number): string => {
-  const number = doubleOf(value, 'scientific clause can only be used on doubles');
+  const number = doubleOf(value, 'e');
   if (!Number.isFinite(number)) return infinite(number);
   const [digits = '', exponent = '0'] = number.toExponential(Math.min(precision, 100)).split('e');
   const power = Number(exponent);
@@ -85,12 +99,12 @@ const scientific = (value: Value, precision: number): string => {
 
 const superscripts: Readonly<Record<string, string>> = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
 
-const inBase = (value: Value, base: number, expected: string): string => integerOf(value)?.toString(base) ?? wrong(expected, value);
+const inBase = (value: Value, base: number, letter: string): string => integerOf(value)?.toString(base) ?? wrong(letter, value);
 
 const hexadecimal = (value: Value): string => {
   if (typeof value === 'string') return Buffer.from(value).toString('hex');
   if (value instanceof Bytes) return Buffer.from(value.data).toString('hex');
-  return inBase(value, 16, 'only integers, byte buffers, and strings can be formatted as hex');
+  return inBase(value, 16, 'x');
 };
 
 const defaultPrecision = 6;
@@ -100,45 +114,52 @@ const clause = (letter: string, value: Value, precision: number): string => {
     case 's':
       return written(value);
     case 'd':
-      return inBase(value, 10, 'decimal clause can only be used on integers');
+      return inBase(value, 10, 'd');
     case 'f':
       return fixed(value, precision);
     case 'e':
       return scientific(value, precision);
     case 'b':
-      return typeof value === 'boolean' ? (value ? '1' : '0') : inBase(value, 2, 'only integers and bools can be formatted as binary');
+      return typeof value === 'boolean' ? (value ? '1' : '0') : inBase(value, 2, 'b');
     case 'x':
       return hexadecimal(value);
-    case 'X':
-      return hexadecimal(value).toUpperCase();
     case 'o':
-      return inBase(value, 8, 'octal clause can only be used on integers');
+      return inBase(value, 8, 'o');
     default:
-      throw new Unformattable(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
+      return hexadecimal(value).toUpperCase();
   }
 };
 
-const format = (template: string, args: ListValue): string => {
-  let out = '';
-  let used = 0;
+/** A piece of a template: text as it is, or the clause for the argument of that index. */
+export type Piece = string | {readonly letter: string; readonly precision: number; readonly index: number};
+
+/** The pieces of a template for so many arguments. Throws where it is none, or asks for more. */
+export function* pieces(template: string, count: number): Generator<Piece> {
+  let index = 0;
   for (let at = 0; at < template.length; ) {
     const next = template.indexOf('%', at);
-    if (next === -1) return out + template.slice(at);
-    out += template.slice(at, next);
+    yield template.slice(at, next === -1 ? undefined : next);
+    if (next === -1) return;
     if (template[next + 1] === '%') {
-      out += '%';
+      yield '%';
       at = next + 2;
       continue;
     }
-    if (used >= args.size) throw new Unformattable(`index ${used} out of range`);
+    if (index >= count) throw new Unformattable(`index ${index} out of range`);
     if (next + 1 >= template.length) throw new Unformattable('unexpected end of string');
     const [precise = '', digits] = /^\.(\d*)/.exec(template.slice(next + 1)) ?? [];
     const letter = template[next + 1 + precise.length];
     if (letter === undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
-    out += clause(letter, args.at(used), digits === undefined ? defaultPrecision : Number(digits));
-    used += 1;
+    if (!(letter in clauseComplaints)) throw new Unformattable(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
+    yield {letter, precision: digits === undefined ? defaultPrecision : Number(digits), index};
+    index += 1;
     at = next + 2 + precise.length;
   }
+}
+
+const format = (template: string, args: ListValue): string => {
+  let out = '';
+  for (const piece of pieces(template, args.size)) out += typeof piece === 'string' ? piece : clause(piece.letter, args.at(piece.index), piece.precision);
   return out;
 };
 

@@ -1,4 +1,5 @@
 import type {Expr} from '#src/cel/ast.js';
+import {written} from '#src/cel/attributes.js';
 import {declare, overload, type Library} from '#src/cel/declarations.js';
 import {accumulator, declaredName, MacroProblem, quantifiers, result, type Macro, type Maker} from '#src/cel/macros.js';
 import {GrowingMap, NativeMap} from '#src/cel/native.js';
@@ -42,7 +43,7 @@ const gathering = (name: string, init: (make: Maker) => Expr, step: (make: Maker
 
 /** The map with an entry more. The map a fold gathers in is changed itself. */
 const insert = (into: MapValue, key: Value, value: Value): Value => {
-  if (into.find(key) !== undefined) return new Failure(`insert failed: key ${String(key)} already exists`);
+  if (into.find(key) !== undefined) return new Failure(`insert failed: key ${written(key)} already exists`);
   const wider = into instanceof GrowingMap ? into : new NativeMap();
   if (wider !== into) for (const known of into.keys()) wider.put(known, into.find(known)!);
   return wider.put(key, value) ?? wider;

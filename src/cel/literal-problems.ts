@@ -1,0 +1,117 @@
+import type {CallExpr, Expr, ListExpr, MapExpr} from './ast.js';
+import type {CheckedAst} from './check.js';
+import {misused, pieces, Unformattable} from './libraries/format-text.js';
+import {complaintOf} from './patterns.js';
+import {problemAt, type Problem} from './problem.js';
+import {dyn, inOptional, type Type, type TypeKind} from './types.js';
+import {Failure} from './values.js';
+import {nodes} from './walk.js';
+
+type Found = readonly {readonly at: Expr; readonly message: string}[];
+
+const typeOf = ({types}: CheckedAst, {id}: Expr): Type => types[id] ?? dyn;
+
+/** A duration, a time or a pattern that is written out and is none. */
+const badArgument = (ast: CheckedAst, call: CallExpr): Found => {
+  const [arg] = call.args;
+  if (arg?.kind !== 'literal') return [];
+  const reference = ast.references.get(call.id);
+  const [overload] = reference?.kind === 'function' ? reference.overloads : [];
+  const isBad = call.function === 'matches' ? typeof arg.value === 'string' && complaintOf(arg.value) !== undefined : overload?.run?.(arg.value) instanceof Failure;
+  return isBad ? [{at: arg, message: `invalid ${call.function} argument`}] : [];
+};
+
+const mismatch = (at: Expr, expected: Type, found: Type): Found => [{at, message: `expected type '${expected.text}' but found '${found.text}'`}];
+
+const held = (type: Type, isOptional: boolean): Type => (isOptional ? (inOptional(type) ?? type) : type);
+
+const mixedList = (ast: CheckedAst, {elements, optional}: ListExpr): Found => {
+  const types = elements.map((element, index) => held(typeOf(ast, element), optional.has(index)));
+  const odd = types.findIndex(({text}) => text !== types[0]!.text);
+  return odd === -1 ? [] : mismatch(elements[odd]!, types[0]!, types[odd]!);
+};
+
+const mixedMap = (ast: CheckedAst, {entries}: MapExpr): Found => {
+  const typed = entries.map(({key, value, optional}) => ({key, value, keyType: typeOf(ast, key), valueType: held(typeOf(ast, value), optional)}));
+  const [first] = typed;
+  if (!first) return [];
+  return typed.flatMap(({key, value, keyType, valueType}) => [
+    ...(keyType.text === first.keyType.text ? [] : mismatch(key, first.keyType, keyType)),
+    ...(valueType.text === first.valueType.text ? [] : mismatch(value, first.valueType, valueType)),
+  ]);
+};
+
+const integers: readonly TypeKind[] = ['int', 'uint'];
+const doubles: readonly TypeKind[] = ['double', 'string'];
+const hexadecimals: readonly TypeKind[] = [...integers, 'string', 'bytes'];
+
+/** The types that the clauses of a format take. */
+const taken: Readonly<Record<string, readonly TypeKind[]>> = {
+  s: [...integers, 'list', 'map', 'double', 'bool', 'string', 'timestamp', 'bytes', 'duration', 'type', 'null'],
+  d: integers,
+  f: doubles,
+  e: doubles,
+  b: [...integers, 'bool'],
+  x: hexadecimals,
+  X: hexadecimals,
+  o: integers,
+};
+
+/** The part of an argument, itself or within, that a clause does not take. */
+const untaken = (ast: CheckedAst, arg: Expr, letter: string): Expr | undefined => {
+  const {kind} = typeOf(ast, arg);
+  if (kind !== 'dyn' && !taken[letter]!.includes(kind)) return arg;
+  if (letter !== 's') return undefined;
+  const within = arg.kind === 'list' ? arg.elements : arg.kind === 'map' ? arg.entries.flatMap(({key, value}) => [key, value]) : [];
+  for (const part of within) {
+    const odd = untaken(ast, part, letter);
+    if (odd) return odd;
+  }
+  return undefined;
+};
+
+const badFormat = (ast: CheckedAst, call: CallExpr): Found => {
+  const [list] = call.args;
+  if (call.target?.kind !== 'literal' || typeof call.target.value !== 'string' || list?.kind !== 'list') return [];
+  const {elements} = list;
+  try {
+    let used = 0;
+    for (const piece of pieces(call.target.value, elements.length)) {
+      if (typeof piece === 'string') continue;
+      used += 1;
+      const odd = untaken(ast, elements[piece.index]!, piece.letter);
+      if (odd) return [{at: odd, message: misused(piece.letter, typeOf(ast, odd).name)}];
+    }
+    const many = `too many arguments supplied to string.format (expected ${used}, got ${elements.length})`;
+    return used < elements.length ? [{at: call, message: many}] : [];
+  } catch (error) {
+    if (error instanceof Unformattable) return [{at: call, message: error.message}];
+    throw error;
+  }
+};
+
+const found = (ast: CheckedAst, expr: Expr): Found => {
+  switch (expr.kind) {
+    case 'list':
+      return mixedList(ast, expr);
+    case 'map':
+      return mixedMap(ast, expr);
+    case 'call':
+      if (expr.function === 'format' && expr.target) return badFormat(ast, expr);
+      return expr.function === 'duration' || expr.function === 'timestamp' || expr.function === 'matches' ? badArgument(ast, expr) : [];
+    default:
+      return [];
+  }
+};
+
+const isLiteral = ({kind}: Expr): boolean => kind === 'list' || kind === 'map';
+
+/** What is wrong with parts of an expression that never change, although its types go together. What is to be formatted may be of many types. */
+export const literalProblems = (ast: CheckedAst): readonly Problem[] => {
+  const all = [...nodes(ast.root)];
+  const formatted = new Set(all.flatMap(expr => (expr.kind === 'call' && expr.function === 'format' ? [...nodes(expr)].filter(isLiteral) : [])));
+  return all
+    .filter(expr => !formatted.has(expr))
+    .flatMap(expr => found(ast, expr))
+    .map(({at, message}) => problemAt(ast.text, ast.positions[at.id] ?? -1, message));
+};

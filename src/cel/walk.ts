@@ -1,0 +1,34 @@
+import type {Expr} from './ast.js';
+
+/** The nodes right below a node, in the order in which they are written down. */
+export const children = (expr: Expr): readonly Expr[] => {
+  switch (expr.kind) {
+    case 'literal':
+    case 'ident':
+      return [];
+    case 'select':
+      return [expr.operand];
+    case 'call':
+      return expr.target ? [expr.target, ...expr.args] : expr.args;
+    case 'list':
+      return expr.elements;
+    case 'map':
+      return expr.entries.flatMap(({key, value}) => [key, value]);
+    case 'struct':
+      return expr.fields.map(({value}) => value);
+    case 'comprehension':
+      return [expr.range, expr.init, expr.condition, expr.step, expr.result];
+  }
+};
+
+/** Every node of a tree once, those that macros repeat included. */
+export function* nodes(root: Expr): Generator<Expr> {
+  const seen = new Set<Expr>();
+  const left = [root];
+  for (let expr = left.pop(); expr; expr = left.pop()) {
+    if (seen.has(expr)) continue;
+    seen.add(expr);
+    yield expr;
+    left.push(...children(expr).toReversed());
+  }
+}

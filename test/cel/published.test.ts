@@ -1,0 +1,71 @@
+import test from 'ava';
+import {tests as comprehensions} from '@bufbuild/cel-spec/testdata/comprehension.js';
+import {tests as parsing} from '@bufbuild/cel-spec/testdata/parsing.js';
+import {checked, compile, isCompileError} from '#src/cel/compile.js';
+import {emptyEnvironment, extend} from '#src/cel/environment.js';
+import {bindings} from '#src/cel/libraries/bindings.js';
+import {optionals} from '#src/cel/libraries/optionals.js';
+import {strings} from '#src/cel/libraries/strings.js';
+import {twoVariables} from '#src/cel/libraries/two-variables.js';
+import {lists} from '#src/cel/libraries/lists.js';
+import {standard} from '#src/cel/standard/index.js';
+import {bool} from '#src/cel/types.js';
+
+interface Published {
+  readonly tests: readonly {readonly original: {readonly expr: string}; readonly error?: string}[];
+}
+
+const environment = extend(emptyEnvironment, {libraries: [standard, optionals]});
+const loops = extend(environment, {libraries: [twoVariables, bindings, strings(3), lists]});
+
+/** Cases of limits and of syntax that the suite was made with otherwise. */
+const differs = /limit exceeded|depth exceeded|unsupported syntax|existsOne/;
+
+const broken = (parsing as unknown as Published).tests.flatMap(({original: {expr}, error = ''}) =>
+  /^ERROR: :/m.test(error) && !differs.test(error) && !/`|existsOne/.test(expr) ? [{expr, error: error.replaceAll('ERROR: :', 'ERROR: <input>:').trimEnd()}] : [],
+);
+
+test("what breaks the grammar is told in the original's words", t => {
+  const wrong = broken.flatMap(({expr, error}) => {
+    const ast = checked(environment, expr);
+    const told = 'types' in ast ? '' : ast.message;
+    return told === error ? [] : [{expr, told, error}];
+  });
+
+  t.is(broken.length, 50);
+  t.deepEqual(wrong, []);
+});
+
+test('the published loops with two variables hold', t => {
+  const outcomes = (comprehensions as unknown as Published).tests.flatMap(({original: {expr}}) => {
+    const program = compile(loops, expr);
+    return isCompileError(program) || program.type !== bool ? [] : [{expr, ...program.evaluate({})}];
+  });
+
+  t.is(outcomes.length, 50);
+  t.deepEqual(outcomes.filter(outcome => !('value' in outcome && outcome.value === true)), []);
+});
+
+for (const [expr, message] of [
+  ['[].all(i, i, i < i)', "1:11: duplicate variable name: i"],
+  ['[].all(__result__, i, __result__ < i)', '1:8: iteration variable overwrites accumulator variable'],
+  ['[].exists(j, i.k, j < i.k)', '1:15: argument must be a simple name'],
+  ["''.exists(j, k, j < k)", "1:1: expression of type 'string' cannot be range of a comprehension (must be list, map, or dynamic)"],
+] as const) {
+  test(`refuses ${expr}`, t => {
+    const program = compile(loops, expr);
+    t.true(isCompileError(program) && program.message.startsWith(`ERROR: <input>:${message}\n`));
+  });
+}
+
+test('an entry is not put in twice', t => {
+  const program = compile(loops, '[0, 0].transformMapEntry(i, v, {v: i})');
+  t.like(isCompileError(program) ? program : program.evaluate({}), {error: 'insert failed: key 0 already exists'});
+});
+
+test('a deeply broken expression is told of in no time', t => {
+  for (const expr of ['-'.repeat(200) + '[-1--'.repeat(50), '('.repeat(240), 'a.b['.repeat(200), '{'.repeat(200), '[1, '.repeat(200)]) {
+    const ast = checked(environment, expr);
+    t.false('types' in ast);
+  }
+});
