@@ -144,7 +144,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, serverAddress: parts.serverAddress, clientPair: () => proxy.pair, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
+    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, serverAddress: parts.serverAddress, clientPair: () => proxy.pair, exchange: () => server.exchange, serverUser, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
     tokens: tokens.issuer,

@@ -141,7 +141,9 @@ const read = async (response: IncomingMessage, mostBytes: number): Promise<Answe
 
 /** What went wrong between the request and its answer. What dialing says of itself stays as it is. */
 const exchangeError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Error => {
-  const {code = '', message} = error;
+  const {message} = error;
+  // What dialing rejects with may have a code of another kind.
+  const code = String(error.code ?? '');
   if (code.startsWith('HPE_')) return new Error(`net/http: HTTP/1.x transport connection broken: ${message}`, {cause: error});
   if (code === 'ECONNRESET' && message === 'socket hang up') return new Error('EOF', {cause: error});
   const alert = /^ERR_SSL_(?:TLSV1|TLSV13|SSLV3)_ALERT_(.+)$/.exec(code)?.[1];

@@ -6,6 +6,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
+import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import {seededRandom} from '#src/base/random.js';
@@ -73,7 +74,7 @@ for (const [i, [objects, toEndpoints, reference, message]] of lost.entries()) {
   });
 }
 
-const aCaller = (more: Partial<WebhookCallerParts> = {}) => webhookCaller({clock: new VirtualClock(), resolve: () => Promise.reject(new Error('service "svc" not found')), userAgent: 'tester', ...more});
+const aCaller = (more: Partial<WebhookCallerParts> = {}) => webhookCaller({clock: new VirtualClock(), resolve: () => Promise.reject(notFound({group: '', resource: 'service'}, 'svc')), userAgent: 'tester', ...more});
 const options = {timeoutMs: 10_000};
 
 const failureOf = async (location: WebhookLocation, more: Partial<WebhookCallerParts> = {}, timeoutMs = 10_000): Promise<WebhookFailure> => {

@@ -245,3 +245,40 @@ test('discovery tells of the configurations of webhooks', async t => {
   const resources = names(await get('/apis/admissionregistration.k8s.io/v1'), 'resources');
   for (const kind of ['mutating', 'validating']) t.true(resources.includes(`${kind}webhookconfigurations`));
 });
+
+const services = async (namespace: string, externalName: string) => {
+  const made = await post(`/api/v1/namespaces/${namespace}/services`, {metadata: {name: 'hooks'}, spec: {type: 'ExternalName', externalName}});
+  if (made.status !== 201) throw new Error(made.text);
+};
+
+test('a webhook is found behind a service, and must be known by its name there', async t => {
+  const {namespace, map, register, hook} = await begin();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {found: 'yes'}}), {hosts: [`hooks.${namespace}.svc`]});
+  await services(namespace, 'localhost');
+  const clientConfig = {service: {namespace, name: 'hooks', path: '/change', port: server.webhook.port}, caBundle: server.webhook.caBundle};
+  await register('mutating', 'service', hook(server, ['configmaps'], {clientConfig}));
+
+  t.deepEqual(data(await map('m')), {found: 'yes'});
+  t.is(server.webhook.seen[0]!.url, '/change?timeout=10s');
+});
+
+test('a webhook that is said to be this server is asked here, without a connection', async t => {
+  const {map, register, hook} = await begin();
+  await using server = await aHookServer();
+  await register('validating', 'self', hook(server, ['configmaps'], {clientConfig: {service: {namespace: 'default', name: 'kubernetes', path: '/apis/none.example.com/v1/reviews'}}}));
+  const answer = await map('m');
+
+  t.regex(answer.json<Status>().message!, /failed to call webhook: the server could not find the requested resource$/);
+});
+
+test('with aggregator routing webhooks are looked for behind the addresses of their services', async t => {
+  await using routed = await aPlane({naming: 'kubernetes', controllers: [], apiserverArgs: ['--enable-aggregator-routing']});
+  const there = wire(routed.api.exchange);
+  await there.post('/api/v1/namespaces/default/services', {metadata: {name: 'hooks'}, spec: {ports: [{port: 443}]}});
+  const {hook} = await begin();
+  await using server = await aHookServer();
+  await there.post(configurations('validating'), {metadata: {name: 'v'}, webhooks: [hook(server, ['configmaps'], {namespaceSelector: {}, clientConfig: {service: {namespace: 'default', name: 'hooks'}}})]});
+  const answer = await there.post('/api/v1/namespaces/default/configmaps', {metadata: {name: 'm'}});
+
+  t.regex(answer.json<Status>().message!, /Post "https:\/\/hooks\.default\.svc:443\/\?timeout=10s": no endpoints available for service "hooks"$/);
+});

@@ -8,7 +8,7 @@ import type {ClientPair} from '#src/transport/proof.js';
 import {dialSecurely, readAnchors} from '#src/transport/secure-dial.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {replyObject} from './reply.js';
-import {serviceServerName, type ServiceResolver} from './service-resolver.js';
+import {serviceServerName, type ServiceReference, type ServiceResolver} from './service-resolver.js';
 import {anonymousCaller, type Credentials, type WebhookUsers} from './webhook-users.js';
 
 /** Where a webhook is: at a URL, or behind a service. */
@@ -56,6 +56,8 @@ export interface WebhookCallerParts {
   readonly userAgent: string;
   /** How the server proves itself to webhooks, by their host; nothing unless given. */
   readonly users?: WebhookUsers | undefined;
+  /** Calls of the service that leads to this very server, and which that is. */
+  readonly self?: {readonly calls: KeptCalls; is(reference: ServiceReference): boolean} | undefined;
   /** What the server shows on each new connection to webhooks that ask for a certificate, where no user says otherwise. */
   clientPair?(): ClientPair | undefined;
 }
@@ -110,12 +112,13 @@ const cleanPath = (path: string): string => {
 };
 
 /** Gets ready to call a webhook. Rejects for what can be seen to be wrong without calling. */
-const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, users, clientPair}: WebhookCallerParts): Promise<Webhook> => {
+const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, users, clientPair, self}: WebhookCallerParts): Promise<Webhook> => {
   const anchors = caBundle ? readAnchors(Buffer.from(caBundle, 'base64').toString()) : undefined;
   if (service) {
     const {port = 443} = service;
     const serverName = serviceServerName(service);
     const host = `${serverName}:${port}`;
+    if (self?.is({namespace: service.namespace, name: service.name, port})) return {calls: self.calls, host, path: cleanPath(service.path ?? ''), credentials: anonymousCaller};
     const credentials = await (users?.(host) ?? anonymousCaller);
     const trust = () => ({anchors, serverName, pair: credentials.pair ?? clientPair?.()});
     const calls = keptCalls(async () => dialSecurely({...(await resolve({namespace: service.namespace, name: service.name, port})), trust: trust()}, clock), clock);

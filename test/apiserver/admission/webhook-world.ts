@@ -13,7 +13,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {seededRandom} from '#src/base/random.js';
 import type {ServerOptions} from '#test/fixtures/server.js';
 import {jane, startWorld} from '#test/resources/world.js';
-import {json, startWebhook, type TestWebhook} from '#test/apiserver/webhook-server.js';
+import {json, startWebhook, type TestWebhook, type WebhookOptions} from '#test/apiserver/webhook-server.js';
 import {aPluginContext, noWebhooks} from './context.js';
 
 export type MutatingHook = NonNullable<ObjectOf<typeof kinds.mutatingWebhookConfigurations>['webhooks']>[number];
@@ -37,14 +37,14 @@ export interface HookServer extends AsyncDisposable {
 }
 
 /** A webhook that answers reviews, and lets everything be unless told otherwise. */
-export const aHookServer = async (answer: Answering = () => ({allowed: true})): Promise<HookServer> => {
+export const aHookServer = async (answer: Answering = () => ({allowed: true}), options: WebhookOptions = {}): Promise<HookServer> => {
   const asked: AskedRequest[] = [];
   const server: {answer: Answering} = {answer};
   const webhook = await startWebhook(({body}, response) => {
     const {kind, apiVersion, request} = JSON.parse(body) as {kind: string; apiVersion: string; request: AskedRequest};
     asked.push(request);
     json(response, {kind, apiVersion, response: {uid: request.uid, ...server.answer(request)}});
-  });
+  }, options);
   return Object.assign(server, {webhook, asked, [Symbol.asyncDispose]: () => webhook.close()});
 };
 

@@ -1,0 +1,39 @@
+import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Clock} from '#src/base/clock.js';
+import {CallGivenUp, type Answer, type Call, type KeptCalls} from '#src/transport/kept-calls.js';
+
+/** Calls of this very server, which need no connection: it knows who calls. */
+export const selfCalls = (exchange: () => Exchange, user: UserInfo, clock: Clock): KeptCalls => ({
+  async send(call) {
+    const over = new AbortController();
+    const signal = call.signal ? AbortSignal.any([call.signal, over.signal]) : over.signal;
+    using _ = clock.schedule(call.timeoutMs, () => over.abort());
+    const givenUp = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new CallGivenUp(!over.signal.aborted)), {once: true});
+    });
+    return Promise.race([givenUp, answered(call, exchange(), user, signal)]);
+  },
+  close() {},
+});
+
+const answered = async ({method, path, headers, body, mostBytes}: Call, exchange: Exchange, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]));
+  const response = await exchange({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
+  const told = new Map(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]));
+  if ('contentType' in response.body) told.set('content-type', response.body.contentType);
+  return {status: response.status, header: name => told.get(name), body: await bytesOf(response, mostBytes)};
+};
+
+const bytesOf = async ({body}: ApiResponse, mostBytes: number): Promise<Buffer> => {
+  if (body.kind === 'bytes') return Buffer.from(body.bytes);
+  if (body.kind === 'object') return body.bytes();
+  if (body.kind !== 'stream') return Buffer.alloc(0);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body.source as AsyncIterable<Buffer>) {
+    if ((length += chunk.length) > mostBytes) throw new Error(`the response has more than ${mostBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
