@@ -111,6 +111,7 @@ test('a server behind a service answers for its group version, and is told who i
   t.is(seen.url, `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`);
   t.is(seen.caller, 'front-proxy-client');
   t.is(seen.headers.host, `localhost:${world.backend.port}`);
+  t.is(seen.headers['audit-id'], answer.headers['audit-id'] as string);
   t.deepEqual(
     Object.fromEntries(Object.entries(seen.headers).filter(([header]) => /^(x-remote|authorization|x-forwarded)/.test(header))),
     {
@@ -487,4 +488,33 @@ test('who has OpenAPI documents of version 2 only is told of in version 3 all th
     },
   });
   t.deepEqual(Object.keys(three.components.schemas).sort(), ['example.Flunder', `${meta}.ObjectMeta`, `${meta}.Time`]);
+});
+
+test('a namespace goes once the server behind has let go of what it holds there, and not while nobody can tell what that is', async t => {
+  const deleted: string[] = [];
+  await using world = await start(
+    (seen, response) => {
+      if (seen.method === 'DELETE') deleted.push(`${seen.headers['x-remote-user']} ${seen.url}`);
+      json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: deleted.length > 0 ? [] : [{metadata: {namespace: 'gone', name: 'a'}}]});
+    },
+    {controllers: ['namespace-controller'], documents: {[root]: (_, response) => json(response, {...flunders, resources: flunders.resources.map(resource => ({...resource, verbs: [...resource.verbs, 'delete']}))})}},
+  );
+  const namespaces = world.client.resource(kinds.namespaces);
+  const removed = async (called: string) => {
+    await namespaces.create({metadata: {name: called}});
+    await namespaces.delete(called);
+    await world.clock.advance(10_000);
+    return (await namespaces.list()).items.find(({metadata}) => metadata?.name === called);
+  };
+  t.is(await removed('gone'), undefined);
+  t.deepEqual(deleted, [`system:serviceaccount:plat-system:namespace-controller ${root}/namespaces/gone/flunders/a`]);
+
+  await world.backend.close();
+  await world.clock.advance(61_000);
+  const held = await removed('held');
+  t.like(held?.status?.conditions?.find(({type}) => type === 'NamespaceDeletionDiscoveryFailure'), {
+    status: 'True',
+    reason: 'DiscoveryFailed',
+    message: `Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ${group}/v1: stale GroupVersion discovery: ${group}/v1`,
+  });
 });

@@ -36,7 +36,7 @@ const wantsUpgrade = (request: ApiRequest): boolean => Boolean(request.upgradabl
 /** Passes requests on to the server that serves a group version in this one's place, which is told who is calling; its answers go back as they are. */
 export const proxied =
   ({remote}: Registration, parts: ProxyParts): Handler =>
-  async ({request, user}) => {
+  async ({request, user, auditId}) => {
     if (!remote?.available) throw unavailable();
     const {tls} = remote;
     if (tls instanceof Error) throw new PlainRefusal(500, tls.message);
@@ -46,7 +46,7 @@ export const proxied =
       to: {scheme: 'https', host, port: String(port), tls},
       path: request.url,
       host: endpoint(host, port),
-      headers: identityHeaders(user, parts.gate('RemoteRequestHeaderUID')),
+      headers: {...identityHeaders(user, parts.gate('RemoteRequestHeaderUID')), 'audit-id': auditId},
       refusesRedirects: parts.refusesRedirects,
     };
     try {

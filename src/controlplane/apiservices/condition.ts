@@ -4,6 +4,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
+import {sameKey} from '#src/runtime/controller.js';
 import type {Writer} from '#src/runtime/writer.js';
 
 export type ApiService = ObjectOf<typeof kinds.apiServices>;
@@ -21,6 +22,9 @@ const conditionOf = ({status}: Frozen<ApiService>) => status?.conditions?.find(c
 
 /** Whether somebody is known to serve it. */
 export const isAvailable = (object: Frozen<ApiService>): boolean => conditionOf(object)?.status === 'True';
+
+/** Changes of what others serve, or served until now; those of what is served here are many when the server starts. */
+export const ofOthers = sameKey(kinds.apiServices, change => Boolean(change.object.spec?.service ?? (change.type === 'updated' && change.old.spec?.service)));
 
 /** Tells in the status, and in figures, whether a group's version is served. */
 export interface Teller {

@@ -4,7 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {jittered} from '#src/base/random.js';
 import type {Index} from '#informers/lister.js';
 import {againAfter, defineController, Expected, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
-import {teller, type ApiService, type Availability} from './condition.js';
+import {ofOthers, teller, type ApiService, type Availability} from './condition.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 type EndpointSlice = ObjectOf<typeof kinds.endpointSlices>;
@@ -60,8 +60,8 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
   return defineController({
     doc: 'Tells whether the servers behind the services of APIServices can be reached.',
     name: 'apiservice-status-remote-available-controller',
-    primary: kinds.apiServices,
     watches: [
+      ofOthers,
       mapped(kinds.services, ({object}, {lister}) => keysBehind(lister(kinds.apiServices).by(behind, serviceKey(object.metadata?.namespace, object.metadata?.name)))),
       mapped(kinds.endpointSlices, ({object}, {lister}) => {
         const service = object.metadata?.labels?.[serviceLabel];

@@ -1,5 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import {againAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
+import {ofOthers} from './condition.js';
 
 const periodMs = 60_000;
 
@@ -8,7 +9,7 @@ export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Pro
   defineController({
     doc: 'Keeps what servers behind this one say of themselves.',
     name,
-    primary: kinds.apiServices,
+    watches: [ofOthers],
     workers: 2,
     create({lister}) {
       const objects = lister(kinds.apiServices);
