@@ -17,6 +17,7 @@ import type {AdmissionPlugin} from './admission/admission.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
+import {PassageMetrics} from './handlers/passage-metrics.js';
 import {RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {renaming} from './custom/conversion.js';
@@ -187,6 +188,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     network: settings.network,
     backends: server.backends,
     agents: settings.agents,
+    passageMetrics: new PassageMetrics(settings.meter, naming),
   };
   const here = router(services, discovery, settings.routes(server));
   const exchange = requestCore({

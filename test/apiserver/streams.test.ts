@@ -12,6 +12,7 @@ import type {Status} from '#src/api/status.js';
 import type {Exchange} from '#src/api/exchange.js';
 import {systemClock} from '#src/base/clock.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {htmlLinks} from '#src/transport/relay/html-links.js';
 import {rewriteAnswer, rewriteLink} from '#src/transport/relay/rewrite.js';
@@ -27,11 +28,13 @@ const callers = await anAuthority('callers');
 const pair = await aPair(callers, {commonName: 'the-server'}, 'client auth');
 const agent = await anAgent({clientCa: authorityPem(callers).certificate});
 const off = new Set<string>();
+const meter = new MetricsRegistry();
 const trust = {verified: {ca: agent.ca, pair}, unverified: {pair, insecure: true}};
 const system = systemNetwork(systemClock);
 // Every address is this machine: those that lead here openly may not be called.
 const {server: api, post, put} = await startWire({
   clock: systemClock as VirtualClock,
+  meter,
   gate: name => !off.has(name) && ['TranslateStreamCloseWebsocketRequests', 'PortForwardWebsockets', 'AuthorizePodWebsocketUpgradeCreatePermission'].includes(name),
   network: {dial: (_, port) => system.dial('127.0.0.1', port), resolve: () => Promise.resolve(['10.0.0.1'])},
   agents: {addresses: ['Hostname', 'InternalIP'], trust: {current: trust}, timeoutMs: 5000},
@@ -418,6 +421,25 @@ test.serial('a server that leaves ends what goes on for as long as somebody list
   await Promise.all(ended);
 
   t.pass();
+});
+
+test('what is led through is counted', async t => {
+  for (const path of ['p/log', 'elsewhere/log', 'elsewhere/log?insecureSkipTLSVerifyBackend=true']) await ask1(server, {path: `${pods}/${path}`});
+  for (const [pod, command] of [['p', ['false']], ['telling', ['true']]] as const) await once(await webSocket(exec(pod, command, 'stdout=true'), v5), 'close');
+  (await tunnelTo('p')).close();
+  await t.throwsAsync(tunnelTo('far'));
+
+  for (const [name, labels] of [
+    ['apiserver_stream_translator_requests_total', {code: '200'}],
+    ['apiserver_stream_translator_requests_total', {code: '404'}],
+    ['apiserver_stream_tunnel_requests_total', {code: '101'}],
+    ['apiserver_stream_tunnel_requests_total', {code: '500'}],
+    ['plat_apiserver_pod_logs_insecure_backend_total', {usage: 'enforce_tls'}],
+    ['plat_apiserver_pod_logs_insecure_backend_total', {usage: 'skip_tls_allowed'}],
+    ['plat_apiserver_pod_logs_backend_tls_failure_total', {}],
+  ] as const) {
+    t.true((meter.value(name, labels) ?? 0) > 0, `${name} ${JSON.stringify(labels)}`);
+  }
 });
 
 test('a way to an agent over HTTP/2 is refused: its connections speak nothing else', async t => {

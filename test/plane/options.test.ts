@@ -3,10 +3,15 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {systemFiles, type Files} from '#src/base/files.js';
+import {noLog} from '#src/base/log.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {followedAgentTrust} from '#src/plane/agent-trust.js';
 import {startPlane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
 import {refusal} from '#test/resources/world.js';
 import {wire} from '#test/apiserver/wire.js';
+import {aPair, anAuthority} from '#test/serving/credentials.js';
 
 const aFile = (text: string): string => {
   const file = join(mkdtempSync(join(tmpdir(), 'plat-options-')), 'file.yaml');
@@ -14,6 +19,8 @@ const aFile = (text: string): string => {
   return file;
 };
 
+const authority = await anAuthority();
+const [pair, another] = [await aPair(authority, {commonName: 'one'}, 'client auth'), await aPair(authority, {commonName: 'other'}, 'client auth')];
 const alone = {controllerManagerArgs: ['--controllers=']};
 
 test('admission plugins are told what the file says', async t => {
@@ -52,4 +59,37 @@ test('a server is spoken of by the name it has outside', async t => {
 
   t.deepEqual((await get('/api')).json<{serverAddressByClientCIDRs: object[]}>().serverAddressByClientCIDRs, [{clientCIDR: '0.0.0.0/0', serverAddress: `api.example:${port}`}]);
   t.is((await get('/.well-known/openid-configuration')).json<{jwks_uri: string}>().jwks_uri, `https://api.example:${port}/openid/v1/jwks`);
+});
+
+for (const [what, args, message] of [
+  ['an authority that is not there', () => ['--platlet-certificate-authority=/none/ca.crt'], /^--platlet-certificate-authority: open \/none\/ca\.crt: no such file or directory$/],
+  ['an authority that is none', () => [`--platlet-certificate-authority=${aFile('nothing')}`], /^--platlet-certificate-authority: \S+: .+$/],
+  ['a certificate that is not there', () => ['--platlet-client-certificate=/none/x.crt', `--platlet-client-key=${aFile(pair.key)}`], /^--platlet-client-certificate: open \/none\/x\.crt: no such file or directory$/],
+  ['a key that is none', () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile('nothing')}`], /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: .+$/],
+  ['a key of another certificate', () => [`--platlet-client-certificate=${aFile(pair.cert)}`, `--platlet-client-key=${aFile(another.key)}`], /^--platlet-client-certificate: \S+, --platlet-client-key: \S+: tls: private key does not match public key$/],
+] as const) {
+  test(`a server does not start with ${what} for the agents of nodes`, async t => {
+    await t.throwsAsync(aPlane({...alone, apiserverArgs: args()}), {message});
+  });
+}
+
+test('what proves agents and the server to each other changes with the files, and stays while they are of no use', async t => {
+  const clock = new VirtualClock();
+  const stop = new AbortController();
+  const contents = new Map([['cert', pair.cert], ['key', pair.key]]);
+  const files: Files = {...systemFiles, read: path => Promise.resolve(contents.has(path) ? Buffer.from(contents.get(path)!) : undefined), stamp: path => contents.get(path) ?? '', watch: () => ({[Symbol.dispose]() {}})};
+  const options = {platletCertificateAuthority: '', platletClientCertificate: 'cert', platletClientKey: 'key'};
+  const trust = await followedAgentTrust(options, {files, clock, log: noLog, signal: stop.signal});
+  const first = trust.current;
+  contents.set('cert', another.cert);
+  await clock.advance(120_000);
+  const unfitting = trust.current;
+  contents.set('key', another.key);
+  await clock.advance(120_000);
+  stop.abort();
+
+  t.is(unfitting, first);
+  t.is(String(first.verified.pair?.cert), pair.cert);
+  t.is(String(trust.current.verified.pair?.cert), another.cert);
+  t.is(trust.current.verified.insecure, true, 'without an authority every agent is believed');
 });

@@ -230,3 +230,23 @@ test('a backend that keeps silent is given up after the time it has', async t =>
 
   t.is(messageOf((await ask1(server)).body), 'net/http: timeout awaiting response headers');
 });
+
+test('a backend that says nothing when hands are to be shaken is given up after the time there is to reach it', async t => {
+  await using backend = await aBackend(() => {});
+  await using server = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port: backend.port, connectTimeoutMs: 30}});
+
+  t.is(messageOf((await ask1(server)).body), `dial tcp 127.0.0.1:${backend.port}: i/o timeout`);
+});
+
+test('a connection that the backend hung up on while it rested is made anew, for calls that may be asked twice', async t => {
+  await using backend = await aBackend((request, response) => {
+    response.end('here');
+    if (request.url === '/last') response.once('close', () => setImmediate(() => request.socket.destroy()));
+  });
+  await using server = await relaying(backend);
+
+  await ask1(server, {path: '/last'});
+  const answers = await Promise.all([ask1(server), ask1(server)]);
+
+  t.deepEqual(answers.map(({body}) => body.toString()), ['here', 'here']);
+});

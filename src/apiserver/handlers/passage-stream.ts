@@ -1,5 +1,6 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {badRequest, plainFailure} from '#src/api/status.js';
+import {messageOf} from '#src/base/message.js';
 import type {Passage, PassageOptions} from '#src/resources/definition.js';
 import {commandRelay} from '#src/serving/streams/command.js';
 import {commandProtocols, tunnelProtocols} from '#src/serving/streams/protocols.js';
@@ -24,17 +25,22 @@ const has = ({options: {fields}}: Passage, option: string): boolean => fields.so
  * Connects a caller with an agent. Bytes go through as they are, but for two wishes of callers over WebSocket that are met here, so that agents need to speak SPDY alone: streams of a
  * command with their ends (version 5), and SPDY put through the WebSocket for ports.
  */
-export const passStream = async ({backends, registry}: ResourceServices, {passage, options, to, path}: StreamWay, {request}: ResourceContext): Promise<ApiResponse> => {
+export const passStream = async ({backends, registry, passageMetrics: metrics}: ResourceServices, {passage, options, to, path}: StreamWay, {request}: ResourceContext): Promise<ApiResponse> => {
   if (!request.upgradable || request.headers['upgrade'] === undefined) throw badRequest('Upgrade request required');
   const {gate} = registry.settings;
   const relayed = {request, to, path};
   const command = has(passage, 'stdin') && gate('TranslateStreamCloseWebsocketRequests') ? commandProtocols(request) : undefined;
   if (command) {
     const wanted = {stdin: options['stdin'] === true, stdout: options['stdout'] === true, stderr: options['stderr'] === true, tty: options['tty'] === true};
-    return commandRelay(backends, {relayed, wanted, ...command});
+    return commandRelay(backends, {relayed, wanted, ...command, ended: code => metrics.translated(code)});
   }
   const tunnels = has(passage, 'ports') && gate('PortForwardWebsockets') && tunnelProtocols(request).length > 0;
-  return (tunnels ? tunnelled : relayUpgrade)(backends, relayed).catch((error: Error) => {
-    throw plainFailure(error.message, error);
-  });
+  try {
+    const answer = await (tunnels ? tunnelled : relayUpgrade)(backends, relayed);
+    if (tunnels) metrics.tunnelled(answer.status);
+    return answer;
+  } catch (error) {
+    if (tunnels) metrics.tunnelled(500);
+    throw plainFailure(messageOf(error), error);
+  }
 };

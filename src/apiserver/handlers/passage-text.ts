@@ -15,9 +15,11 @@ const longestRefusal = 50_000;
 const ownRequest = ({request: {signal, remoteAddress, caller}}: ResourceContext): ApiRequest => ({method: 'GET', url: '/', headers: {}, caller, remoteAddress, signal});
 
 /** Gives the caller a text that someone else writes, as it is written. */
-export const passText = async ({backends}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
+export const passText = async ({backends, passageMetrics: metrics}: ResourceServices, to: Backend, path: string, context: ResourceContext): Promise<ApiResponse> => {
   const asked = `Get ${JSON.stringify(`${to.scheme}://${authority(to)}${path}`)}`;
+  metrics.logAsked(context.info.query.has('insecureSkipTLSVerifyBackend') && to.tls?.insecure === true);
   const answer = await relayCall(backends, {request: ownRequest(context), to, path, host: authority(to), headers: {'x-forwarded-for': undefined}}).catch((error: Error) => {
+    metrics.logFailed(error);
     throw plainFailure(`${asked}: ${error.message}`, error);
   });
   if (answer.body.kind !== 'stream') return answer;

@@ -22,6 +22,7 @@ import type {Backends} from '#src/transport/relay/backends.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {AgentAccess} from './agent-trust.js';
 import {encoded} from './encode.js';
+import type {PassageMetrics} from './passage-metrics.js';
 
 /** What the handlers of resources share. */
 export interface ResourceServices {
@@ -37,6 +38,7 @@ export interface ResourceServices {
   readonly network: Network;
   readonly backends: Backends;
   readonly agents: AgentAccess;
+  readonly passageMetrics: PassageMetrics;
 }
 
 /** What is asked for: one object, many, a stream of them, or what came of an action, which has no columns. */

@@ -8,7 +8,7 @@ import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
-import {outcome} from './outcome.js';
+import {exited, outcome} from './outcome.js';
 import {spdy} from './protocols.js';
 
 /** Which streams of a command a client wants. */
@@ -25,6 +25,8 @@ export interface CommandRelay {
   /** The protocol the client speaks, and those that are offered to the agent in its place, best first. */
   readonly own: string;
   readonly agents: readonly string[];
+  /** Told the code that stands for how it went: 200 for every command that came to its end, whatever that was. */
+  ended(code: number): void;
 }
 
 /** The channels of a client's messages: the first byte of each says which it belongs to. */
@@ -65,6 +67,7 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
   const begins = wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error;
   client.send(Buffer.from([begins]));
   const status = await run(backends, relay, client, input).catch((error: Error) => (error instanceof StatusError ? error.status : internalError(error).status));
+  relay.ended(status.status === 'Success' || status.reason === exited ? 200 : (status.code ?? 500));
   input.ignore();
   client.send(message(channels.error, Buffer.from(JSON.stringify(status))));
   client.close();

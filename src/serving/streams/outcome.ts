@@ -1,6 +1,7 @@
 import {StatusError, success, type Status} from '#src/api/status.js';
 
-const exited = 'NonZeroExitCode';
+/** The reason that tells of a command that ended, but not well. */
+export const exited = 'NonZeroExitCode';
 
 /** How a command ended, by what its agent says at the end: nothing for well. `structured` is a `Status`, else it is something to read. Throws what went wrong beside the command. */
 export const outcome = (text: string, structured: boolean): Status => {

@@ -1,0 +1,50 @@
+import type {Naming} from '#src/api/naming.js';
+import type {Counter, Meter} from '#src/base/meter.js';
+
+/** The figures of what is led through to nodes, by the names monitoring knows them by. */
+export class PassageMetrics {
+  readonly #translated: Counter;
+  readonly #tunnelled: Counter;
+  readonly #backends: Counter;
+  readonly #tlsFailures: Counter;
+
+  constructor(meter: Meter, {prefix, agent}: Naming) {
+    this.#translated = meter.counter({
+      name: 'apiserver_stream_translator_requests_total',
+      help: 'Total number of requests that were handled by the StreamTranslatorProxy, which processes streaming RemoteCommand/V5',
+      labels: ['code'],
+    });
+    this.#tunnelled = meter.counter({
+      name: 'apiserver_stream_tunnel_requests_total',
+      help: 'Total number of requests that were handled by the StreamTunnelProxy, which processes streaming PortForward/V2',
+      labels: ['code'],
+    });
+    this.#backends = meter.counter({
+      name: `${prefix}_apiserver_pod_logs_insecure_backend_total`,
+      help: 'Total number of requests for pods/logs sliced by usage type: enforce_tls, skip_tls_allowed, skip_tls_denied',
+      labels: ['usage'],
+    });
+    this.#tlsFailures = meter.counter({
+      name: `${prefix}_apiserver_pod_logs_backend_tls_failure_total`,
+      help: `Total number of requests for pods/logs that failed due to ${agent} server TLS verification`,
+    });
+  }
+
+  /** A command of which a client over WebSocket and an agent over SPDY talked. */
+  translated(code: number): void {
+    this.#translated.add({code: String(code)});
+  }
+
+  tunnelled(code: number): void {
+    this.#tunnelled.add({code: String(code)});
+  }
+
+  /** A log is asked for, whoever has it or only where it is sure who. */
+  logAsked(believing: boolean): void {
+    this.#backends.add({usage: believing ? 'skip_tls_allowed' : 'enforce_tls'});
+  }
+
+  logFailed({message}: Error): void {
+    if (message.includes('x509:')) this.#tlsFailures.add();
+  }
+}
