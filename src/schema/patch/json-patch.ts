@@ -19,15 +19,35 @@ type Container = PlainObject | unknown[];
 
 const isContainer = (value: unknown): value is Container => typeof value === 'object' && value !== null;
 
+/** Why a step cannot be done, in the original's words. */
+class Inapplicable extends Error {}
+
+const missing = (what: string): Inapplicable => new Inapplicable(`${what}: missing value`);
+
+/** What fails within an act is told with what the act was. */
+const within = <T>(act: string, run: () => T): T => {
+  try {
+    return run();
+  } catch (error) {
+    throw error instanceof Inapplicable ? new Inapplicable(`${act}: ${error.message}`, {cause: error}) : error;
+  }
+};
+
 /** An index by the original's reading: decimal with a sign, below zero from the end. Not above `length`, where appending is meant. */
 const indexIn = (key: string, length: number): number => {
-  if (!/^[+-]?[0-9]{1,9}$/.test(key)) throw unprocessable(`"${key}" is no index`);
+  if (!/^[+-]?[0-9]{1,9}$/.test(key)) throw new Inapplicable(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`);
   const index = Number(key) < 0 ? Number(key) + length : Number(key);
-  if (index < 0 || index >= length) throw unprocessable(`the index ${key} is out of range`);
+  if (index < 0 || index >= length) throw new Inapplicable(`Unable to access invalid index: ${Number(key)}: invalid index referenced`);
   return index;
 };
 
-/** A document under change. All failures are the same 422. */
+/** A member of what holds it, and what that is. */
+interface Place {
+  readonly container: Container;
+  readonly key: string;
+}
+
+/** A document under change. */
 class Document {
   #root: unknown;
   #copiedBytes = 0;
@@ -40,8 +60,8 @@ class Document {
     return this.#root;
   }
 
-  apply({op, path, from, value = null}: JsonPatchOperation): void {
-    if (path === undefined) throw unprocessable('the operation has no path');
+  apply({op, path, from = '', value = null}: JsonPatchOperation): void {
+    if (path === undefined) throw missing(`${op} operation failed to decode path`);
     switch (op) {
       case 'add':
         return this.#add(path, copied(value));
@@ -49,84 +69,123 @@ class Document {
         return this.#remove(path);
       case 'replace':
         return this.#replace(path, copied(value));
-      case 'move': {
-        const moved = this.#get(from ?? '');
-        this.#remove(from ?? '');
-        return this.#add(path, moved);
-      }
+      case 'move':
+        return this.#move(from, path);
       case 'copy':
-        return this.#add(path, this.#copy(from ?? ''));
+        return this.#copy(from, path);
       case 'test':
-        if (!sameJson(path === '' ? this.#root : (this.#get(path) ?? null), value)) throw unprocessable(`testing value ${path} failed`);
+        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value)) throw new Inapplicable(`testing value ${path} failed: test failed`);
         return undefined;
       default:
-        throw unprocessable(`unexpected kind: ${op}`);
+        throw new Inapplicable(`Unexpected kind: ${op}`);
     }
   }
 
-  #find(path: string): {container: Container; key: string} {
+  /** The place a path leads to, be there anything or not; nothing where the way there is not. */
+  #find(path: string): Place | undefined {
     const parts = path.split('/').slice(1).map(unescaped);
     const key = parts.pop();
-    if (key === undefined) throw unprocessable(`the path "${path}" names nothing`);
+    if (key === undefined) return undefined;
     let container: unknown = this.#root;
-    for (const part of parts) container = isContainer(container) ? member(container, part) : undefined;
-    if (!isContainer(container)) throw unprocessable(`the document has no path ${path}`);
-    return {container, key};
+    for (const part of parts) {
+      if (!isContainer(container) || (Array.isArray(container) && !isIndex(part, container.length))) return undefined;
+      container = member(container, part);
+    }
+    return isContainer(container) ? {container, key} : undefined;
   }
 
-  #get(path: string): unknown {
-    const {container, key} = this.#find(path);
-    return member(container, key);
+  #place(path: string, complaint: string): Place {
+    const place = this.#find(path);
+    if (!place) throw missing(complaint);
+    return place;
   }
 
-  #copy(from: string): unknown {
-    const value = this.#get(from);
-    if (isNestedDeeper(value, deepest)) throw unprocessable('the copied value is nested too deeply');
-    const text = JSON.stringify(value) as string | undefined;
-    this.#copiedBytes += text?.length ?? 0;
-    if (this.#copiedBytes > mostCopiedBytes) throw unprocessable('copying grows the document too much');
-    return copied(value) ?? null;
+  #tested(path: string): unknown {
+    const {container, key} = this.#place(path, `test operation does not apply: is missing path: ${path}`);
+    return within(`error in test for path: '${path}'`, () => member(container, key));
   }
 
   #add(path: string, value: unknown): void {
-    const {container, key} = this.#find(path);
-    if (!Array.isArray(container)) put(container, key, value);
-    else if (key === '-') container.push(value);
-    else container.splice(indexIn(key, container.length + 1), 0, value);
+    const place = this.#place(path, `add operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
+    within(`error in add for path: '${path}'`, () => insert(place, value));
   }
 
   #remove(path: string): void {
-    const {container, key} = this.#find(path);
-    if (Array.isArray(container)) {
-      container.splice(indexIn(key, container.length), 1);
-    } else {
-      if (!Object.hasOwn(container, key)) throw unprocessable(`unable to remove the nonexistent key ${key}`);
-      delete container[key];
-    }
+    const place = this.#place(path, `remove operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
+    within(`error in remove for path: '${path}'`, () => drop(place));
   }
 
   /** A missing key of an object is set, as the original does it; a missing index is an error. */
   #replace(path: string, value: unknown): void {
     if (path === '') {
-      if (!isContainer(value)) throw unprocessable('a document is an object or an array');
+      if (!isContainer(value)) throw new Inapplicable('replace operation value must be object or array');
       this.#root = value;
       return;
     }
-    const {container, key} = this.#find(path);
-    if (Array.isArray(container)) container[indexIn(key, container.length)] = value;
-    else put(container, key, value);
+    const {container, key} = this.#place(path, `replace operation does not apply: doc is missing path: ${path}`);
+    if (!Array.isArray(container)) return put(container, key, value);
+    if (!isIndex(key, container.length)) throw missing(`replace operation does not apply: doc is missing key: ${path}`);
+    container[indexIn(key, container.length)] = value;
+  }
+
+  #move(from: string, path: string): void {
+    const source = this.#place(from, `move operation does not apply: doc is missing from path: ${from}`);
+    const moved = within(`error in move for path: '${source.key}'`, () => {
+      const value = member(source.container, source.key);
+      drop(source);
+      return value;
+    });
+    const target = this.#place(path, `move operation does not apply: doc is missing destination path: ${path}`);
+    within(`error in move for path: '${path}'`, () => insert(target, moved));
+  }
+
+  #copy(from: string, path: string): void {
+    const {container, key} = this.#place(from, `copy operation does not apply: doc is missing from path: ${from}`);
+    const value = within(`error in copy for from: '${from}'`, () => member(container, key));
+    const target = this.#place(path, `copy operation does not apply: doc is missing destination path: ${path}`);
+    if (isNestedDeeper(value, deepest)) throw new Inapplicable('the copied value is nested too deeply');
+    const text = JSON.stringify(value) as string | undefined;
+    this.#copiedBytes += text?.length ?? 0;
+    if (this.#copiedBytes > mostCopiedBytes) {
+      throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${mostCopiedBytes}`);
+    }
+    within('error while adding value during copy', () => insert(target, copied(value) ?? null));
   }
 }
+
+const isIndex = (key: string, length: number): boolean => {
+  try {
+    return indexIn(key, length) >= 0;
+  } catch {
+    return false;
+  }
+};
+
+const insert = ({container, key}: Place, value: unknown): void => {
+  if (!Array.isArray(container)) put(container, key, value);
+  else if (key === '-') container.push(value);
+  else container.splice(indexIn(key, container.length + 1), 0, value);
+};
+
+const drop = ({container, key}: Place): void => {
+  if (Array.isArray(container)) return void container.splice(indexIn(key, container.length), 1);
+  if (!Object.hasOwn(container, key)) throw missing(`Unable to remove nonexistent key: ${key}`);
+  delete container[key];
+};
 
 const member = (container: Container, key: string): unknown => {
   if (Array.isArray(container)) return container[indexIn(key, container.length)];
   return Object.hasOwn(container, key) ? container[key] : undefined;
 };
 
-/** The document after all steps. The input stays as it is. Throws a 422 when any step fails; then no step counts. */
+/** The document after all steps. The input stays as it is. Throws a 422 when any step fails, with the original's own words as its cause; then no step counts. */
 export const applyJsonPatch = (document: unknown, operations: readonly JsonPatchOperation[]): unknown => {
   const changed = new Document(document);
-  for (const operation of operations) changed.apply(operation);
+  try {
+    for (const operation of operations) changed.apply(operation);
+  } catch (error) {
+    throw error instanceof Inapplicable ? unprocessable(error.message) : error;
+  }
   if (isNestedDeeper(changed.root, deepest)) throw unprocessable('the document is nested too deeply');
   return changed.root;
 };

@@ -128,6 +128,7 @@ const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply
   ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: webhook returned response.patchType but not response.patch'],
   ['mutating', uid => review({uid, allowed: true, patch: 'W10=', patchType: ''}), 'received invalid webhook response: webhook returned invalid response.patchType of ""'],
   ['mutating', uid => review({uid, allowed: true, patchType: 'Merge', patch: Buffer.from('[{"op":"add","path":"/data/a","value":"1"}]').toString('base64')}), 'unsupported patch type "Merge"'],
+  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('[1]').toString('base64')}), 'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
   ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('oops').toString('base64')}), "received undecodable patch in webhook response: invalid character 'o' looking for beginning of value"],
 ];
 
@@ -148,8 +149,10 @@ for (const [kind, reply, message] of invalidReplies) {
 }
 
 const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] = [
-  [{op: 'remove', path: '/data/none'}, /^Internal error occurred: /],
-  [{op: 'test', path: '/data/a', value: '2'}, /^Internal error occurred: testing value \/data\/a failed$/],
+  [{op: 'remove', path: '/data/none'}, /^Internal error occurred: error in remove for path: '\/data\/none': Unable to remove nonexistent key: none: missing value$/],
+  [{op: 'add', path: '/none/a', value: '1'}, /^Internal error occurred: add operation does not apply: doc is missing path: "\/none\/a": missing value$/],
+  [{op: 'test', path: '/data/a', value: '2'}, /^Internal error occurred: testing value \/data\/a failed: test failed$/],
+  [{op: 'turn', path: '/data/a'}, /^Internal error occurred: Unexpected kind: turn$/],
   [{op: 'replace', path: '/data', value: 'text'}, /^Internal error occurred: json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string$/],
 ];
 

@@ -2,7 +2,7 @@ import {sameContent} from '#src/api/equal.js';
 import {internalError, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
-import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
+import {parsePatch} from '#src/schema/patch/patch.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Question} from './ask.js';
 import {CallingFailed} from './outcome.js';
@@ -10,16 +10,11 @@ import type {Verdict} from './review.js';
 
 /** The operations of a patch. Throws a `CallingFailed` for what is none. */
 const operationsOf = (patch: string, hook: string): readonly JsonPatchOperation[] => {
-  const text = Buffer.from(patch, 'base64').toString();
-  const failed = (reason: string, cause?: unknown) => new CallingFailed(hook, `received undecodable patch in webhook response: ${reason}`, {code: 503, cause});
-  let operations: unknown;
   try {
-    operations = JSON.parse(text);
+    return parsePatch('json', Buffer.from(patch, 'base64'), 'Ignore').content as readonly JsonPatchOperation[];
   } catch (cause) {
-    throw failed(jsonSyntaxProblem(text), cause);
+    throw new CallingFailed(hook, `received undecodable patch in webhook response: ${(cause as Error).message}`, {code: 503, cause});
   }
-  if (operations !== null && !Array.isArray(operations)) throw failed(`json: cannot unmarshal ${typeof operations} into Go value of type jsonpatch.Patch`);
-  return (operations ?? []) as readonly JsonPatchOperation[];
 };
 
 /** What a patch made of an object, which has been put into its place. */
