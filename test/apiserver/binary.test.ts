@@ -3,6 +3,7 @@ import {naming} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {decodeEnvelope, decodeObject} from '#src/schema/protobuf/decode.js';
+import {encodeObject} from '#src/schema/protobuf/encode.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
 import {names, samples} from './samples.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
@@ -80,6 +81,61 @@ test('who accepts nothing that is there hears of the binary form too', async t =
 
   t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
   t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message, `only the following media types are accepted: application/json;stream=watch, ${type};stream=watch`);
+});
+
+test('discovery comes in the binary form', async t => {
+  for (const path of ['/api', '/apis', '/apis/apps', '/apis/apps/v1', '/api/v1']) {
+    const answer = await get(path, binary);
+    t.is(answer.type, type);
+    t.deepEqual(withoutEmpty(decodeObject(answer.bytes, words, {apiVersion: 'v1', kind: ''})), withoutEmpty({apiVersion: 'v1', ...(await get(path)).json<object>()}), path);
+  }
+  for (const version of ['v2', 'v2beta1']) {
+    const form = `g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+    const answer = await get('/apis', {headers: {accept: `${type};${form}`}});
+    t.is(answer.type, `${type};${form}`);
+    t.deepEqual(withoutEmpty(read(answer.bytes)), withoutEmpty((await get('/apis', {headers: {accept: `application/json;${form}`}})).json()));
+  }
+  t.is((await get('/apis', {headers: {accept: 'text/html'}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
+});
+
+test('names of one vocabulary are not told in the binary form of the other', async t => {
+  const plat = await startWire();
+  const binaryOfPlat = naming('plat').protobufMediaType;
+  await plat.post(configMaps, aConfigMap('a'));
+
+  t.is((await plat.get(`${configMaps}/a`, {headers: {accept: `${as('PartialObjectMetadata', binaryOfPlat)},application/json`}})).type, 'application/json');
+  t.is((await plat.get('/apis', {headers: {accept: `${binaryOfPlat};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json`}})).type, 'application/json');
+});
+
+for (const [what, body, text] of [
+  ['nothing', Buffer.alloc(0), 'the object provided is unrecognized (must be of type ConfigMap): empty data (<empty>)'],
+  ['the beginning alone', Buffer.from(words.envelopeMagic), 'the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)'],
+  ['JSON', Buffer.from('{"kind":"ConfigMap"}'), 'the object provided is unrecognized (must be of type ConfigMap): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] ({"kind":"ConfigMap"})'],
+  ['an object cut off', Buffer.concat([Buffer.from(words.envelopeMagic), Buffer.of(10, 99)]), 'the object provided is unrecognized (must be of type ConfigMap): unexpected EOF (6b3873000a63)'],
+] as const) {
+  test(`${what} in the binary form is refused`, async t => {
+    const answer = await post(configMaps, body, {headers: {'content-type': `${type}; charset=utf-8`}});
+    t.deepEqual([answer.status, answer.json<Status>().message], [400, text]);
+  });
+}
+
+test('what compiled clients send is taken: their headers, their watches, their deletions', async t => {
+  const both = `${type},application/json`;
+  const headers = {accept: both, 'content-type': type, 'user-agent': 'e2e.test/v1.35.0 (linux/amd64) kubernetes/abc'};
+  const made = await post(configMaps, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled'}, data: {a: 'b'}}, words), {headers});
+  t.deepEqual([made.status, made.type], [201, type]);
+  const one = `${configMaps}/compiled`;
+  const {metadata} = read(made.bytes);
+  t.like(read((await put(one, encodeObject({apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'compiled', resourceVersion: metadata!.resourceVersion}, data: {a: 'c'}}, words), {headers})).bytes), {data: {a: 'c'}} as object);
+  t.is((await patch(one, {data: {a: 'd'}}, {headers: {...headers, 'content-type': 'application/strategic-merge-patch+json'}})).type, type);
+  t.is((await patch(`${one}?fieldManager=me&force=true`, {apiVersion: 'v1', kind: 'ConfigMap', data: {b: 'c'}}, {headers: {...headers, 'content-type': 'application/apply-patch+yaml'}})).type, type);
+  using stream = await world.watch(`${configMaps}?watch=true&resourceVersion=0&allowWatchBookmarks=true`, {headers: {accept: `${type};stream=watch,${type}`}});
+  t.is(stream.type, `${type};stream=watch`);
+  const options = encodeObject({apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, propagationPolicy: 'Background', preconditions: {uid: metadata!.uid}}, words);
+  t.like(read<Status>((await remove(one, {headers, body: options})).bytes), {kind: 'Status', status: 'Success'});
+  t.like(read((await post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', encodeObject({apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {resourceAttributes: {verb: 'get', resource: 'pods'}}}, words), {headers})).bytes), {status: {allowed: true}} as object);
+  const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+  t.is((await get('/apis', {headers: {accept: discovery}})).type, 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
 });
 
 /** The parts of a message whose fields have a length each. */

@@ -1,6 +1,8 @@
 import {createHash} from 'node:crypto';
 import type {ApiResponse, ResponseBody} from '#src/api/exchange.js';
 import {notAcceptable} from '#src/api/status.js';
+import {loadedCodec} from '#src/schema/protobuf/codec.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
 import {encoded} from '#src/apiserver/handlers/encode.js';
 import {deepFreeze} from '#src/apiserver/registry/object-cache.js';
@@ -76,18 +78,18 @@ export class Discovery {
     if (parts.length > (group ? 3 : 2)) return undefined;
     if (version === undefined) {
       const listed = this.listed.find(({name}) => name === group);
-      return listed && (context => plain(context, () => apiGroup(listed)));
+      return listed && (context => plain(context, naming, () => apiGroup(listed)));
     }
     const found = this.groups.find(candidate => naming.group(candidate.group) === group);
     const served = found?.versions.find(candidate => candidate.version === version);
-    return found && served && (context => plain(context, () => apiResourceList(naming, found, served)));
+    return found && served && (context => plain(context, naming, () => apiResourceList(naming, found, served)));
   }
 
   #root(context: RequestContext, core: boolean): ApiResponse {
-    const accepted = negotiate(header(context.request, 'accept'), 'discovery', rootShapes);
-    if (!accepted) throw notAcceptable(['application/json', 'application/yaml']);
+    const {naming} = this.#registry.settings;
+    const accepted = acceptedHere(context, 'discovery', rootShapes, naming);
     if (accepted.shape !== 'APIGroupDiscoveryList') {
-      return plain(context, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(this.listed)));
+      return plain(context, naming, () => (core ? apiVersions(this.#serverAddress()) : apiGroupList(this.listed)));
     }
     return this.#aggregated(context, accepted, core);
   }
@@ -110,8 +112,12 @@ export class Discovery {
 
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 
-const plain = (context: RequestContext, make: () => unknown): ApiResponse => {
-  const accepted = negotiate(header(context.request, 'accept'), 'plain', plainShapes);
-  if (!accepted) throw notAcceptable(['application/json', 'application/yaml']);
-  return {status: 200, headers: {}, body: encoded(accepted, make, isPretty(context))};
+/** Every document of discovery has a binary form. Throws 406 where nothing fits. */
+const acceptedHere = (context: RequestContext, kind: string, shapes: ReadonlySet<Shape>, naming: Naming): Accepted => {
+  const accepted = negotiate(header(context.request, 'accept'), kind, shapes, {binary: loadedCodec() ? naming : undefined});
+  if (!accepted) throw notAcceptable(['application/json', 'application/yaml', naming.protobufMediaType]);
+  return accepted;
 };
+
+const plain = (context: RequestContext, naming: Naming, make: () => unknown): ApiResponse =>
+  ({status: 200, headers: {}, body: encoded(acceptedHere(context, 'plain', plainShapes, naming), make, isPretty(context))});

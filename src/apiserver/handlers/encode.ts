@@ -11,6 +11,9 @@ export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'cont
   return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty)};
 };
 
+/** What does not tell its version is of the core group: the oldest document of discovery. */
+const unversioned = {apiVersion: 'v1', kind: ''};
+
 const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
   switch (media) {
     case 'json':
@@ -19,7 +22,7 @@ const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbo
       return Buffer.from(yamlText(object));
     case 'binary':
       // Nobody agrees on it before the codec is there.
-      return loadedCodec()!.encodeObject(object as PlainObject, naming!);
+      return loadedCodec()!.encodeObject(object as PlainObject, naming!, unversioned);
     case 'cbor':
       return cbor!.encode(object);
   }

@@ -92,10 +92,15 @@ const mediaOf = (type: string, {binary, cbor}: Offer): Accepted['media'] | undef
 };
 
 const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape, {binary, stream}: Offer): string => {
-  if (media === 'binary') return `${binary!.protobufMediaType}${stream ? ';stream=watch' : ''}`;
-  if (media === 'cbor') return stream ? cborSequence : cborMediaType;
-  return `application/${media}${shape === 'APIGroupDiscoveryList' ? `;g=${params.get('g')};v=${params.get('v')};as=${shape}` : ''}`;
+  if (media === 'cbor' && stream) return cborSequence;
+  const type = media === 'binary' ? binary!.protobufMediaType : `application/${media}`;
+  if (media === 'binary' && stream) return `${type};stream=watch`;
+  return shape === 'APIGroupDiscoveryList' ? `${type};g=${params.get('g')};v=${params.get('v')};as=${shape}` : type;
 };
+
+/** Whether a shape can be written in a form: tables cannot be in the binary one, nor what goes by names of the other vocabulary. */
+const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary}: Offer): boolean =>
+  media !== 'binary' || (shape !== 'Table' && (version === '' || binary!.groupToken(version.split('/')[0]!) !== undefined));
 
 /**
  * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
@@ -114,7 +119,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
       const media = mediaOf(clause.type, offer);
       if (!media || (media === 'yaml' && stream)) return undefined;
       const shape = shapeOf(clause.params, allowed);
-      if (!shape || (media === 'binary' && shape.shape === 'Table')) return undefined;
+      if (!shape || !isWritable(media, shape, offer)) return undefined;
       return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer)};
     })
     .find(accepted => accepted !== undefined);
