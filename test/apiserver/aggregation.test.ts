@@ -13,7 +13,7 @@ import type {UserInfo} from '#src/api/user.js';
 import {naming} from '#src/api/naming.js';
 import {authorityPem} from '#src/pki/authority.js';
 import {aPlane, type TestPlaneOptions} from '#test/controllers/plane.js';
-import {anAuthority} from '#test/serving/credentials.js';
+import {anAuthority, aPair} from '#test/serving/credentials.js';
 import {ask1, ask2, serve} from '#test/serving/server.js';
 import {json, startWebhook, type Respond, type Seen, type TestWebhook} from './webhook-server.js';
 
@@ -291,6 +291,33 @@ test('a connection that is to speak another protocol does so with the server beh
   t.is(text, `${Buffer.from('jané').toString('latin1')}:HELLO`);
 });
 
+test('a certificate for others that is replaced is shown from then on, unless its key does not fit', async t => {
+  const authority = await anAuthority('proxies');
+  const folder = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
+  const [ca, cert, key] = ['ca.crt', 'client.crt', 'client.key'].map(called => join(folder, called)) as [string, string, string];
+  const write = async (commonName: string) => {
+    const pair = await aPair(authority, {commonName}, 'client auth');
+    writeFileSync(cert, pair.cert);
+    writeFileSync(key, pair.key);
+  };
+  writeFileSync(ca, authorityPem(authority).certificate);
+  await write('first');
+  await using world = await start((_, response) => json(response, {}), {apiserverArgs: [`--requestheader-client-ca-file=${ca}`, `--proxy-client-cert-file=${cert}`, `--proxy-client-key-file=${key}`]});
+  const shown = async () => {
+    await world.text(`${root}/flunders`);
+    return world.backend.seen.at(-1)?.caller;
+  };
+  t.is(await shown(), 'first');
+
+  await write('second');
+  await world.clock.advance(61_000);
+  t.is(await shown(), 'second');
+
+  writeFileSync(key, 'no key');
+  await world.clock.advance(61_000);
+  t.is(await shown(), 'second');
+});
+
 test('a server started without a certificate for others proves nothing to them', async t => {
   const pki = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
   const file = join(pki, 'ca.crt');
@@ -340,7 +367,7 @@ test('a server behind that tells of everything at once is asked once more only w
     kind: 'APIGroupDiscoveryList',
     apiVersion: 'apidiscovery.k8s.io/v2beta1',
     metadata: {},
-    items: [{metadata: {name: group}, versions: [{version: 'v1', freshness: 'Current', resources: [{...flunder, responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]}]}]}],
+    items: [{}, {metadata: {name: group}, versions: [{}, {version: 'v1', freshness: 'Current', resources: [7, {...flunder, odd: {}, categories: 'none', responseKind: null, subresources: [{subresource: 'status', verbs: ['get']}]}]}]}],
   };
   let unchanged = 0;
   await using world = await start(undefined, {
@@ -407,6 +434,7 @@ const swagger = {
   parameters: {shared: {name: 'pretty', in: 'query', type: 'string'}},
   paths: {
     '/apis/': {get: {responses: {}}},
+    [`${root}/odd`]: {get: {parameters: 'none', responses: 7}},
     [`${root}/flunders`]: {
       parameters: [{$ref: '#/parameters/shared'}],
       post: {
@@ -478,6 +506,7 @@ test('who has OpenAPI documents of version 2 only is told of in version 3 all th
 
   t.is(status, 200);
   t.deepEqual(three.paths, {
+    [`${root}/odd`]: {get: {responses: {}}},
     [`${root}/flunders`]: {
       parameters: [{name: 'pretty', in: 'query', schema: {type: 'string'}}],
       post: {

@@ -4,8 +4,8 @@ import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
-import {issueClientCertificate} from '#src/pki/issuing.js';
-import {generatePrivateKey} from '#src/pki/keys.js';
+import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
 import {startPlane} from '#src/plane/plane.js';
 
 const proxyWorld = async () => {
@@ -62,4 +62,19 @@ test('a plane has an authority of its own by which servers behind it know who te
     'requestheader-group-headers': '["X-Remote-Group"]',
     'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
   });
+});
+
+test('files for the servers behind that cannot be used stop the start with one line', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-proxy-'));
+  const [cert, key, other] = ['cert', 'key', 'other'].map(name => join(folder, name)) as [string, string, string];
+  const authority = createAuthority(await generatePrivateKey(), {commonName: 'proxies', now: Date.now() - 60_000});
+  const pair = keyPairPem(await issueClientCertificate(authority, {now: Date.now(), commonName: 'front-proxy'}));
+  writeFileSync(cert, pair.certificate);
+  writeFileSync(key, pair.key);
+  writeFileSync(other, privateKeyPem(await generatePrivateKey()));
+  const starting = (certFile: string, keyFile: string) => startPlane({listen: false, apiserverArgs: [`--proxy-client-cert-file=${certFile}`, `--proxy-client-key-file=${keyFile}`]});
+
+  await t.throwsAsync(starting(join(folder, 'none'), key), {message: `--proxy-client-cert-file: open ${join(folder, 'none')}: no such file or directory`});
+  await t.throwsAsync(starting(cert, join(folder, 'none')), {message: `--proxy-client-key-file: open ${join(folder, 'none')}: no such file or directory`});
+  await t.throwsAsync(starting(cert, other), {message: `--proxy-client-cert-file: ${cert} and ${other}: tls: private key does not match public key`});
 });

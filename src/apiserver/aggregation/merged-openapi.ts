@@ -70,4 +70,12 @@ export class MergedOpenApi {
 /** What the document of a registration's version is called. */
 const documentOf = (registration: Registration): string => rootOf(registration).slice(1);
 
-const pieces = (items: unknown, write: (name: string, item: unknown) => Buffer): Buffer[] => Object.entries(items as PlainObject).map(([name, item]) => write(name, item));
+/** Each item in its binary form, but for what others say that has none. */
+const pieces = (items: unknown, write: (name: string, item: unknown) => Buffer): Buffer[] =>
+  Object.entries(items as PlainObject).flatMap(([name, item]) => {
+    try {
+      return [write(name, item)];
+    } catch {
+      return [];
+    }
+  });

@@ -93,7 +93,7 @@ export class RemoteDiscovery {
     const path = rootOf(registration);
     const list = await this.#inquire(remote, path, {groups: []}, {accept: 'application/json'});
     if (list.status !== 200) throw new Error(`failed to download legacy discovery for ${path}: status ${list.status}`);
-    return resourcesOfList(JSON.parse(list.body.toString()));
+    return resourcesOfList(JSON.parse(list.body.toString())).map(readable);
   }
 
   async #inquire({service, tls}: Remote, path: string, {groups}: Pick<UserInfo, 'groups'>, headers: Readonly<Record<string, string>>): Promise<Inquired> {
@@ -116,16 +116,37 @@ const listOf = (value: unknown, field: string): readonly PlainObject[] => {
   return Array.isArray(list) ? list.filter(isPlainObject) : [];
 };
 
-/** Some clients trip over an address without a kind. */
-const withKind = (address: PlainObject): PlainObject => ({...address, responseKind: address['responseKind'] ?? {group: '', version: '', kind: ''}});
+const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(item => typeof item === 'string') : []);
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-const withKinds = (resource: PlainObject): PlainObject => ({...withKind(resource), ...(resource['subresources'] ? {subresources: listOf(resource, 'subresources').map(withKind)} : {})});
+/** Some clients trip over an address without a kind. */
+const kindOf = ({responseKind}: PlainObject): object => {
+  const {group, version, kind} = isPlainObject(responseKind) ? responseKind : {};
+  return {group: text(group), version: text(version), kind: text(kind)};
+};
+
+const named = (field: 'shortNames' | 'categories', of: PlainObject): object => (texts(of[field]).length > 0 ? {[field]: texts(of[field])} : {});
+
+/** What clients look for, and nothing else that a server may have said. */
+const readable = (resource: PlainObject): object => {
+  const subresources = listOf(resource, 'subresources').map(each => ({subresource: text(each['subresource']), responseKind: kindOf(each), verbs: texts(each['verbs'])}));
+  return {
+    resource: text(resource['resource']),
+    responseKind: kindOf(resource),
+    scope: text(resource['scope']),
+    singularResource: text(resource['singularResource']),
+    verbs: texts(resource['verbs']),
+    ...named('shortNames', resource),
+    ...named('categories', resource),
+    ...(subresources.length > 0 ? {subresources} : {}),
+  };
+};
 
 const versionsOf = (document: unknown): ReadonlyMap<string, readonly unknown[]> =>
   new Map(
     listOf(document, 'items').flatMap(group => {
       const {metadata} = group;
       const name = isPlainObject(metadata) ? String(metadata['name'] ?? '') : '';
-      return listOf(group, 'versions').map(version => [`${name}/${String(version['version'])}`, listOf(version, 'resources').map(withKinds)] as const);
+      return listOf(group, 'versions').map(version => [`${name}/${String(version['version'])}`, listOf(version, 'resources').map(readable)] as const);
     }),
   );

@@ -10,7 +10,7 @@ const scopeOf = ({namespaced}: PlainObject): string => (namespaced ? 'Namespaced
 const filled = (of: PlainObject, fields: readonly string[]): PlainObject => Object.fromEntries(fields.flatMap(field => (Array.isArray(of[field]) && of[field].length > 0 ? [[field, of[field]]] : [])));
 
 /** The resources of an `APIResourceList` in the form of aggregated discovery, in which subresources stand with their resource. */
-export const resourcesOfList = (list: unknown): readonly unknown[] => {
+export const resourcesOfList = (list: unknown): readonly PlainObject[] => {
   const lines = (isPlainObject(list) && Array.isArray(list['resources']) ? list['resources'] : []).filter(isPlainObject);
   const found = new Map<string, {resource: PlainObject; subresources: PlainObject[]}>();
   for (const line of lines) {
