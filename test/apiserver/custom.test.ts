@@ -163,7 +163,7 @@ const verdicts: readonly [title: string, rule: object, spec: object, message: st
   ['one that holds', {rule: 'self.min <= self.max'}, {min: 1, max: 2}, undefined],
   ['one that does not', {rule: 'self.min <= self.max'}, {min: 2, max: 1}, 'spec: Invalid value: "object": failed rule: self.min <= self.max'],
   ['one with words of its own', {rule: 'self.min <= self.max', message: 'too small'}, {min: 2, max: 1}, 'spec: Invalid value: "object": too small'],
-  ['one that works out its words', {rule: 'self.min <= self.max', messageExpression: '"not " + string(self.max)'}, {min: 2, max: 1}, 'spec: Invalid value: "object": not 1'],
+  ['one that works out its words', {rule: 'self.min <= self.max', messageExpression: 'self.max == 1 ? "not 1" : "not more"'}, {min: 2, max: 1}, 'spec: Invalid value: "object": not 1'],
   ['one of a field, for a reason', {rule: 'self.min <= self.max', fieldPath: '.max', reason: 'FieldValueForbidden', message: 'no'}, {min: 2, max: 1}, 'spec.max: Forbidden: no'],
   ['one that fails', {rule: 'self.min <= self.max'}, {min: 2}, 'spec: Invalid value: "object": no such key: max evaluating rule: self.min <= self.max'],
 ];

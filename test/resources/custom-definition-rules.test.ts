@@ -420,8 +420,8 @@ const shown = (rule: string, more: object = {}): string => JSON.stringify({Rule:
 const needsList = {type: 'array', items: {type: 'object', properties: {a: {type: 'integer'}}, 'x-kubernetes-validations': [{rule: 'self.a >= oldSelf.a'}]}};
 
 judgesCreations(kind, [
-  ['rules that mean something', schema({type: 'object', properties: {spec: {type: 'object', properties: {a: {type: 'integer'}, b: list({type: 'string'}), 'c-d': {type: 'object', additionalProperties: {type: 'string'}}}}}, 'x-kubernetes-validations': [
-    {rule: 'self.metadata.name.size() < 20 && self.spec.a > 0', messageExpression: '"a is " + string(self.spec.a)'}, {rule: 'self.spec.b.all(x, x != "") && self.spec.c__dash__d.exists(k, k == "a")'}, {rule: 'oldSelf.spec.a <= self.spec.a'},
+  ['rules that mean something', schema({type: 'object', properties: {spec: {type: 'object', properties: {a: {type: 'integer'}, b: list({type: 'string'}, {maxItems: 9}), 'c-d': {type: 'object', additionalProperties: {type: 'string'}}}}}, 'x-kubernetes-validations': [
+    {rule: 'self.metadata.name.size() < 20 && self.spec.a > 0', messageExpression: '"wrong: " + self.metadata.name'}, {rule: 'self.spec.b.all(x, x != "") && self.spec.c__dash__d.exists(k, k == "a")'}, {rule: 'oldSelf.spec.a <= self.spec.a'},
   ]}), []],
   ['a rule about a field that is not there', ruled('self.b > 1'), [`${rules}.rule: Invalid value: ${shown('self.b > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^`]],
   ['a rule of two types', ruled('self.a == "x"'), [`${rules}.rule: Invalid value: ${shown('self.a == "x"')}: compilation failed: ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(int, string)'\n | self.a == "x"\n | .......^`]],
@@ -449,3 +449,45 @@ judgesChanges(kind, [
     `${root}.x-kubernetes-validations[0].rule: Invalid value: ${shown('nothing')}: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing' (in container '')\n | nothing\n | ^`,
   ]],
 ]);
+
+const hint = '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
+const texts = (more: object = {}) => ({type: 'array', items: {type: 'string'}, ...more});
+const everyPair = [{rule: 'self.all(x, self.all(y, x == y))'}];
+const exceeds = (what: string, factor: string): string => `${what} exceeds budget by factor of ${factor} ${hint}`;
+const contributed = 'Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+const total = (factor: string): string => `${root}: Forbidden: ${exceeds('x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema', factor)}`;
+const twice = (value: object, {maxItems, maxProperties}: {maxItems?: number; maxProperties?: number} = {}) => ({
+  type: 'array',
+  ...(maxItems ? {maxItems} : {}),
+  items: {type: 'object', ...(maxProperties ? {maxProperties} : {}), additionalProperties: {type: 'object', required: ['key'], properties: {key: value}}},
+  'x-kubernetes-validations': [{rule: 'self.all(x, x.all(y, x[y].key == x[y].key))'}],
+});
+const tooDear = (factor: string): readonly string[] => [`${rules}.rule: Forbidden: ${exceeds('estimated rule cost', 'more than 100x')}`, `${rules}.rule: ${contributed}`, total(factor)];
+const keyword = {type: 'string', maxLength: 5000, 'x-kubernetes-validations': [{rule: "self.contains('keyword')"}]};
+
+judgesCreations(kind, [
+  ['a rule that asks everything of everything without limit', property({...texts(), 'x-kubernetes-validations': everyPair}), tooDear('more than 100x')],
+  ['the same with limits', property({...texts({maxItems: 10, items: {type: 'string', maxLength: 10}}), 'x-kubernetes-validations': everyPair}), []],
+  ['a rule about maps in a list without limit', property(twice({type: 'string'})), tooDear('more than 100x')],
+  ['a rule about short texts in maps in a list without limit', property(twice({type: 'string', maxLength: 10})), tooDear('more than 100x')],
+  ['the same with a limit everywhere', property(twice({type: 'string', maxLength: 10}, {maxItems: 10, maxProperties: 10})), []],
+  ['the same with a limit on the outermost list', property(twice({type: 'number'}, {maxItems: 4})), []],
+  ['a rule that is asked once', property({type: 'integer', 'x-kubernetes-validations': [{rule: 'self < 1024'}]}), []],
+  ['rules that are too much together', schema({type: 'object', properties: {
+    field: {type: 'integer', 'x-kubernetes-validations': [{rule: 'self > 50 && self < 100'}]}, list: list(keyword, {maxItems: 100_000}), map: {type: 'object', maxProperties: 1000, additionalProperties: keyword},
+  }}), [
+    `${root}.properties[list].items.x-kubernetes-validations[0].rule: Forbidden: ${exceeds('estimated rule cost', '20.0x')}`,
+    `${root}.properties[list].items.x-kubernetes-validations[0].rule: ${contributed}`,
+    `${root}.properties[map].additionalProperties.x-kubernetes-validations[0].rule: ${contributed}`,
+    total('2.0x'),
+  ]],
+  ['a message of long texts', property({...texts({maxItems: 10}), 'x-kubernetes-validations': [{rule: 'true', messageExpression: 'self[0] + self[1] + self[2] + self[3] + self[4] + self[5] + self[6] + self[7]'}]}), [
+    `${rules}.messageExpression: Forbidden: ${exceeds('estimated messageExpression cost', '1.101006x')}`,
+  ]],
+  ['a message of texts that may be of any length', property({...texts(), 'x-kubernetes-validations': [{rule: 'true', messageExpression: 'string(self[0]) + string(self[1])'}]}), [
+    `${rules}.messageExpression: Forbidden: ${exceeds('estimated messageExpression cost', 'more than 100x')}`,
+    `${rules}.messageExpression: ${contributed}`,
+    total('more than 100x'),
+  ]],
+]);
+

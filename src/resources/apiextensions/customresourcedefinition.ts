@@ -9,7 +9,7 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {validateApproval} from './approval.js';
 import {isTrue, setCondition} from './conditions.js';
 import {formatWarnings} from './formats.js';
-import {leaveOf, noLeave} from './leave.js';
+import {leaveOf, noLeave, unchangedSchemas} from './leave.js';
 import {validateNames} from './names.js';
 import {validateSpec} from './spec.js';
 import type {Definition, Spec, Status} from './types.js';
@@ -122,7 +122,12 @@ export const customResourceDefinitions = defineResource<Definition>({
     },
     validate,
     // Differs from upstream: rules are judged once everything else is in order. What understands them is loaded with the first.
-    authorize: async ({spec}, old) => (hasRules(spec) && !sameContent(spec.versions, old?.spec.versions) ? [...(await import('./rules.js')).ruleProblems(spec)] : []),
+    async authorize(definition, old) {
+      const {spec} = definition;
+      if (!hasRules(spec) || sameContent(spec.versions, old?.spec.versions)) return [];
+      const {ruleProblems} = await import('./rules.js');
+      return [...ruleProblems(spec, old ? unchangedSchemas(definition, old) : new Set())];
+    },
     warn: formatWarnings,
   },
   subresources: {

@@ -20,10 +20,6 @@ export interface Leave extends ConversionLeave {
   readonly looseSets: boolean;
   readonly looseIdentity: boolean;
   readonly tooManySelectable: ReadonlySet<string>;
-  /** Versions whose schema stays as it was. */
-  readonly unchanged: ReadonlySet<string>;
-  /** Expressions that were there before. */
-  readonly expressions: ReadonlySet<string>;
 }
 
 /** A new definition is given no leave, but for a bundle that can still be put right. */
@@ -37,20 +33,14 @@ export const noLeave: Leave = {
   looseSets: false,
   looseIdentity: false,
   tooManySelectable: new Set(),
-  unchanged: new Set(),
-  expressions: new Set(),
 };
 
 const isUnstructured = (schema: JsonSchema): boolean => unstructuredBecause(schema) !== undefined || structuralProblems(schema, '').length > 0;
 
-const expressionsIn = (schemas: readonly JsonSchema[]): Set<string> => {
-  const found = new Set<string>();
-  const collect = (schema: JsonSchema): boolean => {
-    for (const {rule, messageExpression} of schema['x-kubernetes-validations'] ?? []) for (const text of [rule, messageExpression]) if (text) found.add(text);
-    return false;
-  };
-  for (const schema of schemas) someSchema(schema, collect);
-  return found;
+/** Versions whose schema stays as it was. */
+export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Definition>): ReadonlySet<string> => {
+  const before = new Map(old.spec.versions.map(version => [version.name, version]));
+  return new Set(spec.versions.filter(version => before.has(version.name) && sameContent(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name));
 };
 
 /** The leave that what is stored gives to what is to take its place. */
@@ -74,7 +64,5 @@ export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>)
         return fields.length > mostSelectableFields && sameContent(selectableFields, fields) ? [name] : [];
       }),
     ),
-    unchanged: new Set(kept.filter(version => sameContent(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name)),
-    expressions: expressionsIn(schemas),
   };
 };

@@ -1,4 +1,7 @@
 import {internalFieldError, invalid, invalidText, type FieldError} from '#src/api/field-error.js';
+import {estimateCost} from '#src/cel/cost/estimate.js';
+import type {SizeAt} from '#src/cel/cost/range.js';
+import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
 import {customSchema} from '#src/schema/custom/schema.js';
 import {placesOf, type SchemaPlace} from '#src/schema/custom/schema-rules.js';
@@ -8,6 +11,7 @@ import {states} from '#src/resources/custom/rules/states.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {metadataNode, validateMetadata} from './metadata.js';
 import {ruleForm} from './original-form.js';
+import {expressionProblems, SchemaCost} from './rule-costs.js';
 import {compileRule, ruleEnvironments, type RuleEnvironments} from './rule-environment.js';
 import type {Spec} from './types.js';
 import {gathered, schemaOf} from './versions.js';
@@ -22,17 +26,40 @@ const nodeAt = (place: SchemaPlace, root: SchemaNode): SchemaNode | undefined =>
 
 const shownRule = (rule: ValidationRule): string => JSON.stringify(ruleForm(rule));
 
-function* judgeRule(rule: ValidationRule, environments: RuleEnvironments, place: SchemaPlace, at: string): Iterable<FieldError> {
+/** What judging the rules of one schema goes along with. */
+interface Judging {
+  readonly costs: SchemaCost;
+  /** Whether expressions may cost what they cost: the schema is as it was. */
+  readonly free: boolean;
+}
+
+/** The rules of one place. */
+interface RulePlace {
+  readonly place: SchemaPlace;
+  readonly environments: RuleEnvironments;
+  readonly sizes: SizeAt;
+  /** How often values of the place can be in one object. */
+  readonly times: number;
+}
+
+function* judgeRule(rule: ValidationRule, {place, environments, sizes, times}: RulePlace, at: string, {costs, free}: Judging): Iterable<FieldError> {
   const {rule: made, message} = compileRule(environments, rule);
-  if (!made) return;
   if ('problem' in made) return yield invalidText(`${at}.rule`, shownRule(rule), made.problem);
+  const cost = estimateCost(made.program.ast, sizes).max * times;
+  yield* expressionProblems('rule', cost, `${at}.rule`, {free});
+  costs.add(`${at}.rule`, cost);
   if (message && 'problem' in message) yield invalidText(`${at}.messageExpression`, shownRule(rule), message.problem);
+  else if (message) {
+    const messageCost = estimateCost(message.program.ast, sizes).max;
+    yield* expressionProblems('messageExpression', messageCost, `${at}.messageExpression`, {free});
+    costs.add(`${at}.messageExpression`, messageCost);
+  }
   if (speaksOf(made.program, 'oldSelf')) {
     if (place.uncorrelatable !== undefined) yield invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`);
   } else if (rule.optionalOldSelf !== undefined) yield invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
 }
 
-function* judgePlace(place: SchemaPlace, root: SchemaNode): Iterable<FieldError> {
+function* judgePlace(place: SchemaPlace, root: SchemaNode, judging: Judging): Iterable<FieldError> {
   const {schema, path} = place;
   const at = `${path}.${extensions.validations}`;
   const node = nodeAt(place, root);
@@ -41,7 +68,8 @@ function* judgePlace(place: SchemaPlace, root: SchemaNode): Iterable<FieldError>
   if (!environments) {
     return yield internalFieldError(at, 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations');
   }
-  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* judgeRule(rule, environments, place, `${at}[${i}]`);
+  const ruled: RulePlace = {place, environments, sizes: sizesIn(node, isRoot), times: place.most ?? mostOccurrences(node, isRoot)};
+  for (const [i, rule] of (schema[extensions.validations] ?? []).entries()) yield* judgeRule(rule, ruled, `${at}[${i}]`, judging);
 }
 
 const isOfMap = ({step, parent}: SchemaPlace): boolean => step === 'additionalProperties' || (parent !== undefined && isOfMap(parent));
@@ -65,22 +93,27 @@ const judgeDefaults = (places: readonly SchemaPlace[], root: () => SchemaNode): 
   return errors;
 };
 
-function* judgeSchema(schema: JsonSchema, path: string): Iterable<FieldError> {
+function* judgeSchema(schema: JsonSchema, path: string, free: boolean): Iterable<FieldError> {
   let made: SchemaNode | undefined;
   const root = () => (made ??= customSchema(schema, {metadata: metadataNode(), validateMetadata}).node);
   const places = [...placesOf(schema, path)];
   const errors = judgeDefaults(places, root);
   if (errors.length > 0) return yield* errors;
-  for (const place of places) if (place.schema[extensions.validations]?.length) yield* judgePlace(place, root());
+  const costs = new SchemaCost();
+  for (const place of places) if (place.schema[extensions.validations]?.length) yield* judgePlace(place, root(), {costs, free});
+  yield* costs.problems(path);
 }
 
-/** What is wrong with the rules of schemas that are in order: expressions that are none, of another type, or about what cannot be told to be the same. */
-export function* ruleProblems(spec: Readonly<Spec>): Iterable<FieldError> {
+/**
+ * What is wrong with the rules of schemas that are in order: expressions that are none, of another type, too expensive, or about what cannot be told to
+ * be the same. `unchanged` versions have the schema they had.
+ */
+export function* ruleProblems(spec: Readonly<Spec>, unchanged: ReadonlySet<string>): Iterable<FieldError> {
   const {shared, versions} = gathered(spec);
   for (const [i, version] of versions.entries()) {
     const schema = schemaOf(version);
-    if (schema) yield* judgeSchema(schema, `spec.versions[${i}].schema.openAPIV3Schema`);
+    if (schema) yield* judgeSchema(schema, `spec.versions[${i}].schema.openAPIV3Schema`, unchanged.has(version.name));
   }
   const schema = schemaOf(shared);
-  if (schema) yield* judgeSchema(schema, 'spec.validation.openAPIV3Schema');
+  if (schema) yield* judgeSchema(schema, 'spec.validation.openAPIV3Schema', unchanged.has(versions[0]?.name ?? ''));
 }

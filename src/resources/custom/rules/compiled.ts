@@ -1,11 +1,7 @@
 import {compile, isCompileError, type Program} from '#src/cel/compile.js';
-import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
-import {optionals} from '#src/cel/libraries/optionals.js';
-import {sets} from '#src/cel/libraries/sets.js';
-import {strings} from '#src/cel/libraries/strings.js';
-import {twoVariables} from '#src/cel/libraries/two-variables.js';
+import {extend, type Environment} from '#src/cel/environment.js';
+import {storedExpressions} from '#src/cel/kubernetes/environment.js';
 import {SchemaTypes} from '#src/cel/schema-types.js';
-import {standard} from '#src/cel/standard/index.js';
 import {bool, optionalOf, string, type Type} from '#src/cel/types.js';
 import {fieldPathIn} from '#src/schema/custom/field-path.js';
 import {extensions, type JsonSchema, type ValidationRule} from '#src/schema/custom/json-schema.js';
@@ -24,8 +20,8 @@ export interface CompiledRule {
   readonly fieldPath: string;
 }
 
-/** What rules can do, whatever they are about. */
-export const ruleBase: Environment = extend(emptyEnvironment, {libraries: [standard, optionals, strings(2), sets, twoVariables], homogeneous: true, escapedNames: true});
+/** What expressions can do that were stored once. */
+export const ruleBase: Environment = storedExpressions;
 
 /** Whether an expression looks at a variable. */
 export const speaksOf = ({ast}: Program, name: string): boolean => [...ast.references.values()].some(reference => reference.kind === 'name' && reference.meaning.name === name);
