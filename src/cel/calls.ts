@@ -17,12 +17,21 @@ const takes = ({args: types, takesFailures}: Overload, args: readonly Value[]): 
 const refused = (name: string, args: readonly Value[]): Failure =>
   args.find(arg => arg instanceof Failure) ?? new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
 
+/** What one overload does with the values it takes. The common shapes are spared the lists of arguments. */
+const ofOne = (name: string, overload: Overload, run: Run): Run => {
+  const [first, second] = overload.args;
+  if (overload.takesFailures || !first || overload.args.length > 2) return (...args) => (takes(overload, args) ? run(...args) : refused(name, args));
+  if (!second) return value => (fits(value!, first) ? run(value!) : refused(name, [value!]));
+  return (left, right) => (fits(left!, first) && fits(right!, second) ? run(left!, right!) : refused(name, [left!, right!]));
+};
+
 /** What a call does: the function's own, that of the one overload that fits, or of the first that takes the values. */
 const implementation = ({name, run, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
   if (run) return run;
-  const tried = fitting.length === 1 ? fitting : all;
+  const [only] = fitting;
+  if (fitting.length === 1 && only?.run) return ofOne(name, only, only.run);
   return (...args) => {
-    for (const overload of tried) if (overload.run && takes(overload, args)) return overload.run(...args);
+    for (const overload of all) if (overload.run && takes(overload, args)) return overload.run(...args);
     return refused(name, args);
   };
 };

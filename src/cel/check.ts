@@ -32,6 +32,18 @@ const paramNames = (type: Type, found = new Set<string>()): Set<string> => {
   return found;
 };
 
+const openNames = new WeakMap<Overload, ReadonlySet<string>>();
+
+/** The names of types that an overload leaves open. */
+const openIn = (overload: Overload): ReadonlySet<string> => {
+  const known = openNames.get(overload);
+  if (known) return known;
+  const names = paramNames(overload.result);
+  for (const arg of overload.args) paramNames(arg, names);
+  openNames.set(overload, names);
+  return names;
+};
+
 /** Puts other types for the parameters of a declared type. */
 const instantiated = (type: Type, put: ReadonlyMap<string, Type>): Type => {
   if (!type.isOpen) return type;
@@ -186,9 +198,8 @@ class Checker {
     for (const overload of declaration.overloads) {
       if (overload.isMember !== isMember) continue;
       if (name === '_&&_' || name === '_||_') return this.#logical(expr, declaration, overload, args);
-      const names = paramNames(overload.result);
-      for (const arg of overload.args) paramNames(arg, names);
-      const put = new Map([...names].map(open => [open, this.#unknown()]));
+      if (overload.args.length !== args.length) continue;
+      const put = new Map([...openIn(overload)].map(open => [open, this.#unknown()]));
       if (!this.#known.assign(args, overload.args.map(arg => instantiated(arg, put)))) continue;
       fitting.push(overload);
       const type = this.#known.apply(instantiated(overload.result, put));

@@ -53,12 +53,12 @@ const bound = (bindings: Bindings, name: string): Value => {
   return fromJson(given instanceof Lazy ? given.find() : given);
 };
 
-const evaluate = ({step, variables, locals}: Plan, bindings: Bindings, limit: number): Outcome => {
+const evaluate = ({step, variables}: Plan, bindings: Bindings, limit: number): Outcome => {
   const frame: Frame = {
     cost: 0,
     limit,
-    locals: Array.from({length: locals}),
-    variables: Array.from({length: variables.length}),
+    locals: [],
+    variables: [],
     resolve: index => (frame.variables[index] = bound(bindings, variables[index]!)),
   };
   try {

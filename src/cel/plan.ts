@@ -13,11 +13,10 @@ const listCost = 10;
 const mapCost = 30;
 const structCost = 40;
 
-/** What is put together of an expression before it is run: how to run it, and which places it needs in a frame. */
+/** What is put together of an expression before it is run: how to run it, and which variables it asks for. */
 export interface Plan {
   readonly step: Step;
   readonly variables: readonly string[];
-  readonly locals: number;
 }
 
 /** Thrown where a part of an expression that never changes fails already when it is put together. */
@@ -376,6 +375,6 @@ const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame 
 export const plan = (ast: CheckedAst): Plan => {
   const planner = new Planner(ast);
   const step = planner.step(ast.root);
-  return {step, variables: planner.variables, locals: planner.locals};
+  return {step, variables: planner.variables};
 };
 

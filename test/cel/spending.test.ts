@@ -1,0 +1,123 @@
+import test from 'ava';
+import {compile, isCompileError} from '#src/cel/compile.js';
+import {emptyEnvironment, extend} from '#src/cel/environment.js';
+import {storedExpressions} from '#src/cel/kubernetes/environment.js';
+import {optionals} from '#src/cel/libraries/optionals.js';
+import {standard} from '#src/cel/standard/index.js';
+import {bool, bytes, dyn, int, listOf, mapOf, string, type Type} from '#src/cel/types.js';
+import {Bytes} from '#src/cel/values.js';
+import {sources, target} from '#test/sources.js';
+
+const long = 'x'.repeat(500);
+const ints = listOf(int);
+const texts = mapOf(string, string);
+const maps = mapOf(string, mapOf(string, int));
+
+/** The published costs of cel-go's own tests, without messages. Literals are free here, since what never changes is worked out before. */
+const costs: readonly (readonly [text: string, cost: number, variables?: Readonly<Record<string, readonly [Type, unknown]>>])[] = [
+  ['"Hello World!"', 0],
+  ['input', 1, {input: [ints, [1, 2]]}],
+  ["input['key']", 2, {input: [texts, {key: 'v'}]}],
+  ['input[0]', 2, {input: [listOf(string), ['v']]}],
+  ["input['ke' + 'y']", 3, {input: [texts, {key: 'v'}]}],
+  ['input[3-3]', 3, {input: [listOf(string), ['v']]}],
+  ['has(input.testAttr.nestedAttr)', 2, {input: [maps, {testAttr: {nestedAttr: 0}}]}],
+  ['[1, 2, 3]', 0],
+  ['[1, 2, x]', 11, {x: [int, 3]}],
+  ['{"a": 1, "b": x}', 31, {x: [int, 3]}],
+  ['input.all(x, true)', 2, {input: [ints, []]}],
+  ['input.all(x, x.all(y, true))', 2, {input: [listOf(ints), []]}],
+  ['[1, 2, 3].all(x, true)', 10],
+  ["input.matches('[0-9]')", 103, {input: [string, long]}],
+  ["'123'.matches('[0-9]')", 2],
+  ['false || false', 0],
+  ['a || b || c || d', 4, {a: [bool, false], b: [bool, false], c: [bool, false], d: [bool, false]}],
+  ['a && b && c && d', 4, {a: [bool, true], b: [bool, true], c: [bool, true], d: [bool, true]}],
+  ['1 < 2', 1],
+  ['1 == 2', 1],
+  ['2 in [1, 2, 3]', 0],
+  ['x in input', 5, {x: [int, 2], input: [ints, [1, 2, 3]]}],
+  ['1 % 1', 1],
+  ['true ? 1 : 2', 0],
+  ['size("123")', 1],
+  ["'12345678901234567890' == '123456789012345678901234567890'", 2],
+  ['string(input)', 51, {input: [bytes, new Bytes(Buffer.from(long))]}],
+  ['bytes(input)', 51, {input: [string, long]}],
+  ['string(1)', 0],
+  ['input.contains(arg1)', 2502, {input: [string, long], arg1: [string, long]}],
+  ['input.startsWith(arg1)', 3, {input: [string, 'idc'], arg1: [string, long]}],
+  ['input.size()', 2, {input: [string, '500']}],
+  ['(x > 2 ? input1 : input2).all(y, true)', 6, {x: [int, 1], input1: [ints, [1]], input2: [ints, [1]]}],
+  ['true ? false : 1 > 3', 0],
+  ['false ? false : 1 > 3', 1],
+  ['input.all(k, input[k].single > 3)', 9, {input: [maps, {val: {single: 1}}]}],
+  ['(list1 + list2).all(x, true)', 4, {list1: [ints, []], list2: [ints, []]}],
+  ['"abcdefg".contains(str1 + str2)', 6, {str1: [string, 'val1'], str2: [string, 'val2222222']}],
+  ['x.?a.?b.orValue(1)', 2, {x: [dyn, {a: {}}]}],
+  ['x.?a.or(y.?a)', 2, {x: [dyn, {a: 1}], y: [dyn, {}]}],
+];
+
+for (const [text, cost, variables = {}] of costs) {
+  test(`spends ${cost} on ${text} ${Object.keys(variables).join()}`, t => {
+    const types = Object.fromEntries(Object.entries(variables).map(([name, [type]]) => [name, type]));
+    const program = compile(extend(emptyEnvironment, {libraries: [standard, optionals], variables: types}), text);
+    if (isCompileError(program)) return t.fail(program.message);
+
+    t.is(program.evaluate(Object.fromEntries(Object.entries(variables).map(([name, [, value]]) => [name, value]))).cost, cost);
+  });
+}
+
+for (const [text, message] of [
+  ['duration("1x")', '1:10: invalid duration argument'],
+  ['timestamp("yesterday")', '1:11: invalid timestamp argument'],
+  ['"a".matches("(")', '1:13: invalid matches argument'],
+  ['[1, dyn("a")]', "1:8: expected type 'int' but found 'dyn'"],
+  ['{"a": 1, "b": "c"}', "1:15: expected type 'int' but found 'string'"],
+  ['"%d".format(["a"])', '1:14: error during formatting: decimal clause can only be used on integers, was given string'],
+  ['"%s".format(["a", "b"])', '1:12: too many arguments supplied to string.format (expected 1, got 2)'],
+  ['"%q".format(["a"])', '1:12: could not parse formatting clause: unrecognized formatting clause "q"'],
+] as const) {
+  test(`a literal that cannot be right is refused when it is read: ${text}`, t => {
+    const program = compile(storedExpressions, text);
+    t.is(isCompileError(program) ? program.message.split('\n')[0] : '', `ERROR: <input>:${message}`);
+  });
+}
+
+test('a list that is too long to be paid for is never made', t => {
+  const program = compile(storedExpressions, 'lists.range(9000000000000).map(i, i * 2)');
+  t.like(isCompileError(program) ? program : program.evaluate({}), {isTooCostly: true});
+});
+
+test('what a macro repeats does not make reading an expression long', t => {
+  const environment = extend(storedExpressions, {variables: {x: dyn}});
+  const started = process.cpuUsage().user;
+
+  t.false(isCompileError(compile(environment, `optional.of(x)${'.optMap(y, y)'.repeat(40)}`)));
+  t.true(process.cpuUsage(process.cpuUsage()).user - started < 1e6);
+});
+
+test('patterns that make other engines hang are matched in linear time', t => {
+  const program = compile(extend(storedExpressions, {variables: {x: string}}), 'x.matches("^(a+)+$")');
+  t.like(isCompileError(program) ? program : program.evaluate({x: `${'a'.repeat(5000)}b`}), {value: false});
+});
+
+/** What is loaded with a file at once, by the file that is to blame. */
+const loadedWith = (start: string): ReadonlyMap<string, string> => {
+  const byPath = new Map(sources('src', 'controllers', 'informers').map(source => [source.path, source]));
+  const found = new Map([[start, '']]);
+  for (const path of found.keys()) {
+    for (const {specifier, typeOnly, lazy} of byPath.get(path)?.imports ?? []) {
+      const to = typeOnly || lazy ? undefined : target(path, specifier);
+      if (to !== undefined && !found.has(to)) found.set(to, path);
+    }
+  }
+  return found;
+};
+
+for (const program of ['src/cli/plat-apiserver.ts', 'src/apiserver/server.ts', 'src/plane/index.ts']) {
+  test(`the language is not loaded with ${program}`, t => {
+    const loaded = loadedWith(program);
+    t.true(loaded.size > 1);
+    t.deepEqual([...loaded].filter(([path]) => path.startsWith('src/cel/')), []);
+  });
+}
