@@ -5,6 +5,7 @@ import type {KubeList, KubeObject} from '#src/api/types.js';
 import {decodeCbor, nextItem, noLimits} from '#src/schema/cbor/decode.js';
 import {encodeCbor} from '#src/schema/cbor/encode.js';
 import {aDefinition, aVersion, aWidget, startCustom, widgets} from './custom.js';
+import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {names, samples} from './samples.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 
@@ -78,6 +79,9 @@ test('custom resources are taken and told in CBOR, and have no other binary form
 
   const {protobufMediaType} = naming('plat');
   t.is((await world.get(widgets, {headers: {accept: `${protobufMediaType},application/json`}})).type, 'application/json');
+  const metadata = await world.get(`${widgets}/a`, {headers: {accept: `${protobufMediaType};as=PartialObjectMetadata;g=meta.plat.io;v=v1,application/json`}});
+  t.is(metadata.type, protobufMediaType);
+  t.like(decodeObject(metadata.bytes, naming('plat')), {kind: 'PartialObjectMetadata', metadata: {name: 'a'}});
   t.like((await world.post(widgets, Buffer.of(1), {headers: {'content-type': protobufMediaType}})).json<Status>(), {
     code: 415,
     message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/cbor',

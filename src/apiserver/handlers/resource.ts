@@ -70,7 +70,13 @@ const binaryOf = ({naming, apiVersion, kind}: Told): Naming | undefined => (load
 /** How the answer shall look. Throws 406 when the caller accepts nothing the server has. */
 export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: Told): Accepted => {
   const stream = wanted === 'watch';
-  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {stream, binary: binaryOf(told), cbor: told.cbor});
+  const binary = binaryOf(told);
+  const accepted = negotiate(header(request, 'accept'), wanted, shapes[wanted], {
+    stream,
+    binary: binary ?? (loadedCodec() ? told.naming : undefined),
+    onlyMetadata: !binary,
+    cbor: told.cbor,
+  });
   if (!accepted) throw notAcceptable(offered(told, stream));
   return accepted;
 };

@@ -81,6 +81,8 @@ export interface Offer {
   readonly stream?: boolean;
   /** The naming in whose words there is a binary form. */
   readonly binary?: Naming | undefined;
+  /** Whether metadata alone has a binary form, as it is with custom resources. */
+  readonly onlyMetadata?: boolean;
   readonly cbor?: CborForm | undefined;
 }
 
@@ -99,8 +101,11 @@ const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape,
 };
 
 /** Whether a shape can be written in a form: tables cannot be in the binary one, nor what goes by names of the other vocabulary. */
-const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary}: Offer): boolean =>
-  media !== 'binary' || (shape !== 'Table' && (version === '' || binary!.groupToken(version.split('/')[0]!) !== undefined));
+const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary, onlyMetadata}: Offer): boolean => {
+  if (media !== 'binary') return true;
+  if (shape === 'Table' || (onlyMetadata && shape === 'object')) return false;
+  return version === '' || binary!.groupToken(version.split('/')[0]!) !== undefined;
+};
 
 /**
  * The best match of an `Accept` header, or undefined when nothing fits (406). A clause that asks for an impossible shape is skipped.
@@ -108,8 +113,8 @@ const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; v
  */
 export const negotiate = (header: string | undefined, kind: string, allowed: ReadonlySet<Shape>, offer: Offer = {}): Accepted | undefined => {
   if (!header || header === '*/*' || header === 'application/json') return plainJson;
-  const {binary, cbor, stream} = offer;
-  const key = `${kind} ${stream ? 's' : ''} ${binary?.name ?? ''} ${header}`;
+  const {binary, onlyMetadata, cbor, stream} = offer;
+  const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
   // What is agreed on names the form itself, which each server has its own of.
   const agreements = cbor ? ofForms(cbor) : cache;
   const known = agreements.get(key);
