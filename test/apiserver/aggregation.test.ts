@@ -547,3 +547,59 @@ test('a namespace goes once the server behind has let go of what it holds there,
     message: `Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ${group}/v1: stale GroupVersion discovery: ${group}/v1`,
   });
 });
+
+/** A server that keeps flunders of one namespace in memory. */
+const keepsFlunders = (): Answer => {
+  const kept = new Map<string, object>();
+  return ({method, url, body}, response) => {
+    const called = /flunders\/([^?]+)/.exec(url)?.[1];
+    if (method === 'POST') {
+      const object = JSON.parse(body) as {metadata: {name: string}};
+      kept.set(object.metadata.name, object);
+      return json(response, object, 201);
+    }
+    if (method === 'DELETE') {
+      if (called) kept.delete(called);
+      else kept.clear();
+      return json(response, {kind: 'Status', apiVersion: 'v1', status: 'Success'});
+    }
+    if (!called) return json(response, {kind: 'FlunderList', apiVersion: `${group}/v1`, metadata: {}, items: [...kept.values()]});
+    return kept.has(called) ? json(response, kept.get(called)) : json(response, {kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404}, 404);
+  };
+};
+
+test('a sample server and its registration go through all that the official suite does with them', async t => {
+  await using world = await start(keepsFlunders());
+  const resource = world.client.resource(flunderKind);
+  const names = async () => (await resource.list({namespace: 'default'})).items.map(({metadata}) => metadata?.name);
+  await resource.create(aFlunder('rest'));
+  t.deepEqual(await names(), ['rest']);
+  await resource.delete('rest', {namespace: 'default'});
+  t.deepEqual(await names(), []);
+  await t.throwsAsync(resource.get('rest', {namespace: 'default'}));
+
+  const {objects} = world;
+  t.is((await objects.get(name, {subresource: 'status'})).status?.conditions?.[0]?.type, 'Available');
+  t.is((await objects.patch(name, 'merge', {spec: {versionPriority: 400}})).spec?.versionPriority, 400);
+  t.is((await objects.list()).items.find(({metadata}) => metadata?.name === name)?.spec?.versionPriority, 400);
+  const labelled = await objects.patch(name, 'merge', {metadata: {labels: {e2e: 'yes'}}});
+  await world.clock.drain();
+  const e2e = {type: 'StatusUpdated', status: 'True', reason: 'E2E', message: 'Set from e2e test'};
+  const current = await objects.get(name);
+  await objects.update({...current, status: {conditions: [...(current.status?.conditions ?? []), e2e]}}, {subresource: 'status'});
+  await world.clock.advance(61_000);
+  t.deepEqual((await objects.get(name)).status?.conditions?.map(({type, status}) => [type, status]), [['Available', 'True'], ['StatusUpdated', 'True']]);
+  const replaced = await objects.get(name);
+  const available = {...replaced.status!.conditions![0]!, message: 'all checks passed'};
+  await objects.update({...replaced, status: {conditions: [available]}}, {subresource: 'status'});
+  t.is((await objects.get(name)).status?.conditions?.length, 1);
+  t.is(labelled.metadata?.labels?.['e2e'], 'yes');
+
+  await resource.create(aFlunder('again'));
+  await resource.deleteCollection({namespace: 'default'});
+  t.deepEqual(await names(), []);
+  await objects.deleteCollection({labelSelector: 'e2e=yes'});
+  await world.clock.drain();
+  t.is((await world.text(`/apis/${group}`))[0], 404);
+  t.is((await world.text(`${root}/flunders`))[0], 404);
+});

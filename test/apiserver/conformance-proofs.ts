@@ -86,6 +86,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'EndpointSliceMirroring: mirror a custom Endpoints resource through create update and delete': ['controllers/endpointslice-mirroring.test.ts', 'a slice follows its object, and is not written where nothing changes for it'],
   'NoExecuteTaintManager: evict pods with a minimum toleration, and remove the taint to cancel': ['controllers/taint-eviction.test.ts', 'a taint that goes in time changes nothing, and one that stays makes no second chance'],
   'PersistentVolumes: confirm the deletion of a PV and a PVC despite their protection': ['controllers/persistentvolumeclaim-protection.test.ts', 'claims in use stay until their pods are gone; those that nobody on a node uses go'],
+  'Aggregator: be able to support the 1.17 Sample API Server using the current Aggregator': ['apiserver/aggregation.test.ts', 'a sample server and its registration go through all that the official suite does with them'],
   'AdmissionWebhook: be able to deny pod and configmap creation': ['plane/webhooks.test.ts', 'pods and config maps that a webhook does not want are refused, however they come, but not where it is not asked'],
   'AdmissionWebhook: be able to deny attaching pod': ['plane/webhooks.test.ts', 'a webhook may refuse that somebody attaches to a pod'],
   'AdmissionWebhook: be able to deny custom resource creation, update and deletion': ['plane/webhooks.test.ts', 'custom resources can be refused when they are made, changed and deleted'],
