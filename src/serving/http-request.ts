@@ -16,9 +16,9 @@ export class Http1Request implements ApiRequest {
   readonly url: string;
   readonly caller: Caller;
   readonly remoteAddress: string;
-  readonly body: ApiBody | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse | undefined;
+  #body: ApiBody | undefined;
   #headers: Headers | undefined;
   #signal: AbortSignal | undefined;
 
@@ -30,7 +30,6 @@ export class Http1Request implements ApiRequest {
     this.url = originForm(request.url!);
     this.caller = connection.caller;
     this.remoteAddress = connection.remoteAddress;
-    this.body = this.method === 'GET' ? undefined : this.#body();
   }
 
   get headers(): Headers {
@@ -41,7 +40,11 @@ export class Http1Request implements ApiRequest {
     return (this.#signal ??= this.#response ? abortedByClose(this.#response) : new AbortController().signal);
   }
 
-  #body(): ApiBody | undefined {
+  get body(): ApiBody | undefined {
+    return (this.#body ??= this.#bodyOf());
+  }
+
+  #bodyOf(): ApiBody | undefined {
     const {'content-length': length, 'transfer-encoding': encoding} = this.headers;
     if (encoding === undefined && (length === undefined || length === '0')) return undefined;
     return new UnreadBody(this.#request, Number(length));

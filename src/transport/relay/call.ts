@@ -71,12 +71,18 @@ export const optionsOf = ({request, to, path, method, host, headers: more}: Rela
   };
 };
 
+/** Methods whose requests tell that they have no body. */
+const bodied = new Set(['POST', 'PUT', 'PATCH']);
+
 /** Methods that may be asked twice. */
 const harmless = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined): Promise<IncomingMessage> => {
   const options = optionsOf(relayed);
   const headers = options.headers as Record<string, string>;
+  // The length must be that of what is sent: a backend would take what follows on the connection for the rest.
+  if (!body) delete headers['content-length'];
+  if (!body && bodied.has(options.method!)) headers['content-length'] = '0';
   if (body && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked';
   const ask = (again: boolean) =>
     new Promise<IncomingMessage>((resolve, reject) => {
@@ -84,7 +90,7 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
       // The other end may have hung up on a connection that rested.
       const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && harmless.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);
-      sent.once('error', error => (retries(error) ? ask(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
+      sent.on('error', error => (retries(error) ? ask(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
       within(backends, relayed, sent);
       if (!body) return sent.end();
       // The other end may answer before any of the body came.

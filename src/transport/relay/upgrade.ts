@@ -38,7 +38,7 @@ export const upgraded = (backends: Backends, relayed: Relayed, protocol: string)
     const leave = () => sent.destroy();
     signal?.addEventListener('abort', leave, {once: true});
     within(backends, relayed, sent);
-    sent.once('error', error => reject(reasonOf(relayed, error)));
+    sent.on('error', error => reject(reasonOf(relayed, error)));
     sent.once('response', answer => {
       answer.once('close', () => sent.destroy());
       reject(new UpgradeRefused(answer));
