@@ -1,23 +1,70 @@
-import {Document, visit, type Pair} from 'yaml';
+import {stringify} from 'yaml';
+import {isPlainObject, type PlainObject} from './decode/plain.js';
 
 /** YAML of an object as the field writes it: keys in order, lists not indented, lines not broken, what older readers take for something else quoted. */
 export const yamlText = (object: unknown): string => {
-  const document = new Document(object, {
-    version: '1.1',
-    customTags: tags => tags.filter(tag => typeof tag === 'string' || tag.tag !== 'tag:yaml.org,2002:merge'),
-    aliasDuplicateObjects: false,
-    sortMapEntries: (one: Pair, other: Pair) => inOrder(keyOf(one), keyOf(other)),
-  });
-  visit(document, {
-    Scalar(_, node) {
-      // Bare, it would merge what stands below it.
-      if (node.value === '<<') node.type = 'QUOTE_DOUBLE';
-    },
-  });
-  return document.toString({lineWidth: 0, indentSeq: false});
+  const lines: string[] = [];
+  if (isPlainObject(object) && Object.keys(object).length > 0) writeMap(object, '', '', lines);
+  else if (Array.isArray(object) && object.length > 0) writeList(object, '', '', lines);
+  else lines.push(leaf(object, ''));
+  return `${lines.join('\n')}\n`;
 };
 
-const keyOf = ({key}: Pair): string => String((key as {value?: unknown}).value ?? key);
+/** `first` is what stands before the first key: the dash of a list, or the indent. */
+const writeMap = (map: PlainObject, first: string, indent: string, lines: string[]): void => {
+  let before = first;
+  for (const key of Object.keys(map).sort(inOrder)) {
+    const value = map[key];
+    if (value === undefined) continue;
+    const head = `${before}${keyText(key, indent)}:`;
+    before = indent;
+    if (Array.isArray(value) && value.length > 0) {
+      lines.push(head);
+      writeList(value, indent, indent, lines);
+    } else if (isPlainObject(value) && Object.keys(value).length > 0) {
+      lines.push(head);
+      writeMap(value, `${indent}  `, `${indent}  `, lines);
+    } else lines.push(`${head} ${leaf(value, indent)}`);
+  }
+};
+
+/** A longer key must be marked as one. */
+const longestKey = 1000;
+
+/** A key is on one line, whatever is in it. */
+const keyText = (key: string, indent: string): string => {
+  const text = leaf(key, '');
+  const line = text.includes('\n') ? JSON.stringify(key) : text;
+  return line.length > longestKey ? `? ${line}\n${indent}` : line;
+};
+
+const writeList = (list: readonly unknown[], first: string, indent: string, lines: string[]): void => {
+  const within = `${indent}  `;
+  let before = first;
+  for (const item of list) {
+    const head = `${before}- `;
+    before = indent;
+    if (Array.isArray(item) && item.length > 0) writeList(item, head, within, lines);
+    else if (isPlainObject(item) && Object.keys(item).length > 0) writeMap(item, head, within, lines);
+    else lines.push(`${head}${leaf(item, indent)}`);
+  }
+};
+
+/** Texts that need no second look, and words among them that do: older readers take them for something else. */
+const plain = /^[A-Za-z/][A-Za-z0-9_./-]*$/;
+const words = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+
+/** What has nothing below it: a scalar, or an empty list or object. Lines after its first are indented. */
+const leaf = (value: unknown, indent: string): string => {
+  if (typeof value === 'string') {
+    if (plain.test(value) && !words.test(value)) return value;
+    // Bare, it would merge what stands below it.
+    if (value === '<<') return '"<<"';
+    return stringify({k: value}, {version: '1.1', lineWidth: 0}).slice('k: '.length, -1).replace(/\n(?=.)/g, `\n${indent}`);
+  }
+  if (typeof value === 'number') return stringify(value).trimEnd();
+  return Array.isArray(value) ? '[]' : isPlainObject(value) ? '{}' : String(value ?? null);
+};
 
 const letter = /\p{L}/u;
 const digits = /\d*/y;

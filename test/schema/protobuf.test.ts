@@ -342,12 +342,21 @@ test('the codec comes as a whole when it is first needed', async t => {
   t.true(codec.isEnvelope(codec.encodeObject({apiVersion: 'v1', kind: 'Pod'}, plat), plat));
 });
 
-const tricky = ['yes', 'No', 'on', 'null', '~', '', ' ', '012', '0x1f', '1e3', '1_000', '1:30', '.5', '-', '- a', 'a: b', '# a', 'a #b', '&a', '*a', '!a', '|', '>', '%', '@', '`', '"', "'", '{', '[', ',', '?', '=', '<<', '2026-01-02', 'a\nb', 'a\nb\n\n', '\ta', 'ü\u{1f600}', '\u0007', 'x'.repeat(200), `${'word '.repeat(60)}`];
+const tricky = ['yes', 'No', 'on', 'null', '~', '', ' ', '012', '0x1f', '1e3', '1_000', '1:30', '.5', '-', '- a', 'a: b', '# a', 'a #b', '&a', '*a', '!a', '|', '>', '%', '@', '`', '"', "'", '{', '[', ',', '?', '=', '<<', '2026-01-02', 'a\nb', 'a\nb\n\n', '\ta', 'ü\u{1f600}', '\u0007', 'x'.repeat(200), 'x'.repeat(3000), `${'word '.repeat(60)}`];
 
 test('texts that YAML could take for something else are read as what they were', t => {
   const object = {values: tricky, keys: Object.fromEntries(tricky.map(text => [text, text]))};
 
   t.deepEqual(parseYaml(yamlText(object)).value, object);
+});
+
+test('values of every shape are read as what they were, however deep they lie', t => {
+  const object = {a: [[], {}, [[1, [2]], {b: [{c: 'x\ny\n', d: null}], e: 'x\n  y\n\n'}], 'x\ny', -1.5, 1e21, true], f: {}, g: [], ' h ': {'': ''}};
+  t.deepEqual(parseYaml(yamlText(object)).value, object);
+
+  let deep: unknown = {a: ['end']};
+  for (let level = 0; level < 1000; level++) deep = level % 2 ? {a: deep} : [deep];
+  t.regex(yamlText(deep), /- end\n$/);
 });
 
 test('keys are written in the order people give them', t => {
