@@ -650,3 +650,55 @@ test('warnings of webhooks reach the caller, however they are written', async t 
 
   t.deepEqual(made.header('warning'), ['299 - "a \\"quoted\\" – word"', `299 - "${'x'.repeat(256)}"`]);
 });
+
+test('a webhook is not waited for any longer than its caller waits, and that is not counted against it', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  const leaving = new AbortController();
+  server.webhook.respond = () => leaving.abort();
+  await world.validating('v', aHook(server));
+  const {attributes} = attributesOf({asked: {info: {query: new URLSearchParams()}, signal: leaving.signal}});
+  const refused = await refusal((async () => world.plugins[1]!.validate!(attributes))());
+
+  t.is(refused.message, `Internal error occurred: failed calling webhook "hook.example.com": failed to call webhook: Post "${server.webhook.url}/?timeout=10s": context canceled`);
+  t.deepEqual(await world.figures('apiserver_admission_webhook_rejection_count'), []);
+});
+
+const everything = [{operations: ['*' as const], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*']}] as never;
+
+test('what is done instead of storing is told as what was sent', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.mutating('m', aHook(server, {rules: everything}));
+  const {post} = wire(world.server.exchange);
+  const group = words.group('authorization');
+  const made = await post(`/apis/${group}/v1/subjectaccessreviews`, {spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}}});
+
+  t.is(made.status, 201, made.text);
+  t.like(server.asked[0], {operation: 'CREATE', kind: {group, version: 'v1', kind: 'SubjectAccessReview'}, object: {kind: 'SubjectAccessReview', spec: {user: 'jane'}}});
+  t.false('namespace' in server.asked[0]!);
+});
+
+test('a change of a status is told as such, and what a webhook changes beside it does not count', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}));
+  const made = await world.of(kinds.namespaces).create({metadata: {name: 'n'}});
+  await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}));
+  const {put} = wire(world.server.exchange);
+  const answer = await put('/api/v1/namespaces/n/status', {...made, status: {phase: 'Active'}});
+
+  t.is(answer.status, 200, answer.text);
+  t.like(server.asked[0], {subResource: 'status', namespace: 'n', name: 'n'});
+  t.deepEqual(answer.json<{spec: object}>().spec, {finalizers: [words.namespaceFinalizer]});
+});
+
+test('an object that is put where there is none is told as a new one', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));
+  const {put} = wire(world.server.exchange);
+  const answer = await put(`/apis/${words.group('coordination')}/v1/namespaces/default/leases/l`, {metadata: {name: 'l'}});
+
+  t.is(answer.status, 201, answer.text);
+  t.like(server.asked[0], {operation: 'CREATE', oldObject: null, options: {kind: 'CreateOptions'}});
+});
