@@ -265,8 +265,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   deprecation?(naming: Naming): string;
   /** Why a name is not allowed; `prefix` when a generateName is judged. Nothing for a good one. */
   nameProblems(name: string, prefix: boolean, context?: Pick<HookContext, 'gate'>): readonly string[];
-  /** What must be there before objects can be judged; nothing where all is. Called before every write. */
-  ready?(): Promise<void> | undefined;
+  /** Loads what must be there before an object can be judged; nothing where all is. Called before every write, when nothing but judging is left. */
+  ready?(object: Readonly<T>): Promise<void> | undefined;
   /** Fills in what the caller left out. Runs on every write and read of the hub version. */
   default?(object: T, context: Pick<HookContext, 'naming' | 'gate'>): void;
   /** Takes what the object needs from the server's pools, before `prepare` on the main address. May change `object`; throws the Status of a refusal. */

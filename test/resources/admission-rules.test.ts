@@ -90,6 +90,21 @@ for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhook
       '[2].expression: Required value',
       '[3].name: Duplicate value: "b"',
     ])],
+    ['conditions that are none', hooks(hook({matchConditions: ['odd', ' 1 ', 'params.a', 'object.a', 'variables.a', 'request.odd == ""', '[1].exists(x, x == "a")'].map((expression, i) => ({name: `c${i}`, expression}))})), at('webhooks[0].matchConditions', [
+      '[0].expression: Invalid value: "odd": compilation failed: ERROR: <input>:1:1: undeclared reference to \'odd\' (in container \'\')\n | odd\n | ^',
+      '[1].expression: Invalid value: "1": must evaluate to bool but got int',
+      '[2].expression: Invalid value: "params.a": compilation failed: ERROR: <input>:1:1: undeclared reference to \'params\' (in container \'\')\n | params.a\n | ^',
+      '[3].expression: Invalid value: "object.a": must evaluate to bool but got dyn',
+      '[4].expression: Invalid value: "variables.a": compilation failed: ERROR: <input>:1:1: undeclared reference to \'variables\' (in container \'\')\n | variables.a\n | ^',
+      '[5].expression: Invalid value: "request.odd == \\"\\"": compilation failed: ERROR: <input>:1:8: undefined field \'odd\'\n | request.odd == ""\n | .......^',
+      '[6].expression: Invalid value: "[1].exists(x, x == \\"a\\")": compilation failed: ERROR: <input>:1:17: found no matching overload for \'_==_\' applied to \'(int, string)\'\n | [1].exists(x, x == "a")\n | ................^',
+    ])],
+    ['conditions about all there is', hooks(hook({matchConditions: [
+      'object.a == oldObject.a && request.userInfo.groups.exists(g, g == "a") && namespaceObject.metadata.name == "n"',
+      'authorizer.group("").resource("pods").namespace("n").check("get").allowed() || authorizer.requestResource.check("get").allowed()',
+      'quantity("1Gi").isGreaterThan(quantity("1G")) && url("https://a").getHost() == "a" && cidr("10.0.0.0/8").containsIP("10.0.0.1") && [1, 2].sum() == 3 && semver("1.0.0").major() == 1',
+      'object.?a.orValue(true) == true && {"a": 1}.all(k, v, v > 0) && "a".find("[a-z]") == "a" && format.named("uri").hasValue()',
+    ].map((expression, i) => ({name: `c${i}`, expression}))})), []],
     ['too many conditions', hooks(hook({matchConditions: Array.from({length: 65}, (_, i) => ({name: `c${i}`, expression: 'true'}))})), ['webhooks[0].matchConditions: Too many: 65: must have at most 64 items']],
   ]);
   judgesChanges(kind, [
@@ -148,6 +163,27 @@ judgesCreations(kinds.validatingAdmissionPolicies, [
     'spec.validations[1].message: Invalid value: "a\\nb": must not contain line breaks',
     'spec.validations[1].reason: Unsupported value: "Unauthorized": supported values: "Forbidden", "Invalid", "RequestEntityTooLarge"',
   ]],
+  ['expressions that are none', {...policy({
+    paramKind: {apiVersion: 'v1', kind: 'ConfigMap'},
+    variables: [{name: 'a', expression: '1 + "a"'}, {name: 'b', expression: '[1]'}, {name: 'c', expression: 'variables.d'}, {name: 'd', expression: 'variables.b[0] + params.x'}],
+    validations: [
+      {expression: 'variables.d == 1 && variables.a', messageExpression: '1'},
+      {expression: 'variables.b == "a"', messageExpression: 'authorizer.path("a").check("get").reason()'},
+      {expression: 'variables.b.matches("(")', messageExpression: 'string(variables.b[0]) + params.x'},
+    ],
+    auditAnnotations: [{key: 'a', valueExpression: ' 1 '}, {key: 'b', valueExpression: 'null'}, {key: 'c', valueExpression: '"x" + string(variables.b.size())'}],
+  }), metadata: {name: 'p'}}, at('spec.', [
+    'variables[0].expression: Invalid value: "1 + \\"a\\"": compilation failed: ERROR: <input>:1:3: found no matching overload for \'_+_\' applied to \'(int, string)\'\n | 1 + "a"\n | ..^',
+    'variables[2].expression: Invalid value: "variables.d": compilation failed: ERROR: <input>:1:10: undefined field \'d\'\n | variables.d\n | .........^',
+    'validations[0].messageExpression: Invalid value: "1": must evaluate to string but got int',
+    'validations[1].expression: Invalid value: "variables.b == \\"a\\"": compilation failed: ERROR: <input>:1:13: found no matching overload for \'_==_\' applied to \'(list(int), string)\'\n | variables.b == "a"\n | ............^',
+    'validations[1].messageExpression: Invalid value: "authorizer.path(\\"a\\").check(\\"get\\").reason()": compilation failed: ERROR: <input>:1:1: undeclared reference to \'authorizer\' (in container \'\')\n | authorizer.path("a").check("get").reason()\n | ^',
+    'validations[2].expression: Invalid value: "variables.b.matches(\\"(\\")": compilation failed: ERROR: <input>:1:20: found no matching overload for \'matches\' applied to \'list(int).(string)\'\n | variables.b.matches("(")\n | ...................^',
+    'auditAnnotations[0].valueExpression: Invalid value: " 1 ": must evaluate to one of [string null_type] but got int',
+  ])],
+  ['expressions without variables', policy({validations: [{expression: 'variables.a == 1'}]}), [
+    'spec.validations[0].expression: Invalid value: "variables.a == 1": compilation failed: ERROR: <input>:1:1: undeclared reference to \'variables\' (in container \'\')\n | variables.a == 1\n | ^',
+  ]],
   ['notes without keys', {...policy({auditAnnotations: [{}, {key: 'a', valueExpression: '"x"'}, {key: 'a', valueExpression: `"${'x'.repeat(5 * 1024)}"`}]}), metadata: {name: 'p'}}, [
     'spec.auditAnnotations[0].key: Invalid value: "p/": name part must be non-empty',
     `spec.auditAnnotations[0].key: Invalid value: "p/": ${name}`,
@@ -181,7 +217,7 @@ judgesCreations(kinds.validatingAdmissionPolicyBindings, [
   ]],
 ]);
 
-const mutating = (more: object): Given => ({spec: {matchConstraints: matching, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[]'}}], ...more}});
+const mutating = (more: object): Given => ({spec: {matchConstraints: matching, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/a"}]'}}], ...more}});
 for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoliciesV1alpha1] as unknown as Kind<KubeObject>[]) {
   judgesCreations(kind, [
     ['a usual one', mutating({matchConstraints: {resourceRules: [rule({operations: ['CONNECT']})]}}), []],
@@ -192,6 +228,19 @@ for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoli
     ['one that changes what is deleted', mutating({matchConstraints: {resourceRules: [rule({operations: ['DELETE']})]}}), [
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
     ]],
+    ['changes that are none', mutating({variables: [{name: 'a', expression: 'object.spec'}], mutations: [
+      {patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "add", path: "/a/" + jsonpatch.escapeKey("b"), value: variables.a}]'}},
+      {patchType: 'ApplyConfiguration', applyConfiguration: {expression: 'Object{spec: Object.spec{a: variables.a.b}}'}},
+      {patchType: 'JSONPatch', jsonPatch: {expression: 'JSONPatch{op: "add", path: "/a"}'}},
+      {patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: 1}]'}},
+      {patchType: 'ApplyConfiguration', applyConfiguration: {expression: 'Object.spec{}'}},
+      {patchType: 'ApplyConfiguration', applyConfiguration: {expression: 'Odd{}'}},
+    ]}), at('spec.mutations', [
+      '[2].jsonPatch.expression: Invalid value: "JSONPatch{op: \\"add\\", path: \\"/a\\"}": must evaluate to list(JSONPatch) but got JSONPatch',
+      '[3].jsonPatch.expression: Invalid value: "[JSONPatch{op: 1}]": compilation failed: ERROR: <input>:1:14: expected type of field \'op\' is \'string\' but provided type is \'int\'\n | [JSONPatch{op: 1}]\n | .............^',
+      '[4].applyConfiguration.expression: Invalid value: "Object.spec{}": must evaluate to Object but got Object.spec',
+      '[5].applyConfiguration.expression: Invalid value: "Odd{}": compilation failed: ERROR: <input>:1:4: undeclared reference to \'Odd\' (in container \'\')\n | Odd{}\n | ...^',
+    ])],
     ['changes of no kind', mutating({mutations: [
       {},
       {patchType: 'Odd'},

@@ -63,7 +63,6 @@ export const createObject = async (resource: Resource, incoming: KubeObject, nam
 
 const createOnce = async (resource: Resource, incoming: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
   const {definition, settings} = resource;
-  await definition.ready?.();
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
   if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
@@ -86,6 +85,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
 
 const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: WriteContext): Promise<Stored> => {
   const {definition, settings} = resource;
+  await definition.ready?.(object);
   const hooks = resource.hooks(context.user, context.warn, context.served);
   const nameProblems: NameProblems = (name, prefix) => definition.nameProblems(name, prefix, hooks);
   definition.main.prepare?.(object, undefined, hooks);

@@ -71,7 +71,6 @@ const createInstead = async (target: UpdateTarget, transform: Transform, context
 const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform: Transform, context: WriteContext): Promise<Updated> => {
   const {resource, namespace, name, subresource} = target;
   const {definition, settings} = resource;
-  await definition.ready?.();
   const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
   const old = resource.objects.of(record.key, record.value, record.revision);
   const incoming = await transform(old);
@@ -117,6 +116,7 @@ interface Pending {
 const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record, old, object, attributes}: Pending, context: WriteContext): Promise<Updated> => {
   const {definition, settings} = resource;
   const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
+  await definition.ready?.(object);
   const hooks = resource.hooks(context.user, context.warn, context.served);
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);

@@ -5,7 +5,7 @@ import {defineResource, type Column} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateMutableOperations, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {MutatingPolicy, MutatingPolicySpec} from './types.js';
@@ -13,7 +13,15 @@ import {paramKindText} from './validatingadmissionpolicy.js';
 
 type Mutation = NonNullable<MutatingPolicySpec['mutations']>[number];
 
-function* validateMutation(mutation: Mutation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+/** What a policy's expressions are judged with. */
+interface Judged {
+  readonly hasParams: boolean;
+  readonly validateExpression: ValidateExpression;
+  /** Expressions that were there before. */
+  readonly stored: ReadonlySet<string>;
+}
+
+function* validateMutation(mutation: Mutation, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
   const {patchType, jsonPatch, applyConfiguration} = mutation;
   if (!patchType) return yield required(`${path}.patchType`);
   if (patchType !== 'JSONPatch' && patchType !== 'ApplyConfiguration') return yield notSupported(`${path}.patchType`, patchType, ['ApplyConfiguration', 'JSONPatch']);
@@ -23,22 +31,26 @@ function* validateMutation(mutation: Mutation, path: string, hasParams: boolean,
   const text = (source?.expression ?? '').trim();
   if (!source) yield required(`${path}.${wanted}`, `must be specified when patchType is ${patchType}`);
   else if (text === '') yield required(`${path}.${wanted}.expression`);
-  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'patch' : 'object', hasParams, hasAuthorizer: true});
+  else yield* validateExpression(text, `${path}.${wanted}.expression`, {yields: isJson ? 'jsonPatch' : 'applied', hasParams, hasAuthorizer: true, wasThere: stored.has(source.expression ?? '')});
   if (other) yield invalid(`${path}.${unwanted}`, `{${unwanted}}`, `must not be specified when patchType is ${patchType}`);
 }
 
 function* validate({spec = {}}: Readonly<MutatingPolicy>, old: Readonly<MutatingPolicy> | undefined): Iterable<FieldError> {
-  const hasParams = spec.paramKind !== undefined;
+  const judged: Judged = {
+    hasParams: spec.paramKind !== undefined,
+    validateExpression: validateExpressions((spec.variables ?? []).length > 0),
+    stored: textsOf((old?.spec?.mutations ?? []).flatMap(({jsonPatch, applyConfiguration}) => [jsonPatch?.expression, applyConfiguration?.expression])),
+  };
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   yield* validateMutableOperations(spec.matchConstraints, 'spec.matchConstraints');
   const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', hasParams, unjudged);
-  yield* validateVariables(spec.variables, 'spec.variables', hasParams, unjudged);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
+  yield* validateVariables(spec.variables, 'spec.variables', judged);
   const {mutations = [], reinvocationPolicy: policy} = spec;
   if (mutations.length === 0) yield required('spec.mutations', 'mutations must contain at least one item');
-  for (const [i, mutation] of mutations.entries()) yield* validateMutation(mutation, `spec.mutations[${i}]`, hasParams, unjudged);
+  for (const [i, mutation] of mutations.entries()) yield* validateMutation(mutation, `spec.mutations[${i}]`, judged);
   if (!policy) yield required('spec.reinvocationPolicy');
   else if (policy !== 'Never' && policy !== 'IfNeeded') yield notSupported('spec.reinvocationPolicy', policy, ['IfNeeded', 'Never']);
 }
@@ -57,6 +69,7 @@ export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   generation: true,
+  ready: () => readyToJudge(true),
   otherVersions: [alike(kinds.mutatingAdmissionPoliciesV1alpha1)],
   default(policy) {
     const spec = (policy.spec ??= {});

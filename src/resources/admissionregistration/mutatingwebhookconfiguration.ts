@@ -2,7 +2,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {defaultWebhook, validateWebhooks} from './webhooks.js';
+import {defaultWebhook, readyForWebhooks, validateWebhooks} from './webhooks.js';
 
 type Configuration = ObjectOf<typeof kinds.mutatingWebhookConfigurations>;
 
@@ -13,6 +13,7 @@ export const mutatingWebhookConfigurations = defineResource<Configuration>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   generation: true,
+  ready: readyForWebhooks,
   default({webhooks}) {
     for (const hook of webhooks ?? []) {
       defaultWebhook(hook);

@@ -6,7 +6,7 @@ import {defineResource, type Column} from '#src/resources/definition.js';
 import {validateConditions} from '#src/resources/validation/conditions.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {unjudged, validateMatchConditions, validateVariables, type ValidateExpression} from './expressions.js';
+import {readyToJudge, textsOf, validateExpressions, validateMatchConditions, validateVariables, type ExpressionUse, type ValidateExpression} from './expressions.js';
 import {defaultMatching, validateConstraints, validateFailurePolicy, validateParamKind} from './matching.js';
 import {mayUseParamKind} from './permission.js';
 import type {ValidatingPolicy, ValidatingPolicySpec} from './types.js';
@@ -18,37 +18,60 @@ const mostAnnotations = 20;
 const longestValue = 5 * 1024;
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
-function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+/** What a policy's expressions are judged with. */
+interface Judged {
+  readonly hasParams: boolean;
+  readonly validateExpression: ValidateExpression;
+  /** Expressions that were there before, by what they are for. */
+  readonly stored: Readonly<Record<'validations' | 'messages' | 'annotations', ReadonlySet<string>>>;
+}
+
+const judgedWith = ({spec}: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Judged => {
+  const {validations = [], auditAnnotations = []} = old?.spec ?? {};
+  return {
+    hasParams: spec?.paramKind !== undefined,
+    validateExpression: validateExpressions((spec?.variables ?? []).length > 0),
+    stored: {
+      validations: textsOf(validations.map(({expression}) => expression)),
+      messages: textsOf(validations.map(({messageExpression}) => messageExpression)),
+      annotations: textsOf(auditAnnotations.map(({valueExpression}) => valueExpression)),
+    },
+  };
+};
+
+function* validateValidation({expression, message, messageExpression, reason}: Validation, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
+  const use = (yields: ExpressionUse['yields'], wasThere: boolean): ExpressionUse => ({yields, hasParams, hasAuthorizer: yields === 'condition', wasThere});
   if (!expression?.trim()) yield required(`${path}.expression`, 'expression is not specified');
-  else yield* validateExpression(expression, `${path}.expression`, {yields: 'bool', hasParams, hasAuthorizer: true});
+  else yield* validateExpression(expression, `${path}.expression`, use('condition', stored.validations.has(expression)));
   if (messageExpression && !messageExpression.trim()) yield invalid(`${path}.messageExpression`, messageExpression, 'must be non-empty if specified');
-  else if (messageExpression) yield* validateExpression(messageExpression, `${path}.messageExpression`, {yields: 'string', hasParams, hasAuthorizer: false});
+  else if (messageExpression) yield* validateExpression(messageExpression, `${path}.messageExpression`, use('message', stored.messages.has(messageExpression)));
   if (message && !message.trim()) yield invalid(`${path}.message`, message, 'must be non-empty if specified');
   else if (message && /[\n\r]/.test(message.trim())) yield invalid(`${path}.message`, message, 'must not contain line breaks');
   if (reason !== undefined && !reasons.includes(reason)) yield notSupported(`${path}.reason`, reason, reasons);
 }
 
-function* validateAnnotation({key = '', valueExpression}: AuditAnnotation, name: string, path: string, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+function* validateAnnotation({key = '', valueExpression = ''}: AuditAnnotation, name: string, path: string, {hasParams, validateExpression, stored}: Judged): Iterable<FieldError> {
   if (name) for (const problem of labelKeyProblems(`${name}/${key}`)) yield invalid(`${path}.key`, `${name}/${key}`, problem);
   else yield invalid(`${path}.key`, key, 'requires metadata.name be non-empty');
-  const text = (valueExpression ?? '').trim();
-  if (text === '') yield required(`${path}.valueExpression`, 'valueExpression is not specified');
-  else if (Buffer.byteLength(text) > longestValue) yield required(`${path}.valueExpression`, `must not exceed ${longestValue} bytes in length`);
-  else yield* validateExpression(text, `${path}.valueExpression`, {yields: 'stringOrNull', hasParams, hasAuthorizer: true});
+  const text = valueExpression.trim();
+  const at = `${path}.valueExpression`;
+  if (text === '') yield required(at, 'valueExpression is not specified');
+  else if (Buffer.byteLength(text) > longestValue) yield required(at, `must not exceed ${longestValue} bytes in length`);
+  else yield* validateExpression(text, at, {yields: 'annotation', hasParams, hasAuthorizer: true, wasThere: stored.annotations.has(valueExpression)}, valueExpression);
 }
 
-function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, hasParams: boolean, validateExpression: ValidateExpression): Iterable<FieldError> {
+function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, judged: Judged): Iterable<FieldError> {
   const {validations = [], auditAnnotations = []} = spec ?? {};
   if (validations.length === 0 && auditAnnotations.length === 0) {
     for (const field of ['validations', 'auditAnnotations']) yield required(`spec.${field}`, 'validations or auditAnnotations must contain at least one item');
     return;
   }
-  for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, hasParams, validateExpression);
+  for (const [i, validation] of validations.entries()) yield* validateValidation(validation, `spec.validations[${i}]`, judged);
   if (auditAnnotations.length > mostAnnotations) yield invalid('spec.auditAnnotations', auditAnnotations, `must not have more than ${mostAnnotations} auditAnnotations`);
   const keys = new Set<string>();
   for (const [i, annotation] of auditAnnotations.entries()) {
     const path = `spec.auditAnnotations[${i}]`;
-    yield* validateAnnotation(annotation, metadata?.name ?? '', path, hasParams, validateExpression);
+    yield* validateAnnotation(annotation, metadata?.name ?? '', path, judged);
     if (keys.has(annotation.key)) yield duplicate(`${path}.key`, annotation.key);
     keys.add(annotation.key);
   }
@@ -56,14 +79,14 @@ function* validateOutcomes({metadata, spec}: Readonly<ValidatingPolicy>, hasPara
 
 function* validate(policy: Readonly<ValidatingPolicy>, old: Readonly<ValidatingPolicy> | undefined): Iterable<FieldError> {
   const spec: ValidatingPolicySpec = policy.spec ?? {};
-  const hasParams = spec.paramKind !== undefined;
+  const judged = judgedWith(policy, old);
   yield* validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy');
   yield* validateParamKind(spec.paramKind, 'spec.paramKind');
   yield* validateConstraints(spec.matchConstraints, 'spec.matchConstraints');
   const sameConditions = old && sameContent(spec.paramKind, old.spec?.paramKind) && sameContent(spec.matchConditions, old.spec?.matchConditions);
-  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', hasParams, unjudged);
-  yield* validateVariables(spec.variables, 'spec.variables', hasParams, unjudged);
-  yield* validateOutcomes(policy, hasParams, unjudged);
+  if (!sameConditions) yield* validateMatchConditions(spec.matchConditions, 'spec.matchConditions', {...judged, before: old?.spec?.matchConditions ?? []});
+  yield* validateVariables(spec.variables, 'spec.variables', {...judged, stored: judged.stored.validations});
+  yield* validateOutcomes(policy, judged);
 }
 
 function* validateStatus({status}: Readonly<ValidatingPolicy>): Iterable<FieldError> {
@@ -93,6 +116,7 @@ export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
   unconditionalUpdate: false,
   alwaysPresent: {status: {}},
   generation: true,
+  ready: () => readyToJudge(true),
   default(policy) {
     const spec = (policy.spec ??= {});
     spec.failurePolicy ??= 'Fail';

@@ -4,9 +4,9 @@ import {sameContent} from '#src/resources/validation/equality.js';
 import {validateFullName} from '#src/resources/validation/domain-names.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {validateServiceReference, validateWebhookUrl} from './client-config.js';
-import {unjudged, validateMatchConditions} from './expressions.js';
+import {readyToJudge, validateExpressions, validateMatchConditions} from './expressions.js';
 import {validateRule} from './rules.js';
-import type {Webhook} from './types.js';
+import type {MatchCondition, Webhook} from './types.js';
 
 const harmless = ['None', 'NoneOnDryRun'];
 const sideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown'];
@@ -32,6 +32,8 @@ interface Strictness {
   readonly conditions: boolean;
   /** Whether selectors may have values that are no label values. */
   readonly anyValue: boolean;
+  /** The conditions that were there before. */
+  readonly before: readonly MatchCondition[];
 }
 
 const speaksKnownVersion = ({admissionReviewVersions: versions = []}: Webhook): boolean => versions.length === 0 || versions.some(version => reviewVersions.includes(version));
@@ -42,6 +44,7 @@ const strictnessFor = (hooks: readonly Webhook[], old: readonly Webhook[] | unde
   uniqueNames: !old || new Set(old.map(({name}) => name)).size === old.length,
   conditions: !old || old.length !== hooks.length || old.some((hook, i) => !sameContent(hook.matchConditions, hooks[i]?.matchConditions)),
   anyValue: (old ?? []).some(({namespaceSelector, objectSelector}) => hasOddValues(namespaceSelector) || hasOddValues(objectSelector)),
+  before: (old ?? []).flatMap(({matchConditions = []}) => matchConditions),
 });
 
 function* oneOf(path: string, value: string | undefined, supported: readonly string[]): Iterable<FieldError> {
@@ -68,7 +71,8 @@ function* validateWebhook(hook: Webhook, path: string, strictness: Strictness, m
   if (hook.objectSelector) yield* validateLabelSelector(hook.objectSelector, `${path}.objectSelector`, strictness.anyValue);
   if (mutates) yield* oneOf(`${path}.reinvocationPolicy`, hook.reinvocationPolicy, ['IfNeeded', 'Never']);
   yield* validateClientConfig(hook.clientConfig ?? {}, `${path}.clientConfig`);
-  if (strictness.conditions) yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, false, unjudged);
+  if (!strictness.conditions) return;
+  yield* validateMatchConditions(hook.matchConditions, `${path}.matchConditions`, {hasParams: false, before: strictness.before, validateExpression: validateExpressions(false)});
 }
 
 function* validateReviewVersions(versions: readonly string[], path: string, mustKnowOne: boolean): Iterable<FieldError> {
@@ -84,6 +88,9 @@ function* validateReviewVersions(versions: readonly string[], path: string, must
   }
   if (mustKnowOne && !versions.some(version => reviewVersions.includes(version))) yield invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`);
 }
+
+/** Loads what judges the conditions of webhooks, where they have any. */
+export const readyForWebhooks = ({webhooks = []}: {readonly webhooks?: readonly Webhook[]}): Promise<void> | undefined => readyToJudge(webhooks.some(({matchConditions}) => matchConditions?.length));
 
 /** What is wrong with the webhooks of a configuration; what was wrong with all of them before may stay so. */
 export function* validateWebhooks(hooks: readonly Webhook[] | undefined, old: readonly Webhook[] | undefined, mutates: boolean): Iterable<FieldError> {

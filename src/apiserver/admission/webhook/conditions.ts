@@ -30,11 +30,11 @@ const bindingsOf = async ({attributes, form, own}: Question, naming: Naming): Pr
 
 /** The language is loaded with the first condition. */
 const language = async () => {
-  const [{compile, isCompileError}, {bool}, {admissionEnvironment}] = await Promise.all([import('#src/cel/compile.js'), import('#src/cel/types.js'), import('#src/resources/admissionregistration/expression-environment.js')]);
+  const {admissionEnvironment, compileAdmission, isProblem, resultTypes} = await import('#src/cel/kubernetes/admission.js');
+  const environment = admissionEnvironment({hasParams: false, hasAuthorizer: true}, 'stored');
   return (expression: string): Program | string => {
-    const program = compile(admissionEnvironment, expression, bool);
-    if (!isCompileError(program)) return program;
-    return `compilation error: ${program.reason === 'invalid' ? `compilation failed: ${program.message}` : program.message}`;
+    const program = compileAdmission(environment, expression, resultTypes.condition);
+    return isProblem(program) ? `compilation error: ${program.problem}` : program;
   };
 };
 

@@ -1,7 +1,5 @@
 import type {TypeSource} from '#src/cel/declarations.js';
-import {extend, type Environment} from '#src/cel/environment.js';
 import {bool, dyn, int, listOf, mapOf, objectType, string, timestamp, type Type} from '#src/cel/types.js';
-import {ruleBase} from '#src/resources/custom/rules/compiled.js';
 
 const prefix = 'kubernetes.';
 const named = (name: string): Type => objectType(prefix + name);
@@ -52,7 +50,8 @@ const fieldsOf = (type: string): Readonly<Record<string, Type>> | undefined => {
   return Object.hasOwn(objects, name) ? objects[name] : undefined;
 };
 
-const types: TypeSource = {
+/** The types of requests and namespaces. */
+export const admissionTypes: TypeSource = {
   find: name => (fieldsOf(name) ? objectType(name) : undefined),
   field(type, field) {
     const fields = fieldsOf(type);
@@ -60,5 +59,5 @@ const types: TypeSource = {
   },
 };
 
-/** What expressions about requests can name: the object before and after, the request, and the namespace it is in. */
-export const admissionEnvironment: Environment = extend(ruleBase, {types, variables: {object: dyn, oldObject: dyn, request: named('AdmissionRequest'), namespaceObject: named('Namespace')}});
+export const requestType = named('AdmissionRequest');
+export const namespaceType = named('Namespace');

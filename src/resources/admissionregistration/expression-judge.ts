@@ -1,0 +1,17 @@
+import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
+import type {ExpressionUse} from './expressions.js';
+
+/** Tells what keeps an expression from being used, in the original's words. */
+export type Judge = (expression: string, use: ExpressionUse) => string | undefined;
+
+/** Judges the expressions of one object, in their order: those that come later can name the variables that came before. */
+export const judge = (hasVariables: boolean): Judge => {
+  const composition = hasVariables ? new Composition() : undefined;
+  return (expression, {yields, hasParams, hasAuthorizer, wasThere, variable}) => {
+    const writesPatches = yields === 'jsonPatch' || yields === 'applied';
+    const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches}, wasThere ? 'stored' : 'new');
+    const compiled = compileAdmission(composition && variable !== 'none' ? composition.within(environment) : environment, expression, resultTypes[yields]);
+    if (yields === 'variable') composition?.add(variable ?? '', compiled);
+    return isProblem(compiled) ? compiled.problem : undefined;
+  };
+};
