@@ -1,5 +1,15 @@
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
-import type {ExpressionUse} from './expressions.js';
+
+/** What an expression is for, which decides what it may look at and what it must come to. */
+export interface ExpressionUse {
+  readonly yields: 'condition' | 'message' | 'annotation' | 'jsonPatch' | 'applied' | 'variable';
+  readonly hasParams: boolean;
+  readonly hasAuthorizer: boolean;
+  /** It was stored before, when more may have been allowed. */
+  readonly wasThere: boolean;
+  /** Of a variable its name; `none` where variables cannot be named. */
+  readonly variable?: string;
+}
 
 /** Tells what keeps an expression from being used, in the original's words. */
 export type Judge = (expression: string, use: ExpressionUse) => string | undefined;

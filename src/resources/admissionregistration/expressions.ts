@@ -1,19 +1,9 @@
 import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
+import type {ExpressionUse} from './expression-judge.js';
 import type {MatchCondition, Variable} from './types.js';
 
 const mostConditions = 64;
-
-/** What an expression is for, which decides what it may look at and what it must come to. */
-export interface ExpressionUse {
-  readonly yields: 'condition' | 'message' | 'annotation' | 'jsonPatch' | 'applied' | 'variable';
-  readonly hasParams: boolean;
-  readonly hasAuthorizer: boolean;
-  /** It was stored before, when more may have been allowed. */
-  readonly wasThere: boolean;
-  /** Of a variable its name; `none` where variables cannot be named. */
-  readonly variable?: string;
-}
 
 /** Judges an expression of the expression language. `shown` is what errors show for it, where that is not itself. */
 export type ValidateExpression = (expression: string, path: string, use: ExpressionUse, shown?: string) => Iterable<FieldError>;

@@ -603,7 +603,8 @@ for (const [expressions, asked] of conditions) {
 
 const failing: readonly (readonly [expressions: readonly string[], message: string | RegExp])[] = [
   [['object.none == 1'], `configmaps "c" is forbidden: expression 'object.none == 1' resulted in error: no such key: none`],
-  [['object.a', 'object.b == 1'], `configmaps "c" is forbidden: [expression 'object.a' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]`],
+  [['object.a == 1', 'object.b == 1'], `configmaps "c" is forbidden: [expression 'object.a == 1' resulted in error: no such key: a, expression 'object.b == 1' resulted in error: no such key: b]`],
+  [['object.a'], 'configmaps "c" is forbidden: compilation error: must evaluate to bool but got dyn'],
   [['nothing'], /^configmaps "c" is forbidden: compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to 'nothing'/],
 ];
 
