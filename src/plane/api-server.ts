@@ -91,6 +91,8 @@ export interface RunningApiServer {
   clientAs(user: UserInfo, userAgent?: string): Client;
   /** Does what must be done before the server is ready: bootstrap objects and the like. */
   begin(): Promise<void>;
+  /** Ends what the server does about its own objects, which follows them as clients do. */
+  endLoops(): void;
   /** Steps of an orderly stop before the sockets close; the store is closed by `close`. */
   close(): Promise<void>;
 }
@@ -112,7 +114,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   const judges = judgesOf(options.authorizationMode, naming, parts.gate);
   const following = new AbortController();
-  setMaxListeners(0, following.signal); // As many follow it as there are files, kinds and periods.
+  const looping = new AbortController();
+  setMaxListeners(0, following.signal, looping.signal); // As many follow it as there are files, kinds and periods.
   const authenticators = await authenticatorsOf(options, {clock, log, naming, gate: parts.gate, files: systemFiles, signal: following.signal});
   const outside = () => externalAddress(options, parts.serverAddress());
   const proxy = await proxyClient({options, files: systemFiles, clock, log});
@@ -183,7 +186,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const hooks = (): StartHook[] => {
     const client = clientAs(serverUser);
     const namespaces = lazily(() => ensureSystemNamespaces(client));
-    const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.metrics, gate: parts.gate, watchSeconds: watchSecondsInProcess}, following.signal));
+    const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.metrics, gate: parts.gate, watchSeconds: watchSecondsInProcess}, looping.signal));
     const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
     return [
       {
@@ -219,10 +222,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
         },
       },
       {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, following.signal)}] : []),
-      ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, following.signal) : []),
+      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, looping.signal)}] : []),
+      ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, looping.signal) : []),
       ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), following.signal)}] : []),
-      ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, following.signal) : []),
+      ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, looping.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
   };
@@ -238,8 +241,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       await server.custom.follow(following.signal);
       await health.run(hooks());
     },
+    endLoops: () => looping.abort(),
     async close() {
       await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
+      looping.abort();
       following.abort();
       server.endWatches();
       server.backends[Symbol.dispose]();

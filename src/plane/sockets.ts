@@ -65,6 +65,7 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
     }
     const graceMs = options.shutdownWatchTerminationGracePeriod;
     const closed = listener.close({graceMs: graceMs + options.requestTimeout});
+    running.endLoops();
     await endWatches(server, clock, graceMs);
     await closed;
   };
@@ -76,8 +77,12 @@ const stepMs = 50;
 /** Ends all watches within the grace, evenly spread over it, so that their clients do not come to the next server all at once. */
 const endWatches = async (server: ApiServer, clock: Clock, graceMs: number): Promise<void> => {
   const all = server.watchers;
+  let ended = 0;
   for (let leftMs = graceMs; leftMs > 0 && server.watchers > 0; leftMs -= stepMs) {
-    server.endWatches(server.watchers - Math.floor((all * leftMs) / graceMs));
+    // Who comes back at once is not ended again in the place of others.
+    const due = all - Math.floor((all * leftMs) / graceMs) - ended;
+    server.endWatches(due);
+    ended += due;
     await sleep(clock, Math.min(stepMs, leftMs));
   }
   server.endWatches();
