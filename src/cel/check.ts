@@ -1,9 +1,9 @@
 import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from './ast.js';
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {functionOf, meaningOf, type Environment, type Meaning} from './environment.js';
-import {problemAt, type Problem} from './problem.js';
+import {note, problemAt, type Problem} from './problem.js';
 import {
-  bool, bytes, double, dyn, errorType, inOptional, int, listOf, mapOf, nullType, optionalOf, over, param, signature, string, uint, type Type,
+  bool, bytes, double, dyn, errorType, inOptional, int, listOf, mapOf, nullType, optionalOf, over, param, signature, string, TypeTooLarge, uint, type Type,
 } from './types.js';
 import {moreGeneral, Substitutions} from './unify.js';
 import {Uint} from './values.js';
@@ -69,7 +69,7 @@ class Checker {
   }
 
   #report(id: number, message: string): void {
-    this.problems.push(problemAt(this.#ast.text, this.#ast.positions[id] ?? -1, message));
+    note(this.problems, this.#ast.text, this.#ast.positions[id] ?? -1, message);
   }
 
   #unknown(): Type {
@@ -332,7 +332,12 @@ const literalType = (value: unknown): Type => {
 /** Finds the type of every node of an expression, or tells what does not go together. */
 export const check = (ast: Ast, environment: Environment): CheckedAst | readonly Problem[] => {
   const checker = new Checker(ast, environment);
-  checker.check(ast.root);
+  try {
+    checker.check(ast.root);
+  } catch (error) {
+    if (error instanceof TypeTooLarge) return [problemAt(ast.text, -1, error.message)];
+    throw error;
+  }
   if (checker.problems.length > 0) return checker.problems;
   return {...ast, environment, types: checker.settled(), references: checker.references};
 };

@@ -95,12 +95,12 @@ const mustBe = (expected: readonly Type[]): string => {
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 };
 
-/** Makes the program of an expression, which is to give one of the expected types where any are named. */
+/** Makes the program of an expression, which is to give one of the expected types where any are named; dyn stands for all of them. */
 export const compile = (environment: Environment, text: string, ...expected: readonly Type[]): Program | CompileError => {
   const ast = checked(environment, text);
   if (!('types' in ast)) return ast;
   const type = resultType(ast);
-  if (expected.length > 0 && type.kind !== 'dyn' && !expected.some(one => one.text === type.text)) return {reason: 'result', message: mustBe(expected), problems: []};
+  if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text)) return {reason: 'result', message: mustBe(expected), problems: []};
   return program(ast);
 };
 

@@ -67,8 +67,8 @@ export const expectedAt = (rest: Rest | undefined, call: Call | undefined): Read
 };
 
 const nothing = {};
-const rests = new WeakMap<object, Map<Part, Rest>>();
-const calls = new WeakMap<object, Map<Call | undefined, Call>>();
+let rests = new WeakMap<object, Map<Part, Rest>>();
+let calls = new WeakMap<object, Map<Call | undefined, Call>>();
 const stars = new WeakMap<Part, Part>();
 
 const kept = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, second: K, make: () => W): W => {
@@ -77,6 +77,12 @@ const kept = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, s
   const known = inner.get(second) ?? make();
   inner.set(second, known);
   return known;
+};
+
+/** Drops what is known of places, which are those of one expression. */
+export const forgetWays = (): void => {
+  rests = new WeakMap();
+  calls = new WeakMap();
 };
 
 /** The rest of a part and what is behind it: the same each time, so that ways that have come to the same place are known for one. */

@@ -2,7 +2,7 @@ import type {CallExpr, Expr, ListExpr, MapExpr} from './ast.js';
 import type {CheckedAst} from './check.js';
 import {misused, pieces, Unformattable} from './libraries/format-text.js';
 import {complaintOf} from './patterns.js';
-import {problemAt, type Problem} from './problem.js';
+import {note, type Problem} from './problem.js';
 import {dyn, inOptional, type Type, type TypeKind} from './types.js';
 import {Failure} from './values.js';
 import {nodes} from './walk.js';
@@ -109,9 +109,12 @@ const isLiteral = ({kind}: Expr): boolean => kind === 'list' || kind === 'map';
 /** What is wrong with parts of an expression that never change, although its types go together. What is to be formatted may be of many types. */
 export const literalProblems = (ast: CheckedAst): readonly Problem[] => {
   const all = [...nodes(ast.root)];
-  const formatted = new Set(all.flatMap(expr => (expr.kind === 'call' && expr.function === 'format' ? [...nodes(expr)].filter(isLiteral) : [])));
-  return all
-    .filter(expr => !formatted.has(expr))
-    .flatMap(expr => found(ast, expr))
-    .map(({at, message}) => problemAt(ast.text, ast.positions[at.id] ?? -1, message));
+  const formats = all.filter(expr => expr.kind === 'call' && expr.function === 'format');
+  const formatted = new Set(formats.flatMap(expr => [...nodes(expr)].filter(isLiteral)));
+  const problems: Problem[] = [];
+  for (const expr of all) {
+    if (formatted.has(expr)) continue;
+    for (const {at, message} of found(ast, expr)) note(problems, ast.text, ast.positions[at.id] ?? -1, message);
+  }
+  return problems;
 };

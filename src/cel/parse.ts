@@ -1,7 +1,7 @@
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
 import {BadLiteral, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
 import {macroKey, MacroProblem, standardMacros, type Macro, type Maker} from './macros.js';
-import {describe, maxDepth, problemAt, tooDeep, type Problem} from './problem.js';
+import {describe, maxDepth, note, problemAt, tooDeep, type Problem} from './problem.js';
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 
@@ -80,7 +80,7 @@ class Parser {
 
   /** Notes a problem and gives a node to go on with. */
   fail(position: number, message: string): Expr {
-    this.problems.push(problemAt(this.text, position, message));
+    note(this.problems, this.text, position, message);
     return {kind: 'literal', id: this.id(position), value: null};
   }
 

@@ -6,7 +6,7 @@ import {equal} from './compare.js';
 import {traversal} from './costs.js';
 import {charge, type Frame, type Step} from './frame.js';
 import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
-import {Failure, keyOf, ListValue, MapValue, noSuchOverload, Optional, sizeOf, TypeValue, type Value} from './values.js';
+import {Failure, keyOf, ListValue, MapValue, noSuchOverload, Optional, sizeOf, typeOfValue, TypeValue, type Value} from './values.js';
 
 /** What making a list, a map or an object costs. */
 const listCost = 10;
@@ -252,12 +252,24 @@ class Planner {
         const over = range(frame);
         if (over instanceof Failure) return over;
         frame.locals[accumulator] = undefined;
-        if (!each(frame, over)) return noSuchOverload;
+        if (!each(frame, over)) return unlooped(over, expr.variable2 !== undefined);
         return grown(end(frame));
       },
     };
   }
 }
+
+/** The names the original's messages have for values that nothing loops over. */
+const goNames: Readonly<Record<string, string>> = {
+  bool: 'types.Bool', int: 'types.Int', uint: 'types.Uint', double: 'types.Double', string: 'types.String', bytes: 'types.Bytes', null_type: 'types.Null',
+  'google.protobuf.Timestamp': 'types.Timestamp', 'google.protobuf.Duration': 'types.Duration', optional_type: '*types.Optional', type: '*types.Type',
+};
+
+const unlooped = (over: Value, isPaired: boolean): Failure => {
+  const {name} = typeOfValue(over);
+  const shown = goNames[name] ?? name;
+  return new Failure(isPaired ? `unsupported comprehension range type: ${shown}` : `got '${shown}', expected iterable type`);
+};
 
 /** What a fold that gathers from nothing gathers in. */
 const growing = ({accumulator, init}: ComprehensionExpr): Step | undefined => {

@@ -31,6 +31,13 @@ export const locate = (text: string, offset: number): {readonly line: number; re
 /** A problem at a position given in UTF-16 units. */
 export const problemAt = (text: string, offset: number, message: string): Problem => ({message, ...locate(text, offset)});
 
+const untold: Problem = {message: '', line: -1, column: -1};
+
+/** Adds a problem to those there are. Of more than are told only the number counts, so that their places are not looked for. */
+export const note = (problems: Problem[], text: string, offset: number, message: string): void => {
+  problems.push(problems.length < maxProblems ? problemAt(text, offset, message) : untold);
+};
+
 /** How deeply any one form may nest, as the original's. */
 export const maxDepth = 250;
 

@@ -1,6 +1,6 @@
 import {grammar, type Part, type RuleName} from './grammar.js';
-import {areAlike, behind, distinctWays, expectedAt, firstOf, firstOfRest, inRow, leaves, repeated, restOf, type Call, type Rest, type Way} from './grammar-ways.js';
-import {problemAt, tooDeep, type Problem} from './problem.js';
+import {areAlike, behind, distinctWays, expectedAt, firstOf, firstOfRest, forgetWays, inRow, leaves, repeated, restOf, type Call, type Rest, type Way} from './grammar-ways.js';
+import {note, problemAt, tooDeep, type Problem} from './problem.js';
 import {tokenKinds, type Token, type TokenKind, type Unrecognised} from './tokens.js';
 
 /** Thrown where a rule cannot go on; the rule that is being read recovers. */
@@ -272,7 +272,9 @@ class Reader {
 }
 
 /** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. */
-export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]): readonly Problem[] => [
-  ...unrecognised.map(({start, text: odd}) => problemAt(text, start, `Syntax error: token recognition error at: '${shown(odd)}'`)),
-  ...new Reader(text, tokens, unrecognised).read(),
-];
+export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]): readonly Problem[] => {
+  const problems: Problem[] = [];
+  for (const {start, text: odd} of unrecognised) note(problems, text, start, `Syntax error: token recognition error at: '${shown(odd)}'`);
+  forgetWays();
+  return [...problems, ...new Reader(text, tokens, unrecognised).read()];
+};

@@ -17,13 +17,20 @@ export interface Type {
 
 const simple = (kind: TypeKind, name: string = kind, text: string = name): Type => ({kind, name, params: [], text, isOpen: false});
 
-const withParams = (kind: TypeKind, name: string, params: readonly Type[]): Type => ({
-  kind,
-  name,
-  params,
-  text: params.length > 0 ? `${name}(${params.map(({text}) => text).join(', ')})` : name,
-  isOpen: params.some(({isOpen}) => isOpen),
-});
+/** Thrown for a type that only an expression made to exhaust the server has. */
+export class TypeTooLarge extends Error {
+  constructor() {
+    super('the types of the expression are too large');
+  }
+}
+
+const largestText = 20_000;
+
+const withParams = (kind: TypeKind, name: string, params: readonly Type[]): Type => {
+  const text = params.length > 0 ? `${name}(${params.map(param => param.text).join(', ')})` : name;
+  if (text.length > largestText) throw new TypeTooLarge();
+  return {kind, name, params, text, isOpen: params.some(({isOpen}) => isOpen)};
+};
 
 export const dyn = simple('dyn');
 export const errorType = simple('error', '*error*', '!error!');

@@ -37,6 +37,7 @@ for (const [text, error] of [
   ['labels["none"]', 'no such key: none'],
   ['self.spec.replicas + "a"', 'no such overload'],
   ['9223372036854775807 + x', 'integer overflow'],
+  ['self.spec.replicas.all(r, r > 0)', "got 'types.Int', expected iterable type"],
 ] as const) {
   test(`tells what went wrong in ${text}`, t => {
     t.is((outcome(text) as {readonly error: string}).error, error);
@@ -56,6 +57,11 @@ for (const [text, message] of [
 test('an expression of another type than expected is refused', t => {
   const refused = compile(environment, 'x', bool);
   t.like(refused, {reason: 'result', message: 'must evaluate to bool'});
+});
+
+test('an expression whose type is not known is refused where one is expected', t => {
+  t.like(compile(environment, 'self.spec', bool), {reason: 'result', message: 'must evaluate to bool'});
+  t.false(isCompileError(compile(environment, 'self.spec', dyn)));
 });
 
 test('a lazy variable is found once, and only where it is asked for', t => {

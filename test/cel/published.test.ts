@@ -63,6 +63,19 @@ test('an entry is not put in twice', t => {
   t.like(isCompileError(program) ? program : program.evaluate({}), {error: 'insert failed: key 0 already exists'});
 });
 
+for (const [what, expr] of [
+  ['thousands of names that are not declared', `[${'a,'.repeat(40_000)}a]`],
+  ['types that double with every step', `optional.of(1)${'.optMap(a, {a: a})'.repeat(60)}`],
+  ['thousands of characters that are no tokens', '$'.repeat(90_000)],
+  ['a list that is never closed', `[${'1,'.repeat(40_000)}`],
+] as const) {
+  test(`is done soon with ${what}`, t => {
+    const before = process.cpuUsage();
+    t.false('types' in checked(environment, expr));
+    t.true(process.cpuUsage(before).user < 3e6);
+  });
+}
+
 test('a deeply broken expression is told of in no time', t => {
   for (const expr of ['-'.repeat(200) + '[-1--'.repeat(50), '('.repeat(240), 'a.b['.repeat(200), '{'.repeat(200), '[1, '.repeat(200)]) {
     const ast = checked(environment, expr);
