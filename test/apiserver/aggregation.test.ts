@@ -44,12 +44,15 @@ interface Options extends TestPlaneOptions {
   readonly spec?: object;
   readonly service?: object;
   readonly hosts?: readonly string[];
+  /** Whether callers need roles. */
+  readonly roles?: boolean;
 }
 
 /** A plane with a server behind it, reached by a service that stands for a name of this machine. */
-const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, ...options}: Options = {}) => {
+const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.apps.svc'], documents, roles = false, ...options}: Options = {}) => {
   const backend = await startWebhook(backendThat(respond, documents), {hosts, asksForCertificate: true});
-  const plane = await aPlane({controllers: [], ...options});
+  // Roles take time to make, and most tests do not need them.
+  const plane = await aPlane({controllers: [], ...options, apiserverArgs: [`--authorization-mode=${roles ? 'RBAC' : 'AlwaysAllow'}`, ...(options.apiserverArgs ?? [])]});
   const client = plane.client();
   await client.resource(kinds.namespaces).create({metadata: {name: 'apps'}});
   const services = client.resource(kinds.services);
@@ -209,7 +212,7 @@ for (const [refused, status, told] of [['true', 502, 'the backend attempted to r
 }
 
 test('who may not ask is refused here, and who is refused there hears so', async t => {
-  await using world = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403));
+  await using world = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
   const before = world.backend.seen.length;
   const {status} = await world.plane.api.exchange({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
   t.is(status, 403);
