@@ -3,6 +3,7 @@ import {once} from 'node:events';
 import {connect, createServer, type AddressInfo, type Socket} from 'node:net';
 import {deflateSync, constants, createDeflate} from 'node:zlib';
 import test from 'ava';
+import {seededRandom} from '#src/base/random.js';
 import {headerDictionary} from '#src/transport/spdy/dictionary.js';
 import {frameWriter, type Frame} from '#src/transport/spdy/frames.js';
 import {headerPacker, HeaderUnpacker} from '#src/transport/spdy/header-block.js';
@@ -258,4 +259,29 @@ test('what came before a stream was reset can still be read', async t => {
   t.is(await textOf(stream), 'said before');
   t.is(stream.lost, undefined);
   socket.destroy();
+});
+
+test('whatever a peer sends, the connection goes on or ends, and nothing else happens', async t => {
+  const random = seededRandom(7);
+  const write = frameWriter();
+  const whole = Buffer.concat([
+    write({kind: 'settings', initialWindow: 100}),
+    write({kind: 'open', id: 1, headers: {streamtype: ['stdin']}, fin: false, unidirectional: false}),
+    write({kind: 'data', id: 1, bytes: Buffer.from('said'), fin: false}),
+    write({kind: 'window', id: 1, delta: 5}),
+    write({kind: 'headers', id: 1, headers: {more: ['x']}, fin: true}),
+    write({kind: 'reset', id: 1, status: 1}),
+    write({kind: 'goAway', last: 1, status: 0}),
+  ]);
+  for (let round = 0; round < 150; round++) {
+    const bytes = Buffer.from(whole);
+    for (let change = 0; change < 1 + round % 4; change++) bytes[Math.floor(random.float() * bytes.length)] = Math.floor(random.float() * 256);
+    const {session, socket} = await aRawPeer('server', stream => void stream.resume());
+    socket.on('error', () => {});
+    socket.end(bytes);
+
+    const error = await session.closed;
+    t.true(error === undefined || error instanceof Error);
+    socket.destroy();
+  }
 });
