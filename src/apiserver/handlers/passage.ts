@@ -11,10 +11,7 @@ import {attributesOf} from '#src/apiserver/request/attributes.js';
 import {header, type ResourceContext} from '#src/apiserver/request/context.js';
 import type {Backend, BackendTls} from '#src/transport/relay/backends.js';
 import type {AgentAccess} from './agent-trust.js';
-import {passCall} from './passage-calls.js';
 import {passageOptions} from './passage-options.js';
-import {passStream} from './passage-stream.js';
-import {passText} from './passage-text.js';
 import {writeContext, type ResourceServices} from './resource.js';
 
 /** Follows a passage: refuses what is refused before, finds who is to answer, and connects the two. Where there is nobody to ask yet there is no content. */
@@ -40,11 +37,12 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
   });
   if (!destination) return {status: 204, headers: {}, body: {kind: 'empty'}};
   const to = backendOf(destination, options, agents);
-  if (passage.way === 'text') return passText(services, to, destination.path, context);
-  if (passage.way === 'stream') return passStream(services, {passage, options, to, path: destination.path}, context);
+  // What is behind the ways is loaded with the first that is taken.
+  if (passage.way === 'text') return (await import('./passage-text.js')).passText(services, to, destination.path, context);
+  if (passage.way === 'stream') return (await import('./passage-stream.js')).passStream(services, {passage, options, to, path: destination.path}, context);
   const upgrades = context.request.upgradable && header(context.request, 'upgrade') !== undefined;
   if (!upgrades && path === '' && ['GET', 'HEAD'].includes(context.request.method)) return slashed(context);
-  return passCall(services, to, {before, path}, context);
+  return (await import('./passage-calls.js')).passCall(services, to, {before, path}, context);
 };
 
 /** Who listens at the other end. Only agents are held to a certificate: of pods none is known. */
