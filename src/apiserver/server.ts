@@ -20,7 +20,6 @@ import type {AgentAccess} from './handlers/agent-trust.js';
 import {PassageMetrics} from './handlers/passage-metrics.js';
 import {RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
-import {renaming} from './custom/conversion.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
 import {Discovery} from './discovery/handler.js';
@@ -70,7 +69,7 @@ export interface ApiServerSettings {
   readonly usage?: VirtualContext['usage'];
   readonly network: Network;
   /** The way between the versions of custom objects. */
-  readonly conversion?: CatalogParts['conversion'];
+  readonly conversion: CatalogParts['conversion'];
   readonly agents: AgentAccess;
   /** Where services get their addresses and node ports. */
   readonly serviceRanges: ServiceRanges;
@@ -140,7 +139,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const pools = createPools(registry, settings.serviceRanges);
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
-  const custom = new CustomCatalog({registry, conversion: settings.conversion ?? (() => renaming)});
+  const custom = new CustomCatalog({registry, conversion: settings.conversion});
   const toBackends = backends({network: settings.network, clock});
   const aggregation = settings.aggregation?.(toBackends);
   const discovery = new Discovery(registry, settings.serverAddress, aggregation);

@@ -1,7 +1,5 @@
 import {readFileSync} from 'node:fs';
-import type {Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
-import type {UserInfo} from '#src/api/user.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -12,11 +10,8 @@ import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {conditionsIn} from '#src/apiserver/admission/webhook/conditions.js';
 import type {HookType} from '#src/apiserver/admission/webhook/figures.js';
 import {hookSource} from '#src/apiserver/admission/webhook/hook-source.js';
-import {selfCalls} from '#src/apiserver/backends/self-calls.js';
-import {isSelf, serviceResolver, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
-import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import {usersByHost, type WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
-import type {ClientPair} from '#src/transport/proof.js';
 import {readIdentities} from '#src/transport/settings-file.js';
 import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webhook-admission.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
@@ -44,13 +39,8 @@ export interface AdmissionParts {
   readonly signal: AbortSignal;
   /** What `readAdmission` found. */
   readonly configuration: AdmissionConfiguration;
-  /** `host:port` at which the server listens. */
-  serverAddress(): string;
-  /** What the server proves itself with where nothing else was said. */
-  clientPair(): ClientPair | undefined;
-  /** Where the server answers itself, and whom it takes itself for. */
-  exchange(): Exchange;
-  readonly serverUser: UserInfo;
+  /** Calls webhooks, which take the server for one of these users. */
+  callerAs(users: WebhookUsers | undefined): WebhookCaller;
   /** A client that acts as the server itself. */
   client(): Client;
   gate(name: string): boolean;
@@ -58,24 +48,18 @@ export interface AdmissionParts {
 
 type Options = Pick<
   ApiserverOptions,
-  'enableAggregatorRouting' | 'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
+  'enableAdmissionPlugins' | 'disableAdmissionPlugins' | 'admissionControl' | 'admissionControlConfigFile' | 'defaultNotReadyTolerationSeconds' | 'defaultUnreachableTolerationSeconds'
 >;
 
 /** The plugins of a server in the order they are asked: those that are on by default or asked for, less those switched off. */
 export const admissionPlugins = (
   options: Options,
-  {registry, naming, judges, log, client, gate, meter, signal, configuration, serverAddress, clientPair, exchange, serverUser, ...parts}: AdmissionParts,
+  {registry, naming, judges, log, client, gate, meter, signal, configuration, callerAs, ...parts}: AdmissionParts,
 ): AdmissionPlugin[] => {
   const {authorizer, rbac} = judges;
   const reader = registryReader(registry);
   const {settings, configured, users} = configuration;
-  const resolve = serviceResolver({reader, naming, random: parts.random, toEndpoints: options.enableAggregatorRouting, serverAddress});
-  const self = {calls: selfCalls(exchange, serverUser, parts.clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
-  const callerFor = (type: HookType): WebhookCaller => {
-    const caller = webhookCaller({clock: parts.clock, resolve, userAgent: naming.component('apiserver-admission'), users: users[type], clientPair, self});
-    signal.addEventListener('abort', () => caller.close(), {once: true});
-    return caller;
-  };
+  const callerFor = (type: HookType): WebhookCaller => callerAs(users[type]);
   const {plugins, withoutSubject} = createPlugins(
     {enable: options.enableAdmissionPlugins, disable: options.disableAdmissionPlugins, exactly: options.admissionControl, configured},
     {

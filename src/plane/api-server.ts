@@ -51,7 +51,13 @@ import {judgesOf} from './authorization.js';
 import {componentsOf, type ComponentParts} from './components.js';
 import {aggregate, type Aggregation} from '#src/apiserver/aggregation/aggregation.js';
 import {Registrations} from '#src/apiserver/aggregation/registrations.js';
-import {serviceResolver} from '#src/apiserver/backends/service-resolver.js';
+import {selfCalls} from '#src/apiserver/backends/self-calls.js';
+import {isSelf, serviceResolver, type ServiceReference} from '#src/apiserver/backends/service-resolver.js';
+import {webhookCaller, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
+import type {WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
+import {conversions} from '#src/apiserver/custom/conversion.js';
+import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
+import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {serverLoops} from '#src/controlplane/loops.js';
 import {apiServiceHooks} from './apiservices.js';
 import {customInstances} from '#src/apiserver/custom/instances.js';
@@ -135,6 +141,13 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   authenticators.push(...tokens.authenticators);
   const admission = await readAdmission(options, {naming, log, clock});
   const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
+  const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
+    const self = {calls: selfCalls(() => server.exchange, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
+    const caller = webhookCaller({clock, resolve: reference => resolve()(reference), userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
+    following.signal.addEventListener('abort', () => caller.close(), {once: true});
+    return caller;
+  };
+  const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(parts.metrics, clock)}));
   const server = createApiServer({
     naming,
     clock,
@@ -147,7 +160,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     authenticators,
     anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
     authorizer: judges.authorizer,
-    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, serverAddress: parts.serverAddress, clientPair: () => proxy.pair, exchange: () => server.exchange, serverUser, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
+    admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, callerAs, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
     rulesFor: judges.rulesFor,
     authenticateToken: tokenAuthenticator(authenticators, tokens.audiences),
     tokens: tokens.issuer,
@@ -164,6 +177,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage,
     network: systemNetwork(clock),
+    conversion: conversions(definition => webhookConversion(definition, converting())),
     agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: outside,

@@ -204,5 +204,5 @@ class WatchStream implements Disposable {
 /** How a stream tells what ended it. */
 const statusOf = (error: unknown, told: number): Status => {
   if (error instanceof Compacted) return expired(`too old resource version: ${told} (${error.compacted})`).status;
-  return error instanceof StatusError ? error.status : internalError(error).status;
+  return error instanceof StatusError && error.reason ? error.status : internalError(error).status;
 };

@@ -4,10 +4,11 @@ import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {spokenVersions} from '#src/apiserver/backends/review.js';
 import {WebhookFailure, type WebhookCaller} from '#src/apiserver/backends/webhook-caller.js';
 import type {Hook} from './hook.js';
 import {CallingFailed, denial, noDryRun} from './outcome.js';
-import {readReview, reviewOf, spokenVersions, verdictOf, type Verdict} from './review.js';
+import {readReview, reviewOf, verdictOf, type Verdict} from './review.js';
 
 /** What it takes to ask webhooks. */
 export interface AskingContext {

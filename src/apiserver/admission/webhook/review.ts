@@ -1,16 +1,12 @@
 import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
-import {DecodeError} from '#src/schema/decode/error.js';
-import {decodeValue} from '#src/schema/decode/decode.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
 import {namespaceOf} from '#src/apiserver/admission/matching/match.js';
 import {operationOptions} from '#src/apiserver/admission/options.js';
-
-/** The versions of reviews that are spoken; the first of them that a webhook accepts is used. */
-export const spokenVersions = ['v1', 'v1beta1'];
+import {groupVersionKind, readReview as readAs, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
 
 /** A question to a webhook. */
 export interface Review extends KubeObject {
@@ -81,23 +77,7 @@ const responseFields: SchemaNode = {
         properties: new Map<string, SchemaNode>([
           ['uid', text],
           ['allowed', {type: 'boolean'}],
-          [
-            'status',
-            {
-              type: 'object',
-              ref: {group: 'meta', version: 'v1', name: 'Status'},
-              properties: new Map<string, SchemaNode>([
-                ['kind', text],
-                ['apiVersion', text],
-                ['status', text],
-                ['message', text],
-                ['reason', text],
-                ['code', {type: 'integer', format: 'int32'}],
-                ['details', {type: 'any'}],
-                ['metadata', {type: 'any'}],
-              ]),
-            },
-          ],
+          ['status', statusFields],
           ['patch', {type: 'string', format: 'byte'}],
           ['patchType', text],
           ['auditAnnotations', {type: 'map', items: text}],
@@ -118,20 +98,10 @@ interface Response {
   readonly warnings?: readonly string[];
 }
 
-const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string => `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+const review: ReviewKind = {group: 'admission', kind: 'AdmissionReview', fields: responseFields};
 
 /** Reads an answer as a review in the version of the question. Throws what it is instead. */
-export const readReview = (answer: PlainObject, {naming, version}: {readonly naming: Naming; readonly version: string}): KubeObject & {readonly response?: Response} => {
-  const {apiVersion, kind} = answer as KubeObject;
-  const known = spokenVersions.find(spoken => apiVersion === naming.apiVersion('admission', spoken));
-  if (apiVersion && kind && (!known || kind !== 'AdmissionReview')) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
-  try {
-    return decodeValue<KubeObject & {response?: Response}>(answer, responseFields, 'Ignore').object;
-  } catch (error) {
-    throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
-  }
-};
+export const readReview = (answer: PlainObject, asked: {readonly naming: Naming; readonly version: string}) => readAs<KubeObject & {readonly response?: Response}>(answer, review, asked);
 
 /** What an answer says. Throws why it says nothing: in v1 it has to be about the question, and only who may change objects may send patches. */
 export const verdictOf = (answer: KubeObject & {readonly response?: Response}, {naming, version, uid, mutates}: {readonly naming: Naming; readonly version: string; readonly uid: string; readonly mutates: boolean}): Verdict => {

@@ -1,0 +1,50 @@
+import type {GroupToken, Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import {DecodeError} from '#src/schema/decode/error.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+
+/** A kind of exchange with webhooks. */
+export interface ReviewKind {
+  readonly group: GroupToken;
+  readonly kind: string;
+  /** The fields of an answer. */
+  readonly fields: SchemaNode;
+}
+
+/** The versions of reviews that are spoken. */
+export const spokenVersions: readonly string[] = ['v1', 'v1beta1'];
+
+const text: SchemaNode = {type: 'string'};
+
+/** A Status as answers carry it. */
+export const statusFields: SchemaNode = {
+  type: 'object',
+  ref: {group: 'meta', version: 'v1', name: 'Status'},
+  properties: new Map<string, SchemaNode>([
+    ['kind', text],
+    ['apiVersion', text],
+    ['status', text],
+    ['message', text],
+    ['reason', text],
+    ['code', {type: 'integer', format: 'int32'}],
+    ['details', {type: 'any'}],
+    ['metadata', {type: 'any'}],
+  ]),
+};
+
+export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): string => `${apiVersion.includes('/') ? apiVersion : `/${apiVersion}`}, Kind=${kind}`;
+
+/** Reads an answer as a review in the version of the question. Throws what it is instead. */
+export const readReview = <T extends KubeObject>(answer: PlainObject, review: ReviewKind, {naming, version}: {readonly naming: Naming; readonly version: string}): T => {
+  const {apiVersion, kind} = answer as KubeObject;
+  const known = spokenVersions.find(spoken => apiVersion === naming.apiVersion(review.group, spoken));
+  if (apiVersion && kind && (!known || kind !== review.kind)) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
+  try {
+    return decodeValue<T>(answer, review.fields, 'Ignore').object;
+  } catch (error) {
+    throw error instanceof DecodeError ? new Error(error.message, {cause: error}) : error;
+  }
+};

@@ -1,0 +1,74 @@
+import type {Naming} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
+import {groupVersionKind, readReview, spokenVersions, statusFields, type ReviewKind} from '#src/apiserver/backends/review.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+
+const text: SchemaNode = {type: 'string'};
+const kind = 'ConversionReview';
+const ref = (name: string) => ({group: 'apiextensions', version: 'v1', name});
+
+const review: ReviewKind = {
+  group: 'apiextensions',
+  kind,
+  fields: {
+    type: 'object',
+    ref: ref(kind),
+    properties: new Map<string, SchemaNode>([
+      ['kind', text],
+      ['apiVersion', text],
+      [
+        'response',
+        {
+          type: 'object',
+          ref: ref('ConversionResponse'),
+          properties: new Map<string, SchemaNode>([
+            ['uid', text],
+            ['convertedObjects', {type: 'array', items: {type: 'any'}}],
+            ['result', statusFields],
+          ]),
+        },
+      ],
+    ]),
+  },
+};
+
+/** A question of one webhook, by which its answer is read. */
+export interface Question {
+  readonly naming: Naming;
+  /** Of the review. */
+  readonly version: string;
+  readonly uid: string;
+}
+
+/** The first version of reviews a webhook accepts that is spoken here. Throws when there is none. */
+export const reviewVersion = (accepted: readonly string[]): string => {
+  const version = accepted.find(one => spokenVersions.includes(one));
+  if (version === undefined) throw new Error('no supported conversion review versions');
+  return version;
+};
+
+/** What a webhook is asked. The empty response is what the original sends as well. */
+export const questionOf = (objects: readonly object[], desiredAPIVersion: string, {naming, version, uid}: Question) => ({
+  kind,
+  apiVersion: naming.apiVersion(review.group, version),
+  request: {uid, desiredAPIVersion, objects},
+  response: {uid: '', convertedObjects: null, result: {metadata: {}}},
+});
+
+type Review = KubeObject & {readonly response?: {readonly uid?: string; readonly convertedObjects?: readonly unknown[]; readonly result?: {readonly status?: string; readonly message?: string}}};
+
+/** Reads an answer. Throws what it is instead. */
+export const readAnswer = (answer: PlainObject, question: Question): Review => readReview<Review>(answer, review, question);
+
+/** The objects of an answer. Throws why there are none: in v1 it has to be about the question. */
+export const objectsOf = (answer: Review, {naming, version, uid}: Question): readonly unknown[] => {
+  const expected = {apiVersion: naming.apiVersion(review.group, version), kind};
+  if (version === 'v1' && groupVersionKind(answer) !== groupVersionKind(expected)) throw new Error(`expected webhook response of ${groupVersionKind(expected)}, got ${groupVersionKind(answer)}`);
+  const {response} = answer;
+  if (!response) throw new Error('no response provided');
+  if (version === 'v1' && response.uid !== uid) throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(response.uid ?? '')}`);
+  const {status = '', message} = response.result ?? {};
+  if (status !== 'Success') throw new Error(message || `response.result.status was '${status}', not 'Success'`);
+  return response.convertedObjects ?? [];
+};

@@ -1,0 +1,136 @@
+import type {Naming} from '#src/api/naming.js';
+import {plainFailure, StatusError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Random} from '#src/base/random.js';
+import type {WebhookCaller, WebhookLocation} from '#src/apiserver/backends/webhook-caller.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {checkIdentity, restoreMetadata} from './converted-object.js';
+import type {Conversion} from './conversion.js';
+import type {ConversionFault, ConversionFigures} from './conversion-figures.js';
+import {objectsOf, questionOf, readAnswer, reviewVersion, type Question} from './conversion-review.js';
+
+export interface WebhookConversionParts {
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly caller: WebhookCaller;
+  readonly figures: ConversionFigures;
+}
+
+/** How long a webhook has for one call. */
+const timeoutMs = 30_000;
+/** So many objects are sent at once: as many as clients' pages have. */
+const mostObjects = 500;
+/** The longest answer to one call, in bytes: the largest objects would fill it, but that many of them are nowhere. */
+const longestAnswer = 256 * 1024 * 1024;
+
+/** A failure, and whose fault it is. */
+class Fault extends Error {
+  readonly fault: ConversionFault;
+
+  constructor(fault: ConversionFault, message: string, cause?: unknown) {
+    super(message, {cause});
+    this.fault = fault;
+  }
+}
+
+const versionOf = (apiVersion = ''): string => apiVersion.slice(apiVersion.indexOf('/') + 1);
+
+const locationOf = ({spec}: Definition): WebhookLocation => {
+  const {url, service, caBundle} = spec.conversion?.webhook?.clientConfig ?? {};
+  // Nothing but white space stands for nothing.
+  const isBlank = caBundle !== undefined && Buffer.from(caBundle, 'base64').toString().trim() === '';
+  return {url, service, caBundle: isBlank ? undefined : caBundle};
+};
+
+/** The way between versions that the webhook of a definition knows. Objects that are in the version already are not sent. */
+export const webhookConversion = (definition: Definition, {naming, clock, random, caller, figures}: WebhookConversionParts): Conversion => {
+  const location = locationOf(definition);
+  const accepted = definition.spec.conversion?.webhook?.conversionReviewVersions ?? [];
+  const {name = ''} = definition.metadata ?? {};
+
+  const ask = async (objects: readonly KubeObject[], apiVersion: string): Promise<readonly unknown[]> => {
+    const question: Question = {naming, version: reviewVersion(accepted), uid: random.uuid()};
+    let answer;
+    try {
+      answer = readAnswer(await caller.call(location, questionOf(objects, apiVersion, question), {timeoutMs, mostBytes: longestAnswer}), question);
+    } catch (cause) {
+      throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
+    }
+    try {
+      return objectsOf(answer, question);
+    } catch (cause) {
+      throw new Fault('malformed_response', `failed: ${(cause as Error).message}`, cause);
+    }
+  };
+
+  /** Converts objects of which none is in the version yet, by one call. */
+  const convertPart = async (originals: readonly KubeObject[], apiVersion: string): Promise<readonly KubeObject[]> => {
+    const startedAt = clock.monotonic();
+    const [first] = originals;
+    const from = versionOf(first!.apiVersion);
+    try {
+      const answered = await ask(originals.map(withoutRevision), apiVersion);
+      if (answered.length !== originals.length) throw new Fault('partial_response', `returned ${answered.length} objects, expected ${originals.length}`);
+      const converted = answered.map((value, index) => accept(originals[index]!, value, apiVersion, {index, isAlone: originals.length === 1}));
+      figures.asked(startedAt);
+      figures.converted(name, from, versionOf(apiVersion), startedAt, true);
+      return converted;
+    } catch (cause) {
+      if (cause instanceof Fault) figures.asked(startedAt, cause.fault);
+      figures.converted(name, from, versionOf(apiVersion), startedAt, false);
+      throw cause instanceof StatusError ? cause : plainFailure(cause instanceof Fault ? `conversion webhook for ${first!.apiVersion}, Kind=${first!.kind} ${cause.message}` : (cause as Error).message, cause);
+    }
+  };
+
+  return {
+    async convert(objects, apiVersion) {
+      const result = [...objects];
+      const others = [...objects.keys()].filter(index => objects[index]!.apiVersion !== apiVersion);
+      for (let at = 0; at < others.length; at += mostObjects) {
+        const part = others.slice(at, at + mostObjects);
+        const converted = await convertPart(part.map(index => objects[index]!), apiVersion);
+        for (const [i, index] of part.entries()) result[index] = converted[i]!;
+      }
+      return result;
+    },
+  };
+};
+
+const withoutRevision = ({metadata = {}, ...object}: KubeObject): KubeObject => {
+  const {resourceVersion: _, ...rest} = metadata;
+  return {...object, metadata: rest};
+};
+
+/** Takes what a webhook made of an object. Throws what is wrong with it. */
+const accept = (original: KubeObject, value: unknown, apiVersion: string, {index, isAlone}: {readonly index: number; readonly isAlone: boolean}): KubeObject => {
+  const invalid = (what: string, why: string, cause?: unknown) => new Fault('invalid_converted_object', `returned invalid ${what}: ${why}`, cause);
+  const object = isAlone ? `object at index ${index}` : `converted object at index ${index}`;
+  const problem = formProblem(value);
+  if (problem !== undefined) throw invalid(object, problem);
+  const converted = value as PlainObject & KubeObject;
+  const {apiVersion: actual = '', kind = ''} = converted;
+  if (actual !== apiVersion) throw invalid(object, `invalid groupVersion (expected ${apiVersion}, received ${actual})`);
+  if (kind !== original.kind) throw invalid(object, `invalid kind (expected ${original.kind}, received ${kind})`);
+  try {
+    checkIdentity(original as PlainObject, converted);
+  } catch (cause) {
+    throw invalid(isAlone ? 'object' : object, (cause as Error).message, cause);
+  }
+  try {
+    restoreMetadata(original, converted);
+  } catch (cause) {
+    throw invalid(isAlone ? 'metadata' : `metadata in object at index ${index}`, (cause as Error).message, cause);
+  }
+  return converted;
+};
+
+/** Why a value is no object of any kind. */
+const formProblem = (value: unknown): string | undefined => {
+  if (value === null) return 'unexpected end of JSON input';
+  if (!isPlainObject(value)) return `couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`;
+  if (typeof value['kind'] !== 'string' || value['kind'] === '') return `Object 'Kind' is missing in '${JSON.stringify(value)}'`;
+  return undefined;
+};

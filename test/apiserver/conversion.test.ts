@@ -1,0 +1,235 @@
+import test from 'ava';
+import type {Status} from '#src/api/status.js';
+import {first, hostPort, later, newForm, oldForm, reviewOf, second, startConverters, startConverting, twoVersions, type Asked, type Converter, type Widget} from './converting.js';
+import {aDefinition, aVersion, definitions, widgets} from './custom.js';
+
+const {webhook, converter, asking} = await startConverters();
+test.after.always(() => webhook.close());
+
+const namesIn = (answer: {json<T>(): T}) => answer.json<{items: Widget[]}>().items.map(({apiVersion, metadata, hostPort: joined, host, port}) => [apiVersion, metadata!.name, joined ?? `${host} ${port}`]);
+
+test('a webhook is asked for the version that is not stored, and shows one object', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  const made = await world.post(widgets, first('a', 'localhost:8080'));
+  t.is(made.status, 201, made.text);
+  t.deepEqual(hook.asked, []);
+
+  const got = (await world.get(`${second}/a`)).json<Widget>();
+  t.like(got, {apiVersion: 'example.com/v2', kind: 'Widget', host: 'localhost', port: '8080'});
+  t.deepEqual(got.metadata, {...made.json().metadata});
+  const [{request, ...review}] = hook.asked as [Asked];
+  t.deepEqual(review as object, {kind: 'ConversionReview', apiVersion: 'apiextensions.plat.io/v1', response: {uid: '', convertedObjects: null, result: {metadata: {}}}});
+  t.is(request.desiredAPIVersion, 'example.com/v2');
+  const {resourceVersion: _, ...metadata} = made.json().metadata!;
+  t.deepEqual(request.objects, [{kind: 'Widget', apiVersion: 'example.com/v1', metadata, hostPort: 'localhost:8080'}], 'as it lies in the store');
+});
+
+test('lists show objects of whatever version they are stored in, with one call a page and none for those that are in the version', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('a', 'one:1'));
+  await world.post(widgets, first('b', 'two:2'));
+  await world.redefine(twoVersions(asking(hook), 'v2'));
+  await world.post(second, later('c', 'three', '3'));
+  t.is(hook.asked.length, 0);
+
+  t.deepEqual(namesIn(await world.get(second)), [['example.com/v2', 'a', 'one 1'], ['example.com/v2', 'b', 'two 2'], ['example.com/v2', 'c', 'three 3']]);
+  t.deepEqual(hook.asked.map(({request}) => request.objects.map(({metadata}) => metadata!.name)), [['a', 'b']]);
+  t.deepEqual(namesIn(await world.get(widgets)), [['example.com/v1', 'a', 'one:1'], ['example.com/v1', 'b', 'two:2'], ['example.com/v1', 'c', 'three:3']]);
+  t.deepEqual(hook.asked.slice(1).map(({request}) => request.objects.map(({metadata}) => metadata!.name)), [['c']]);
+});
+
+test('many objects of an old version are converted page by page', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  const {store} = world;
+  await world.post(widgets, first('a', 'one:1'));
+  const {value} = (await store.get('/registry/example.com/widgets/default/a'))!;
+  for (let i = 0; i < 2_000; i++) await store.create(`/registry/example.com/widgets/default/w${i}`, value);
+
+  const page = await world.get(`${second}?limit=500`);
+  t.is(page.json<{items: object[]}>().items.length, 500);
+  t.is(hook.asked.length, 1);
+  const all = (await world.get(second)).json<{items: Widget[]}>().items;
+  t.is(all.length, 2_001);
+  t.true(all.every(({host}) => host === 'one'));
+  t.true(hook.asked.every(({request}) => request.objects.length <= 500));
+});
+
+const answers: readonly [title: string, answer: (asked: Asked) => unknown, message: string, fault: string][] = [
+  ['says that it failed', asked => reviewOf(asked, hostPort, {result: {status: 'Failure', message: 'no way'}}), 'failed: no way', 'malformed_response'],
+  ['fails without a word', asked => reviewOf(asked, hostPort, {result: {}}), "failed: response.result.status was '', not 'Success'", 'malformed_response'],
+  ['answers something else', asked => reviewOf(asked, hostPort, {uid: 'other'}), 'failed: expected response.uid="UID", got "other"', 'malformed_response'],
+  ['answers nothing', ({kind, apiVersion}) => ({kind, apiVersion}), 'failed: no response provided', 'malformed_response'],
+  ['answers with another kind', () => ({kind: 'Nonsense', apiVersion: 'example.com/v1'}), 'failed: no kind "Nonsense" is registered for version "example.com/v1"', 'call'],
+  ['says not what it answers', asked => ({...reviewOf(asked, hostPort), kind: ''}), 'failed: expected webhook response of apiextensions.plat.io/v1, Kind=ConversionReview, got apiextensions.plat.io/v1, Kind=', 'malformed_response'],
+  ['leaves objects out', asked => reviewOf(asked, hostPort, {convertedObjects: []}), 'returned 0 objects, expected 1', 'partial_response'],
+  ['answers with no object', asked => reviewOf(asked, () => ({})), "returned invalid object at index 0: Object 'Kind' is missing in '{}'", 'invalid_converted_object'],
+  ['does not convert', asked => reviewOf(asked, object => object), 'returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)', 'invalid_converted_object'],
+  ['changes the kind', asked => reviewOf(asked, (object, version) => ({...(hostPort(object, version) as Widget), kind: 'Gadget'})), 'returned invalid object at index 0: invalid kind (expected Widget, received Gadget)', 'invalid_converted_object'],
+  ...([
+    ['name', {name: 'b'}, 'must have the same name: a != b'],
+    ['namespace', {namespace: 'other'}, 'must have the same namespace: default != other'],
+    ['uid', {uid: 'u'}, 'must have the same UID: UID != u'],
+  ] as const).map(([what, change, text]): typeof answers[number] => [`changes the ${what}`, asked => reviewOf(asked, changing(change)), `returned invalid object: ${text}`, 'invalid_converted_object']),
+  ...([
+    ['labels that are no map', {labels: 'x'}, 'invalid metadata.labels of type string in converted object'],
+    ['a label that is no text', {labels: {a: 1}}, 'metadata.labels[a] must be a string, but is int64 in converted object'],
+    ['an annotation that is no text', {annotations: {a: {}}}, 'metadata.annotations[a] must be a string, but is map[string]interface {} in converted object'],
+    ['a label that cannot be', {labels: {a: '!'}}, `metadata.labels: Invalid value: "!": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`],
+  ] as const).map(([what, change, text]): typeof answers[number] => [`makes ${what}`, asked => reviewOf(asked, changing(change)), `returned invalid metadata: ${text}`, 'invalid_converted_object']),
+];
+
+/** Converts and changes the metadata. */
+const changing = (change: object) => (object: Widget, version: string) => ({...(hostPort(object, version) as Widget), metadata: {...object.metadata, ...change}});
+
+for (const [title, answer, text, fault] of answers) {
+  test(`an object cannot be shown by a webhook that ${title}`, async t => {
+    using world = await startConverting();
+    const hook = converter();
+    await world.define(twoVersions(asking(hook)));
+    const {metadata} = (await world.post(widgets, first('a', 'localhost:8080'))).json();
+    hook.answer = answer;
+
+    const got = await world.get(`${second}/a`);
+    t.is(got.status, 500);
+    const [{request}] = hook.asked as [Asked];
+    const message = text.replace('"UID"', `"${request.uid}"`).replace('UID !=', `${metadata!.uid} !=`);
+    t.deepEqual(got.json<Status>(), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `conversion webhook for example.com/v1, Kind=Widget ${message}`, code: 500});
+    t.deepEqual(await world.figures('apiserver_conversion_webhook_request_total'), [`apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_${fault}_failure"} 1`]);
+  });
+}
+
+test('of metadata a webhook changes labels and annotations only', async t => {
+  using world = await startConverting();
+  const hook = converter((object, version) => ({...(hostPort(object, version) as Widget), metadata: {name: object.metadata!.name, namespace: 'default', uid: object.metadata!.uid, labels: {now: 'new'}, finalizers: ['x/y'], generation: 9, creationTimestamp: null}}));
+  await world.define(twoVersions(asking(hook)));
+  const {metadata} = (await world.post(widgets, {...first('a', 'localhost:1'), metadata: {name: 'a', labels: {old: 'label'}, annotations: {old: 'note'}}})).json();
+  const {annotations: _, ...rest} = metadata!;
+  t.deepEqual((await world.get(`${second}/a`)).json().metadata, {...rest, labels: {now: 'new'}});
+});
+
+test('where a webhook fails, nothing is written, changed or deleted in its version, and all goes on in the one that is stored', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  const made = (await world.post(widgets, first('a', 'localhost:8080'))).json();
+  hook.answer = asked => reviewOf(asked, hostPort, {result: {status: 'Failure', message: 'no way'}});
+  const failed = (kind: string) => ({kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: `conversion webhook for ${kind}, Kind=Widget failed: no way`, code: 500});
+
+  const merge = {headers: {'content-type': 'application/merge-patch+json'}};
+  t.deepEqual((await world.get(second)).json<object>(), failed('example.com/v1'), 'lists');
+  t.deepEqual((await world.post(second, later('b', 'x', '1'))).json<object>(), failed('example.com/v2'), 'POST');
+  t.deepEqual((await world.put(`${second}/a`, {...later('a', 'x', '1'), metadata: made.metadata})).json<object>(), failed('example.com/v1'), 'PUT');
+  t.deepEqual((await world.patch(`${second}/a`, {host: 'x'}, merge)).json<object>(), failed('example.com/v1'), 'PATCH');
+  t.deepEqual((await world.patch(`${second}/a?fieldManager=m`, later('a', 'x', '1'), {headers: {'content-type': 'application/apply-patch+yaml'}})).json<object>(), failed('example.com/v1'), 'apply');
+  t.deepEqual((await world.remove(`${second}/a`)).json<object>(), failed('example.com/v1'), 'DELETE');
+  t.is((await world.get(`${widgets}/b`)).status, 404);
+  t.is((await world.remove(`${widgets}/a`)).status, 200);
+});
+
+test('a watch tells what cannot be converted as an error, after what could, and ends', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  using stream = await world.watch(`${second}?watch=1`);
+  await world.post(widgets, first('a', 'one:1'));
+  await world.eventually(() => stream.events.length === 1);
+  hook.answer = asked => reviewOf(asked, hostPort, {result: {status: 'Failure', message: 'no way'}});
+  await world.post(widgets, first('b', 'two:2'));
+  await world.eventually(() => stream.ended);
+  t.deepEqual(stream.events.map(({type, object}) => [type, object.host ?? object.message]), [['ADDED', 'one'], ['ERROR', 'Internal error occurred: conversion webhook for example.com/v1, Kind=Widget failed: no way']]);
+  t.like(stream.events[1]!.object, {code: 500, reason: 'InternalError'});
+});
+
+test('events keep their order while a webhook is slow, and tell of deleted objects as they were', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  using stream = await world.watch(`${second}?watch=1`);
+  let release = (): void => undefined;
+  hook.held = new Promise(resolve => {
+    release = resolve;
+  });
+  await world.post(widgets, first('a', 'one:1'));
+  hook.held = undefined;
+  await world.post(widgets, first('b', 'two:2'));
+  await world.remove(`${widgets}/a`);
+  t.deepEqual(stream.events, []);
+  release();
+  await world.eventually(() => stream.events.length === 3);
+  t.deepEqual(stream.events.map(({type, object}) => [type, object.metadata!.name, object.host]), [['ADDED', 'a', 'one'], ['ADDED', 'b', 'two'], ['DELETED', 'a', 'one']]);
+});
+
+test('reviews are told in the first version that a webhook accepts and the server speaks, and the old one is read leniently', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook, ['v9', 'v1beta1', 'v1'])));
+  await world.post(widgets, first('a', 'one:1'));
+  hook.answer = asked => ({...reviewOf(asked, hostPort, {uid: 'other'}), kind: undefined, apiVersion: undefined});
+  t.is((await world.get(`${second}/a`)).status, 200);
+  t.is(hook.asked[0]!.apiVersion, 'apiextensions.plat.io/v1beta1');
+});
+
+test('objects of the old stored version are read, and written anew by a change that changes nothing', async t => {
+  using world = await startConverting();
+  const hook: Converter = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('a', 'one:1'));
+  await world.redefine(twoVersions(asking(hook), 'v2'));
+  t.deepEqual((await world.get(`${definitions}/widgets.example.com`)).json<{status: {storedVersions: string[]}}>().status.storedVersions, ['v1', 'v2']);
+  const inStore = async () => (await world.store.get('/registry/example.com/widgets/default/a'))!.value.toString('utf8', 8);
+
+  const got = (await world.get(`${widgets}/a`)).json<Widget>();
+  t.is(got.hostPort, 'one:1');
+  t.regex(await inStore(), /example.com\/v1.*"hostPort":"one:1"/);
+  const put = (await world.put(`${widgets}/a`, got)).json<Widget>();
+  t.is(put.hostPort, 'one:1');
+  t.not(put.metadata!.resourceVersion, got.metadata!.resourceVersion);
+  t.regex(await inStore(), /example.com\/v2.*"host":"one","port":"1"/);
+  t.is((await world.put(`${widgets}/a`, put)).json<Widget>().metadata!.resourceVersion, put.metadata!.resourceVersion);
+});
+
+test('a version that is no longer served is still read from the store, and one that is gone is refused in words', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('a', 'one:1'));
+  await world.redefine(twoVersions(asking(hook), 'v2', {v1: {served: false}}));
+  t.is((await world.get(`${widgets}/a`)).status, 404);
+  t.is((await world.get(`${second}/a`)).json<Widget>().host, 'one');
+
+  await world.patch(`${definitions}/widgets.example.com/status`, {status: {storedVersions: ['v2']}}, {headers: {'content-type': 'application/merge-patch+json'}});
+  await world.redefine(aDefinition([aVersion(newForm)], {conversion: {strategy: 'None', webhook: null}}));
+  const lost = await world.get(`${second}/a`);
+  t.is(lost.json<Status>().message, 'request to convert CR from an invalid group/version: example.com/v1');
+  t.is(lost.status, 500);
+});
+
+test('what a webhook adds is pruned, and defaults are those of the version that is stored when it is read, and of the request when it is sent', async t => {
+  using world = await startConverting();
+  const hook = converter((object, version) => ({...(hostPort(object, version) as Widget), odd: 1}));
+  const spec = (origin: string) => ({type: 'object', default: {}, properties: {[`by-${origin}`]: {type: 'string', default: origin}, size: {type: 'integer', default: origin === 'v1' ? 1 : 2}}});
+  const versions = (stored: string) => aDefinition([oldForm, newForm].map(({name, schema}) => {
+    const {properties} = (schema as {openAPIV3Schema: {properties: object}}).openAPIV3Schema;
+    return aVersion({name: name!, storage: name === stored, schema: {openAPIV3Schema: {type: 'object', properties: {...properties, spec: spec(name!)}}}});
+  }), {conversion: asking(hook)});
+  await world.define(versions('v1'));
+  const made = (await world.post(second, later('a', 'x', '1'))).json<Widget & {odd?: number}>();
+  t.is(made.odd, undefined);
+  t.deepEqual((await world.get(`${widgets}/a`)).json<Widget>().spec, {'by-v1': 'v1', size: 2});
+});
+
+test('figures tell how long conversions took, between which versions', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('a', 'one:1'));
+  await world.get(`${second}/a`);
+  t.deepEqual(await world.figures('apiserver_crd_conversion_webhook_duration_seconds_count'), ['apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="widgets.example.com",from_version="v1",to_version="v2",succeeded="true"} 1']);
+  t.deepEqual(await world.figures('apiserver_conversion_webhook_duration_seconds_count'), ['apiserver_conversion_webhook_duration_seconds_count{result="success",failure_type=""} 1']);
+});
