@@ -69,7 +69,7 @@ export const admissionPlugins = (
       reader,
       change: registryChange(registry),
       gate,
-      webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming), sourceOf: kind => hookSource(registry, kind, signal)},
+      webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming, authorizer), sourceOf: kind => hookSource(registry, kind, signal)},
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),
       kindsOf: (apiVersion, kind) => registry.served.map(served => served.kind).filter(one => one.kind === kind && naming.apiVersion(one.group, one.version) === apiVersion),

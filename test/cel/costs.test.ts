@@ -4,7 +4,7 @@ import {estimateCost} from '#src/cel/cost/estimate.js';
 import {mostOccurrences, sizesIn} from '#src/cel/cost/sizes.js';
 import {emptyEnvironment, extend, type Environment} from '#src/cel/environment.js';
 import {Authorizations} from '#src/cel/kubernetes/authorization.js';
-import {authorizerType, authorizerValue} from '#src/cel/kubernetes/authorizer.js';
+import {authorizerType, authorizerVariables} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {jsonPatches} from '#src/cel/kubernetes/patches.js';
 import {SchemaTypes} from '#src/cel/schema-types.js';
@@ -24,11 +24,12 @@ const nodeOf = (schema: JsonSchema): SchemaNode => customSchema({type: 'object',
 
 test('calls cost what the original says of them, and may cost what it says they may', t => {
   const environment = extend(withLibrary(newExpressions, jsonPatches), {homogeneous: false, looksAtLiterals: false, variables: {authorizer: authorizerType}});
-  const authorizer = authorizerValue({user: {name: 'jo', groups: []}, authorizations: new Authorizations({authorize: () => ({decision: 'allow'})})});
+  const asker = {user: {name: 'jo', groups: []}, authorizations: new Authorizations({authorize: () => ({decision: 'allow'})})};
+  const bindings = authorizerVariables(asker, {requestResource: {group: '', resource: 'pods'}});
   for (const [text, min, max, run] of ofLibraries) {
     const made = program(environment, text);
     t.deepEqual(estimateCost(made.ast, (_, {kind}) => (kind === 'string' || kind === 'bytes' ? {min: 0, max: 12} : undefined)), {min, max}, text);
-    if (run !== undefined) t.is(made.evaluate({authorizer}).cost, run, text);
+    if (run !== undefined) t.is(made.evaluate(bindings).cost, run, text);
   }
 });
 

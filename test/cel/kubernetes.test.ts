@@ -3,7 +3,7 @@ import type {Attributes, Decision} from '#src/api/authorization.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/environment.js';
 import {Authorizations, evaluateAsking} from '#src/cel/kubernetes/authorization.js';
-import {authorizerType, authorizerValue, requestResourceValue, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
+import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {appliedType, jsonPatches, jsonPatchType, misnamed, patchTypes} from '#src/cel/kubernetes/patches.js';
 import {toJson} from '#src/cel/plain.js';
@@ -158,8 +158,8 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   if (isCompileError(program)) throw new Error(program.message);
   const authorizations = new Authorizations({authorize: decide});
   const asker = {user, authorizations};
-  const resource = {group: '', resource: 'pods', subresource: 'status', namespace: 'n', name: 'p'};
-  return evaluateAsking(program, () => ({authorizer: authorizerValue(asker), 'authorizer.requestResource': requestResourceValue(asker, resource)}), authorizations, 10_000_000);
+  const request = {requestResource: {group: '', resource: 'pods'}, requestSubResource: 'status', namespace: 'n', name: 'p'};
+  return evaluateAsking(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
 };
 
 test('what an expression asks reaches the authorizer', async t => {

@@ -1,6 +1,7 @@
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown} from '#src/api/user.js';
+import type {Bindings} from '#src/cel/compile.js';
 import {declare, member, type Library} from '#src/cel/declarations.js';
 import {bool, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
@@ -87,8 +88,16 @@ export const authorizerSelectors: Library = {
   functions: [refined('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'), refined('labelSelector', 'authorizer_labelselector', 'labelSelector')],
 };
 
-/** The value of the variable `authorizer`. */
-export const authorizerValue = (asker: Asker): Value => new Check(authorizerType, asker);
+/** What a request is about, as reviews tell of it. */
+interface AskedResource {
+  readonly requestResource: {readonly group: string; readonly resource: string};
+  readonly requestSubResource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
 
-/** The value of the variable `authorizer.requestResource`: what a request is about. */
-export const requestResourceValue = (asker: Asker, resource: CheckedResource): Value => resourceCheck(asker, resource);
+/** The variables `authorizer`, and `authorizer.requestResource`, which is what a request is about. */
+export const authorizerVariables = (asker: Asker, {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: AskedResource): Bindings => ({
+  authorizer: new Check(authorizerType, asker),
+  'authorizer.requestResource': resourceCheck(asker, {group, resource, subresource, namespace, name}),
+});

@@ -585,6 +585,8 @@ const conditions: readonly (readonly [expressions: readonly string[], asked: boo
   [["request.operation == 'CREATE' && request.kind.kind == 'ConfigMap' && request.resource.resource == 'configmaps' && oldObject == null"], true],
   [["request.userInfo.username == 'jane' && 'devs' in request.userInfo.groups && request.userInfo.extra['example.com/team'] == ['a', 'b']"], true],
   [['!request.dryRun && request.options.kind.startsWith("Create") && !has(request.subResource)'], true],
+  [["authorizer.requestResource.check('bypass').allowed() && authorizer.group('').resource('pods').check('get').reason() == ''"], true],
+  [["authorizer.path('/a').check('get').allowed()"], false],
   // One that is false decides, whatever is wrong with others.
   [['object.none == 1', 'false'], false],
 ];

@@ -1,3 +1,4 @@
+import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
 import {Lru} from '#src/base/lru.js';
 import type {Program} from '#src/cel/compile.js';
@@ -30,32 +31,43 @@ const bindingsOf = async ({attributes, form, own}: Question, naming: Naming): Pr
 
 /** The language is loaded with the first condition. */
 const language = async () => {
-  const {admissionEnvironment, compileAdmission, isProblem, resultTypes} = await import('#src/cel/kubernetes/admission.js');
+  const [{admissionEnvironment, compileAdmission, isProblem, resultTypes}, {Authorizations, evaluateAsking}, {authorizerVariables}] = await Promise.all([
+    import('#src/cel/kubernetes/admission.js'),
+    import('#src/cel/kubernetes/authorization.js'),
+    import('#src/cel/kubernetes/authorizer.js'),
+  ]);
   const environment = admissionEnvironment({hasParams: false, hasAuthorizer: true}, 'stored');
-  return (expression: string): Program | string => {
-    const program = compileAdmission(environment, expression, resultTypes.condition);
-    return isProblem(program) ? `compilation error: ${program.problem}` : program;
+  return {
+    read(expression: string): Program | string {
+      const program = compileAdmission(environment, expression, resultTypes.condition);
+      return isProblem(program) ? `compilation error: ${program.problem}` : program;
+    },
+    authorizations: (authorizer: Authorizer) => new Authorizations(authorizer),
+    authorizerVariables,
+    evaluateAsking,
   };
 };
 
 /** Judges conditions in the expression language: all of them, as long as they cost no more than they may together. */
-export const conditionsIn = (naming: Naming): EvaluateConditions => {
+export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateConditions => {
   const programs = new Lru<string, Program | string>(keptPrograms);
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
   return async (conditions, question) => {
-    loaded ??= await language();
-    const bindings = await bindingsOf(question, naming);
+    const {read, authorizations, authorizerVariables, evaluateAsking} = (loaded ??= await language());
+    const {attributes: {user, subresource, namespace, name}, own} = question;
+    const asker = {user, authorizations: authorizations(authorizer)};
+    const variables = {...(await bindingsOf(question, naming)), ...authorizerVariables(asker, {requestResource: own, requestSubResource: subresource, namespace, name})};
     const errors: string[] = [];
     let isFalse = false;
     let left = budgetOfConditions;
     for (const {expression} of conditions) {
       let program = programs.get(expression);
-      if (program === undefined) programs.set(expression, (program = loaded(expression)));
+      if (program === undefined) programs.set(expression, (program = read(expression)));
       if (typeof program === 'string') {
         errors.push(program);
         continue;
       }
-      const outcome = program.evaluate(bindings);
+      const outcome = await evaluateAsking(program, () => variables, asker.authorizations);
       if (outcome.cost > left) return {isFalse: false, errors: [outOfBudget]};
       left -= outcome.cost;
       if ('error' in outcome) errors.push(`expression '${expression}' resulted in error: ${outcome.error}`);
