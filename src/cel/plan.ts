@@ -6,7 +6,7 @@ import {equal} from './compare.js';
 import {traversal} from './costs.js';
 import {charge, type Frame, type Step} from './frame.js';
 import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
-import {Failure, keyOf, ListValue, MapValue, noSuchOverload, Optional, sizeOf, typeOfValue, TypeValue, type Value} from './values.js';
+import {Failure, keyOf, ListValue, MapValue, noSuchOverload, OpaqueValue, Optional, sizeOf, typeOfValue, TypeValue, type Value} from './values.js';
 
 /** What making a list, a map or an object costs. */
 const listCost = 10;
@@ -376,7 +376,7 @@ const either = (left: Step, right: Step): Step => frame => {
 const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
   const first = left(frame);
   const second = right(frame);
-  charge(frame, traversal(Math.min(sizeOf(first), sizeOf(second))));
+  charge(frame, first instanceof OpaqueValue && !isNegated ? 1 : traversal(Math.min(sizeOf(first), sizeOf(second))));
   if (first instanceof Failure) return first;
   if (second instanceof Failure) return second;
   const same = equal(first, second);

@@ -95,6 +95,8 @@ export abstract class MapValue {
 /** A value of a library's own type. */
 export abstract class OpaqueValue {
   abstract readonly type: Type;
+  /** How large it is where costs are counted. */
+  readonly size: number = 1;
   abstract equals(other: Value): Value;
 }
 
@@ -145,7 +147,7 @@ export const characters = (text: string): number => {
 /** How large a value is where costs are counted: characters, bytes, elements, entries; one for all else. */
 export const sizeOf = (value: Value): number => {
   if (typeof value === 'string') return characters(value);
-  if (value instanceof ListValue || value instanceof MapValue) return value.size;
+  if (value instanceof ListValue || value instanceof MapValue || value instanceof OpaqueValue) return value.size;
   if (value instanceof Bytes) return value.data.length;
   if (value instanceof Optional && value.value !== undefined) return sizeOf(value.value);
   return 1;

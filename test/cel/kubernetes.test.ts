@@ -123,6 +123,7 @@ gives('versions are compared', {
   'semver("01.1.1")': 'failed: Major number must not contain leading zeroes "01"',
   'semver("a.1.1")': 'failed: Invalid character(s) found in major number "a"',
   'semver("1.1.1-")': 'failed: Prerelease is empty',
+  'semver("1.1.18446744073709551616")': 'failed: strconv.ParseUint: parsing "18446744073709551616": value out of range',
   'semver("1.0-a", true)': 'failed: short version cannot contain PreRelease/Build meta data',
 });
 
@@ -161,6 +162,15 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   const request = {requestResource: {group: '', resource: 'pods'}, requestSubResource: 'status', namespace: 'n', name: 'p'};
   return evaluateAsking(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
 };
+
+test('telling addresses apart costs by how long they are', t => {
+  const costOf = (text: string) => {
+    const program = compile(newExpressions, text);
+    return isCompileError(program) ? program.message : program.evaluate({}).cost;
+  };
+  t.is(costOf("ip('::1') == ip('::2')"), 3);
+  t.is(costOf("ip('::1') != ip('::2')"), 4);
+});
 
 test('what an expression asks reaches the authorizer', async t => {
   const asked: Attributes[] = [];

@@ -10,11 +10,13 @@ const cidrType = opaqueType('net.CIDR');
 /** An address. */
 export class Ip extends OpaqueValue {
   readonly type: Type = ipType;
+  override readonly size: number;
   readonly address: IpAddress;
 
   constructor(address: IpAddress) {
     super();
     this.address = address;
+    this.size = address.family === 4 ? 4 : 16;
   }
 
   equals(other: Value): Value {
@@ -25,11 +27,14 @@ export class Ip extends OpaqueValue {
 /** A range of addresses, as it was written. */
 export class Cidr extends OpaqueValue {
   readonly type: Type = cidrType;
+  /** Bytes, of what all its addresses begin with. */
+  override readonly size: number;
   readonly range: IpRange;
 
   constructor(range: IpRange) {
     super();
     this.range = range;
+    this.size = Math.ceil(range.bits / 8);
   }
 
   equals(other: Value): Value {

@@ -1,8 +1,8 @@
 import {reading, traversal, wholeTraversal} from '#src/cel/costs.js';
 import {endless, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
 import type {CostOf} from '#src/cel/declarations.js';
-import {sizeOf, type Value} from '#src/cel/values.js';
-import {Cidr, Ip} from './addresses.js';
+import {sizeOf} from '#src/cel/values.js';
+import {Cidr} from './addresses.js';
 import {Format} from './format.js';
 
 /** What calls of a function cost, whichever of its shapes is called: told of one that was run, and of one that may be. */
@@ -99,15 +99,10 @@ const finding: FunctionCosts = {
 
 /** Addresses take four bytes or sixteen. */
 const addressBytes: Range = {min: 4, max: 16};
-const bytesOf = (value: Value): number => {
-  if (value instanceof Cidr) return Math.ceil(value.range.bits / 8);
-  return value instanceof Ip ? (value.address.family === 4 ? 4 : 16) : sizeOf(value);
-};
-
 /** The cost of comparing the bits of two addresses; of a text also that of reading it. */
 const containing = (overloadOfText: string, more: (bytes: number) => number, moreRange: Range): FunctionCosts => ({
   cost([cidr, other]) {
-    const bytes = bytesOf(cidr!);
+    const bytes = sizeOf(cidr!);
     return traversal(bytes * 2) + more(bytes) + (typeof other === 'string' ? traversal(sizeOf(other)) : 0);
   },
   estimate({overload, args: [other], sizeOf}) {

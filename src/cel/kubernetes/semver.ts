@@ -51,7 +51,8 @@ const hasLeadingZero = (text: string): boolean => text.length > 1 && text.starts
 
 const parsedNumber = (text: string): bigint => {
   if (text === '') throw new SemverError('strconv.ParseUint: parsing "": invalid syntax');
-  const value = BigInt(text);
+  // Longer ones are not worth being read.
+  const value = text.length > 20 ? 2n ** 64n : BigInt(text);
   if (value >= 2n ** 64n) throw new SemverError(`strconv.ParseUint: parsing ${quoted(text)}: value out of range`);
   return value;
 };
