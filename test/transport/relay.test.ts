@@ -5,6 +5,7 @@ import test from 'ava';
 import type {ApiResponse} from '#src/api/exchange.js';
 import {plainFailure} from '#src/api/status.js';
 import {systemClock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemNetwork} from '#src/transport/network.js';
 import {backends, type Backend} from '#src/transport/relay/backends.js';
 import {relayCall, type Relayed} from '#src/transport/relay/call.js';
@@ -236,6 +237,18 @@ test('a backend that says nothing when hands are to be shaken is given up after 
   await using server = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port: backend.port, connectTimeoutMs: 30}});
 
   t.is(messageOf((await ask1(server)).body), `dial tcp 127.0.0.1:${backend.port}: i/o timeout`);
+});
+
+test('a caller who leaves while the backend is still to be reached is not kept waiting', async t => {
+  await using backend = await aBackend(() => {});
+  const clock = new VirtualClock(); // On which no attempt to reach anybody ever takes too long.
+  using own = backends({network: systemNetwork(clock), clock});
+  const leaving = new AbortController();
+  const request = {method: 'GET', url: '/', headers: {}, caller: {user: {name: 'a', groups: []}}, remoteAddress: '', signal: leaving.signal};
+  const call = relayCall(own, {request, to: {scheme: 'https', host: '127.0.0.1', port: backend.port}, path: '/'});
+  leaving.abort();
+
+  await t.throwsAsync(call, {message: 'context canceled'});
 });
 
 test('a connection that the backend hung up on while it rested is made anew, for calls that may be asked twice', async t => {

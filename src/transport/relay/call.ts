@@ -91,6 +91,10 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
       const retries = (error: NodeJS.ErrnoException) => again && !body && sent.reusedSocket && harmless.has(sent.method) && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       sent.once('response', resolve);
       sent.on('error', error => (retries(error) ? ask(false).then(resolve, reject) : reject(reasonOf(relayed, error))));
+      // A request that waits for its connection still does not hear that nobody wants it any more.
+      const left = () => reject(reasonOf(relayed, new Error('the caller left')));
+      relayed.request.signal.addEventListener('abort', left, {once: true});
+      sent.once('close', () => relayed.request.signal.removeEventListener('abort', left));
       within(backends, relayed, sent);
       if (!body) return sent.end();
       // The other end may answer before any of the body came.
