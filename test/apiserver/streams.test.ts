@@ -19,6 +19,7 @@ import {rewriteAnswer, rewriteLink} from '#src/transport/relay/rewrite.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
+import {aBackend} from '#test/transport/backend.js';
 import {ask1, ask2, bothVersions, serve} from '#test/serving/server.js';
 import {authorityPem} from '#src/pki/authority.js';
 import {admin, startWire} from './wire.js';
@@ -60,10 +61,17 @@ await aPod('elsewhere', 'misnamed', 'c');
 await aPod('far', 'gone', 'c');
 await put(`${pods}/p/status`, {metadata: {name: 'p'}, status: {podIP: '10.1.1.1', podIPs: [{ip: '10.1.1.1'}]}});
 
+const shop = await aBackend((request, response) => response.writeHead(200, {'x-method': request.method!}).end(request.method === 'HEAD' ? undefined : `${request.method} ${request.url}`));
+await post('/api/v1/namespaces/default/services', {metadata: {name: 'shop'}, spec: {ports: [{name: 'http', port: 80}]}});
+await post('/api/v1/namespaces/default/endpoints', {
+  metadata: {name: 'shop'},
+  subsets: [{addresses: [{ip: '10.1.1.1', targetRef: {kind: 'Pod', namespace: 'default', name: 'p'}}], ports: [{name: 'http', port: Number(shop.port)}]}],
+});
 test.after.always(async () => {
   api.backends[Symbol.dispose]();
   await server[Symbol.asyncDispose]();
   await agent[Symbol.asyncDispose]();
+  await shop[Symbol.asyncDispose]();
 });
 
 const messageOf = (body: Buffer): string => (JSON.parse(body.toString()) as Status).message ?? '';
@@ -497,4 +505,19 @@ for (const [coding, pack, unpack] of [['gzip', gzipSync, gunzipSync], ['deflate'
     t.is(unpack(Buffer.concat((await source.toArray()) as Buffer[])).toString(), '<a href="/before/a">');
     t.is(answer.headers['Content-Length'], undefined);
   });
+}
+
+for (const where of ['pods', 'services']) {
+  const root = where === 'pods' ? `${pods}/p:${shop.port}/proxy` : '/api/v1/namespaces/default/services/http:shop:http/proxy';
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    test(`${method} goes through to ${where}, and without a path to their top`, async t => {
+      const reads = method === 'GET' || method === 'HEAD';
+      const below = await ask1(server, {method, path: `${root}/some/path/with/${method}?a=b`, headers: {connection: 'close'}});
+      const top = await ask1(server, {method, path: `${root}?a=b`, headers: {connection: 'close'}});
+
+      t.deepEqual([below.status, below.headers['x-method'], below.body.toString()], [200, method, method === 'HEAD' ? '' : `${method} /some/path/with/${method}?a=b`]);
+      if (reads) t.deepEqual([top.status, top.headers['location']], [301, `${root}/?a=b`]);
+      else t.deepEqual([top.status, top.body.toString()], [200, `${method} /?a=b`]);
+    });
+  }
 }
