@@ -21,6 +21,7 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
   if (body.kind === 'stream') {
     stream.respond(headers);
     passOn(body.source, stream);
+    stream.once('finish', () => excuse(stream, request));
     return;
   }
   if (body.kind === 'empty') {
@@ -34,7 +35,11 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
       stream.end(bytes);
     }
   }
-  // A client that is still sending need not go on (RFC 9113 §8.1).
+  excuse(stream, request);
+};
+
+/** A client that is still sending need not go on (RFC 9113 §8.1). */
+const excuse = (stream: ServerHttp2Stream, request: ApiRequest): void => {
   if (request.body && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
 };
 

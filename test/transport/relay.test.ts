@@ -1,4 +1,5 @@
 import {once} from 'node:events';
+import http2 from 'node:http2';
 import https from 'node:https';
 import {connect} from 'node:tls';
 import test from 'ava';
@@ -338,4 +339,21 @@ test('the caller is read from no faster than the backend takes, and the backend 
 
   t.true(taken < 32 << 20, `${taken} bytes were taken for a backend that reads none`);
   t.true(given < 32 << 20, `${given} bytes were given to a caller who reads none`);
+});
+
+test('a client over HTTP/2 who is still sending when the answer is whole need not go on', async t => {
+  await using backend = await aBackend((request, response) => {
+    request.pause();
+    response.writeHead(413).end('too much');
+  });
+  await using server = await relaying(backend);
+  const session = http2.connect(server.url, {ca: server.ca});
+  const stream = session.request({':method': 'POST', ':path': '/'}, {endStream: false});
+  stream.write('begun');
+  const heard: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => heard.push(chunk));
+  await once(stream, 'close');
+  session.destroy();
+
+  t.deepEqual([Buffer.concat(heard).toString(), stream.rstCode], ['too much', http2.constants.NGHTTP2_NO_ERROR]);
 });
