@@ -99,5 +99,7 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'AdmissionWebhook: patching/updating a validating webhook, a mutating webhook': ['plane/webhooks.test.ts', 'configuration that is put or patched means'],
   'AdmissionWebhook: listing validating webhooks, mutating webhooks': ['plane/webhooks.test.ts', 'configurations are listed by their labels, and deleted together mean'],
   'AdmissionWebhook: include webhook resources in discovery documents': ['plane/webhooks.test.ts', 'discovery tells of the configurations of webhooks'],
+  'AdmissionWebhook: create and update validating and mutating webhook configurations with match conditions, reject invalid ones': ['plane/webhooks.test.ts', 'configuration keeps conditions, changed ones too, and is refused with one that is no expression'],
+  'AdmissionWebhook: mutate everything except skip-me configmaps': ['plane/webhooks.test.ts', 'everything is changed but what the conditions leave out'],
   'AdmissionWebhook: honor timeout': ['apiserver/backends.test.ts', 'a webhook that does not answer in time, or whose caller goes away, is given up'],
 };

@@ -282,3 +282,28 @@ test('with aggregator routing webhooks are looked for behind the addresses of th
 
   t.regex(answer.json<Status>().message!, /Post "https:\/\/hooks\.default\.svc:443\/\?timeout=10s": no endpoints available for service "hooks"$/);
 });
+
+for (const kind of ['validating', 'mutating'] as const) {
+  test(`a ${kind} configuration keeps conditions, changed ones too, and is refused with one that is no expression`, async t => {
+    const {namespace, register, hook} = await begin();
+    await using server = await aHookServer();
+    const conditions = [{name: 'expression-1', expression: "object.metadata.namespace == 'production'"}];
+    const made = (await register(kind, 'x', hook(server, ['configmaps'], {matchConditions: conditions}))).json<KubeObject & {webhooks: {matchConditions: object[]}[]}>();
+    t.deepEqual(made.webhooks[0]!.matchConditions, conditions);
+    made.webhooks[0]!.matchConditions = [...conditions, {name: 'expression-2', expression: "object.metadata.namespace == 'staging'"}];
+    t.is((await put(`${configurations(kind)}/${namespace}-x`, made)).json<typeof made>().webhooks[0]!.matchConditions.length, 2);
+    const refused = await post(configurations(kind), {metadata: {name: `${namespace}-y`}, webhooks: [hook(server, ['configmaps'], {matchConditions: [{name: 'invalid', expression: '... [] bad expression'}]})]});
+
+    t.is(refused.status, 422);
+    denied(t, refused, 'compilation failed');
+  });
+}
+
+test('everything is changed but what the conditions leave out', async t => {
+  const {map, register, hook} = await begin();
+  await using server = await aHookServer(() => patching({op: 'add', path: '/data', value: {changed: 'yes'}}));
+  await register('mutating', 'most', hook(server, ['configmaps'], {matchConditions: [{name: 'skip-me', expression: "object.metadata.name != 'skip-me'"}]}));
+
+  t.deepEqual(data(await map('m')), {changed: 'yes'});
+  t.is((await map('skip-me')).json<{data?: object}>().data, undefined);
+});
