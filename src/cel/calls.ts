@@ -1,7 +1,7 @@
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {charge, type Frame, type Step} from './frame.js';
 import type {Type} from './types.js';
-import {Failure, typeOfValue, type Value} from './values.js';
+import {Failure, noSuchOverload, typeOfValue, type Value} from './values.js';
 
 type Run = (...args: readonly Value[]) => Value;
 
@@ -26,8 +26,15 @@ const ofOne = (name: string, overload: Overload, run: Run): Run => {
 };
 
 /** What a call does: the function's own, that of the one overload that fits, or of the first that takes the values. */
-const implementation = ({name, run, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
-  if (run) return run;
+const implementation = ({name, run, takes: taken, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
+  if (run && !taken) return run;
+  if (run) {
+    const unnamed = new Failure(`no such overload: ${name}`);
+    return (...args) => {
+      const result = run(...args);
+      return result === noSuchOverload && !taken!.has(typeOfValue(args[0]!).kind) ? unnamed : result;
+    };
+  }
   const [only] = fitting;
   if (fitting.length === 1 && only?.run) return ofOne(name, only, only.run);
   return (...args) => {

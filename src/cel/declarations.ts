@@ -1,7 +1,7 @@
 import type {EstimateOf} from './cost/range.js';
 import type {Step} from './frame.js';
 import type {Macro} from './macros.js';
-import type {Type} from './types.js';
+import type {Type, TypeKind} from './types.js';
 import type {Value} from './values.js';
 
 /** What a call cost, of its arguments and what it gave; undefined where the rule of the language holds. */
@@ -27,6 +27,8 @@ export interface FunctionDeclaration {
   readonly overloads: readonly Overload[];
   /** What it does, in whatever shape it is called. */
   readonly run?: (...args: readonly Value[]) => Value;
+  /** What its first argument may be at all. Where it is something else, the failure names the function. */
+  readonly takes?: ReadonlySet<TypeKind>;
   /** For one that finds its arguments itself, since it may not need them all: the step of a call. It costs nothing but them. */
   readonly steps?: (args: readonly Step[]) => Step;
   /** What any call of it costs, before the overload is asked. */

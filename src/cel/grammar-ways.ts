@@ -1,4 +1,4 @@
-import {grammar, type Part, type RuleName} from './grammar.js';
+import {grammar, type Part} from './grammar.js';
 import type {TokenKind} from './tokens.js';
 
 /** What is still to come within a rule. */
@@ -19,17 +19,22 @@ export interface First {
   readonly isNullable: boolean;
 }
 
-const ruleFirsts = new Map<RuleName, First>();
+const partFirsts = new WeakMap<Part, First>();
+let restFirsts = new WeakMap<Rest, First>();
 
+/** What a part may begin with. */
 export const firstOf = (part: Part): First => {
+  const known = partFirsts.get(part) ?? foundFirst(part);
+  partFirsts.set(part, known);
+  return known;
+};
+
+const foundFirst = (part: Part): First => {
   switch (part.kind) {
     case 'token':
       return {kinds: new Set(part.of), isNullable: false};
-    case 'rule': {
-      const known = ruleFirsts.get(part.name) ?? firstOf(grammar[part.name]);
-      ruleFirsts.set(part.name, known);
-      return known;
-    }
+    case 'rule':
+      return firstOf(grammar[part.name]);
     case 'row':
       return firstOfRest(part.parts.reduceRight<Rest | undefined>((next, inner) => ({part: inner, next}), undefined));
     case 'choice': {
@@ -43,9 +48,19 @@ export const firstOf = (part: Part): First => {
   }
 };
 
+const nothingLeft: First = {kinds: new Set(), isNullable: true};
+
+/** What the rest of a rule may begin with. */
 export const firstOfRest = (rest: Rest | undefined): First => {
+  if (!rest) return nothingLeft;
+  const known = restFirsts.get(rest) ?? foundFirstOfRest(rest);
+  restFirsts.set(rest, known);
+  return known;
+};
+
+const foundFirstOfRest = (rest: Rest): First => {
   const kinds = new Set<TokenKind>();
-  for (let at = rest; at; at = at.next) {
+  for (let at: Rest | undefined = rest; at; at = at.next) {
     const first = firstOf(at.part);
     for (const kind of first.kinds) kinds.add(kind);
     if (!first.isNullable) return {kinds, isNullable: false};
@@ -82,6 +97,7 @@ const kept = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, s
 /** Drops what is known of places, which are those of one expression. */
 export const forgetWays = (): void => {
   rests = new WeakMap();
+  restFirsts = new WeakMap();
   calls = new WeakMap();
 };
 

@@ -19,6 +19,9 @@ export const intOfDouble = (value: number): Value => (Number.isNaN(value) || val
 
 export const uintOfDouble = (value: number): Value => (Number.isNaN(value) || value < 0 || value >= 2 ** 64 ? uintOverflow : new Uint(BigInt(Math.trunc(value))));
 
+/** Doubles of so many digits before the point are written with an exponent. */
+const largestPlain = 6;
+
 /** A double as the original writes it: shortest, with an exponent where it is below -4 or above 5. */
 export const writtenDouble = (value: number): string => {
   if (Number.isNaN(value)) return 'NaN';
@@ -26,7 +29,7 @@ export const writtenDouble = (value: number): string => {
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';
   const [digits = '', power = ''] = value.toExponential().split('e');
   const exponent = Number(power);
-  if (exponent >= -4 && exponent < 21) return plainDouble(value);
+  if (exponent >= -4 && exponent < largestPlain) return plainDouble(value);
   return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 };
 

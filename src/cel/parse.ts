@@ -228,7 +228,6 @@ class Parser {
 
   literal(start: number, sign: Token | undefined): Expr {
     const token = this.token;
-    this.at += 1;
     const text = this.textOf(token);
     const read = (): Literal => {
       switch (token.kind) {
@@ -253,10 +252,13 @@ class Parser {
       }
     };
     try {
-      return {kind: 'literal', value: read(), id: this.id(start)};
+      const value = read();
+      this.at += 1;
+      return {kind: 'literal', value, id: this.id(start)};
     } catch (error) {
-      if (error instanceof BadLiteral) return this.fail(start, error.message);
-      throw error;
+      if (!(error instanceof BadLiteral)) throw error;
+      this.at += 1;
+      return this.fail(start, error.message);
     }
   }
 
@@ -396,7 +398,7 @@ export const parse = (text: string, options: ParseOptions = defaults): Ast | Par
   } catch (error) {
     if (error instanceof TooDeep) return failed(text, [tooDeep(text)]);
     if (!(error instanceof SyntaxBroken)) throw error;
-    return failed(text, [...syntaxProblems(text, tokens, unrecognised), ...parser.problems]);
+    return failed(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
   }
 };
 

@@ -9,6 +9,8 @@ class Stuck extends Error {}
 /** Thrown where recovering is given up. */
 class GivenUp extends Error {}
 
+const nothing: Part = {kind: 'row', parts: []};
+
 const maxRecoveries = 30;
 const maxSkipped = 256;
 const maxLookahead = 1000;
@@ -230,12 +232,17 @@ class Reader {
   #goesOn(part: Part, again: Rest): boolean {
     if (!firstOf(part).kinds.has(this.#token.kind)) return false;
     if (!expectedAt(again.next, this.#call).has(this.#token.kind)) return true;
-    return this.#choose([{kind: 'row', parts: [part, again.part]}, {kind: 'row', parts: []}], again.next) === 0;
+    return this.#choose([part, nothing], again.next, again) === 0;
   }
 
   /** Which of some parts comes, by looking ahead until only one is left. */
-  #choose(parts: readonly Part[], next: Rest | undefined): number {
-    let ways: readonly Way[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, next), call: this.#call, hasLeft: false}));
+  #choose(parts: readonly Part[], next: Rest | undefined, behindFirst = next): number {
+    const viable = parts.flatMap((part, alternative) => {
+      const {kinds, isNullable} = firstOf(part);
+      return isNullable || kinds.has(this.#token.kind) ? [alternative] : [];
+    });
+    if (viable.length === 1) return viable[0]!;
+    let ways: readonly Way[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, alternative === 0 ? behindFirst : next), call: this.#call, hasLeft: false}));
     for (let count = 0; ; count += 1) {
       const {kind} = this.#ahead(count);
       const on = distinctWays(ways.flatMap(way => [...behind(way, kind, this.#call)]));
@@ -271,10 +278,18 @@ class Reader {
   }
 }
 
-/** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. */
-export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]): readonly Problem[] => {
+/** Longer expressions, in tokens, are not read once more, which would keep the server for seconds. Differs from upstream: only the first place is told. */
+const longest = 10_000;
+
+/** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. `at` is the token that nothing could be made of. */
+export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[], at: number): readonly Problem[] => {
   const problems: Problem[] = [];
   for (const {start, text: odd} of unrecognised) note(problems, text, start, `Syntax error: token recognition error at: '${shown(odd)}'`);
+  if (tokens.length > longest) {
+    const {kind, start, end} = tokens[at]!;
+    note(problems, text, start, `Syntax error: mismatched input '${kind === 'EOF' ? '<EOF>' : shown(text.slice(start, end))}'`);
+    return problems;
+  }
   forgetWays();
   return [...problems, ...new Reader(text, tokens, unrecognised).read()];
 };

@@ -25,6 +25,7 @@ for (const [text, value, cost] of [
   ['self.spec.ports[0].port > 8 ? "high" : "low"', 'high', 6],
   ['has(self.spec.missing) || labels["app"].startsWith("w")', true, 5],
   ['x in [1, 2, 3]', true, 1],
+  ['string(1000000.0) + string(0.5) + string(123456.0)', '1e+060.5123456', 3],
 ] as const) {
   test(`evaluates ${text}`, t => {
     t.deepEqual(outcome(text), {value, cost});
@@ -37,6 +38,13 @@ for (const [text, error] of [
   ['labels["none"]', 'no such key: none'],
   ['self.spec.replicas + "a"', 'no such overload'],
   ['9223372036854775807 + x', 'integer overflow'],
+  ['dyn(true) + 1', 'no such overload: _+_'],
+  ['dyn(1) < "a"', 'no such overload'],
+  ['dyn({}) < 1', 'no such overload: _<_'],
+  ['size(dyn(x))', 'no such overload: size'],
+  ['dyn(x).startsWith("a")', 'no such overload'],
+  ['duration(x)', "type conversion error from 'int' to 'google.protobuf.Duration'"],
+  ['int(name)', "type conversion error from 'string' to 'int'"],
   ['self.spec.replicas.all(r, r > 0)', "got 'types.Int', expected iterable type"],
 ] as const) {
   test(`tells what went wrong in ${text}`, t => {

@@ -1,7 +1,7 @@
 import {reading} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {asInt, asUint, intOfDouble, parsedDouble, uintOfDouble, writtenDouble} from '#src/cel/numbers.js';
-import {durationOf, parsedDuration, parsedTimestamp, secondsOf, timestampOf, writtenDuration, writtenTimestamp} from '#src/cel/time.js';
+import {parsedDuration, parsedTimestamp, secondsOf, timestampOf, writtenDuration, writtenTimestamp} from '#src/cel/time.js';
 import {bool, bytes, double, duration, dyn, int, param, string, timestamp, typeOf, uint, type Type} from '#src/cel/types.js';
 import {Bytes, Duration, Failure, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
@@ -55,7 +55,8 @@ export const conversions: readonly FunctionDeclaration[] = [
   declare(
     'duration',
     overload('duration_to_duration', [duration], duration, same),
-    overload('int64_to_duration', [int], duration, durationOf),
+    // The original declares this one and then cannot do it.
+    overload('int64_to_duration', [int], duration, () => new Failure(`type conversion error from 'int' to '${duration.name}'`)),
     overload('string_to_duration', [string], duration, from(duration, text => {
       const nanos = parsedDuration(text);
       return nanos === undefined ? undefined : new Duration(nanos);

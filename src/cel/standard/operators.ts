@@ -3,13 +3,23 @@ import {traversal} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {asInt, asUint, divisionByZero, modulusByZero} from '#src/cel/numbers.js';
 import {durationOf, timestampOf} from '#src/cel/time.js';
-import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type} from '#src/cel/types.js';
+import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type, type TypeKind} from '#src/cel/types.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values.js';
 
 const a = param('A');
 const b = param('B');
 const listOfA = listOf(a);
 const mapOfAB = mapOf(a, b);
+
+/** What operators take on their left at all. */
+const comparable: ReadonlySet<TypeKind> = new Set(['bool', 'int', 'uint', 'double', 'string', 'bytes', 'timestamp', 'duration']);
+const takenBy: Readonly<Record<string, ReadonlySet<TypeKind>>> = {
+  '_+_': new Set(['bytes', 'double', 'duration', 'int', 'list', 'string', 'timestamp', 'uint']),
+  '_-_': new Set(['double', 'duration', 'int', 'timestamp', 'uint']),
+  '_*_': new Set(['double', 'int', 'uint']),
+  '_/_': new Set(['double', 'int', 'uint']),
+  '_%_': new Set(['int', 'uint']),
+};
 
 type Binary = (left: Value, right: Value) => Value;
 
@@ -93,6 +103,7 @@ const numbers: readonly (readonly [string, Type])[] = [['int64', int], ['uint64'
 /** `<` and its like: over two values of one type, and over numbers of any two. */
 const relation = (name: string, word: string, holds: (order: number) => boolean): FunctionDeclaration => ({
   name,
+  takes: comparable,
   run: ordered(holds) as (...args: readonly Value[]) => Value,
   overloads: [
     ...orderedTypes.map(([id, type]) => overload(`${word}_${id}`, [type, type], bool, undefined, type === string || type === bytes ? shorter : undefined)),
@@ -105,6 +116,7 @@ const relation = (name: string, word: string, holds: (order: number) => boolean)
 const arithmetic = (name: string, run: Binary, ...shapes: readonly (readonly [id: string, args: readonly Type[], result: Type, cost?: FunctionDeclaration['cost']])[]): FunctionDeclaration => ({
   name,
   run: run as (...args: readonly Value[]) => Value,
+  ...(takenBy[name] && {takes: takenBy[name]}),
   overloads: shapes.map(([id, args, result, cost]) => overload(id, args, result, undefined, cost)),
 });
 
@@ -126,7 +138,7 @@ export const operators: readonly FunctionDeclaration[] = [
   arithmetic('_/_', divide, ['divide_double', [double, double], double], ['divide_int64', [int, int], int], ['divide_uint64', [uint, uint], uint]),
   arithmetic('_%_', modulo, ['modulo_int64', [int, int], int], ['modulo_uint64', [uint, uint], uint]),
   arithmetic('_*_', multiply, ['multiply_double', [double, double], double], ['multiply_int64', [int, int], int], ['multiply_uint64', [uint, uint], uint]),
-  {name: '-_', run: negate as (...args: readonly Value[]) => Value, overloads: [overload('negate_double', [double], double), overload('negate_int64', [int], int)]},
+  {name: '-_', takes: new Set(['bool', 'double', 'duration', 'int']), run: negate as (...args: readonly Value[]) => Value, overloads: [overload('negate_double', [double], double), overload('negate_int64', [int], int)]},
   arithmetic(
     '_-_', subtract,
     ['subtract_double', [double, double], double], ['subtract_duration_duration', [duration, duration], duration], ['subtract_int64', [int, int], int],

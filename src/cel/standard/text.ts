@@ -1,5 +1,5 @@
 import {matching, reading, traversal} from '#src/cel/costs.js';
-import {declare, member, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
+import {member, overload, type CostOf, type FunctionDeclaration} from '#src/cel/declarations.js';
 import {complaintOf, matches} from '#src/cel/patterns.js';
 import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/types.js';
 import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values.js';
@@ -10,22 +10,28 @@ const hasSize = (value: Value): boolean => typeof value === 'string' || value in
 
 const target = reading();
 
+/** A function of two texts. */
+const ofTwo = (name: string, id: string, run: (left: string, right: string) => boolean, cost: CostOf): FunctionDeclaration => ({
+  name,
+  overloads: [member(id, [string, string], bool, undefined, cost)],
+  run: (left, right) => (typeof left === 'string' && typeof right === 'string' ? run(left, right) : noSuchOverload),
+});
+
 /** What strings, and all that has a size, can do without any library. */
 export const text: readonly FunctionDeclaration[] = [
   {
     name: 'size',
     overloads: sized.flatMap(([id, type]) => [overload(`size_${id}`, [type], int), member(`${id}_size`, [type], int)]),
+    takes: new Set(['bytes', 'list', 'map', 'string']),
     run: value => (hasSize(value!) ? BigInt(sizeOf(value!)) : noSuchOverload),
   },
-  declare(
-    'contains',
-    member('contains_string', [string, string], bool, (whole: string, part: string) => whole.includes(part), ([whole, part]) => traversal(sizeOf(whole!)) * traversal(sizeOf(part!))),
-  ),
-  declare('endsWith', member('ends_with_string', [string, string], bool, (whole: string, end: string) => whole.endsWith(end), target)),
-  declare('startsWith', member('starts_with_string', [string, string], bool, (whole: string, start: string) => whole.startsWith(start), target)),
+  ofTwo('contains', 'contains_string', (whole, part) => whole.includes(part), ([whole, part]) => traversal(sizeOf(whole!)) * traversal(sizeOf(part!))),
+  ofTwo('endsWith', 'ends_with_string', (whole, end) => whole.endsWith(end), target),
+  ofTwo('startsWith', 'starts_with_string', (whole, start) => whole.startsWith(start), target),
   {
     name: 'matches',
     overloads: [overload('matches', [string, string], bool), member('matches_string', [string, string], bool, undefined, matching)],
+    takes: new Set(['string']),
     run: (whole, pattern) => (typeof whole === 'string' && typeof pattern === 'string' ? matches(whole, pattern) : noSuchOverload),
     pattern: {index: 1, complaint: complaintOf},
   },
