@@ -2,10 +2,12 @@ import test from 'ava';
 import type {Attributes, Decision} from '#src/api/authorization.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/environment.js';
+import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
 import {Authorizations, evaluateAsking} from '#src/cel/kubernetes/authorization.js';
 import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
 import {appliedType, jsonPatches, jsonPatchType, misnamed, patchTypes} from '#src/cel/kubernetes/patches.js';
+import {ComposedVariables} from '#src/cel/kubernetes/variables.js';
 import {toJson} from '#src/cel/plain.js';
 import {dyn, listOf} from '#src/cel/types.js';
 import type {Failure, Value} from '#src/cel/values.js';
@@ -149,6 +151,32 @@ test('expressions that write changes are known by their types', t => {
 test('objects that are not named after their places are told', t => {
   t.deepEqual(misnamed(value('Object{spec: Object.spec{a: [Object.spec.a{}]}}') as Value), []);
   t.deepEqual(misnamed(value('Object{spec: Object.status{}}') as Value), ['unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type']);
+});
+
+test('variables of a policy are worked out once, when they are asked for, and paid for then', t => {
+  const use = {hasParams: false, hasAuthorizer: false};
+  const composition = new Composition();
+  const within = composition.within(admissionEnvironment(use, 'new'));
+  const programs = new Map<string, ReturnType<typeof compileAdmission>>();
+  for (const [name, text] of [['a', 'object.items.map(x, x + 1)'], ['b', 'variables.a.sum()'], ['c', 'object.none'], ['d', 'variables.e']]) {
+    const program = compileAdmission(within, text!, resultTypes.variable);
+    composition.add(name!, program);
+    programs.set(name!, program);
+  }
+  const evaluate = (text: string) => {
+    const variables = new ComposedVariables(programs, {object: {items: [1, 2]}});
+    const program = compileAdmission(within, text, resultTypes.condition);
+    if (isProblem(program)) return program.problem;
+    const outcome = program.evaluate({variables});
+    return [outcome.cost, variables.spent(), 'error' in outcome ? outcome.error : outcome.value];
+  };
+
+  // Two steps to a variable and one for the comparison, twice; what is behind the variables once: 31 for the one, 4 for the other.
+  t.deepEqual(evaluate('variables.b == 5 && variables.b == 5'), [6, 35, true]);
+  t.deepEqual(evaluate('true || variables.c == 1'), [0, 0, true]);
+  t.is((evaluate('variables.c == 1') as unknown[])[2], 'composited variable "c" fails to evaluate: no such key: none');
+  t.regex((evaluate('variables.d == 1') as unknown[])[2] as string, /^composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/);
+  t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(dyn\), int\)'/);
 });
 
 const asking = extend(newExpressions, {variables: {authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType}});

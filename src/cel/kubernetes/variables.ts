@@ -1,0 +1,60 @@
+import type {Bindings, Program} from '#src/cel/compile.js';
+import {equalMaps} from '#src/cel/compare.js';
+import {Failure, MapValue, type Value} from '#src/cel/values.js';
+
+/** Variables of a policy in their order: programs, or why there is none. */
+export type ComposedPrograms = ReadonlyMap<string, Program | {readonly problem: string}>;
+
+/**
+ * The variables of a policy for one request: each is worked out when it is first asked for, once, and may ask for others. `bindings` are what their
+ * expressions can name besides.
+ */
+export class ComposedVariables extends MapValue {
+  readonly #programs: ComposedPrograms;
+  readonly #bindings: Bindings;
+  readonly #found = new Map<string, Value>();
+  #spent = 0;
+
+  constructor(programs: ComposedPrograms, bindings: Bindings) {
+    super();
+    this.#programs = programs;
+    this.#bindings = {...bindings, variables: this};
+  }
+
+  get size(): number {
+    return this.#programs.size;
+  }
+
+  find(key: Value): Value | undefined {
+    const program = typeof key === 'string' ? this.#programs.get(key) : undefined;
+    if (!program) return undefined;
+    const name = key as string;
+    const known = this.#found.get(name);
+    if (known !== undefined) return known;
+    const value = this.#workOut(name, program);
+    this.#found.set(name, value);
+    return value;
+  }
+
+  keys(): Iterable<Value> {
+    return this.#programs.keys();
+  }
+
+  equals(other: Value): Value {
+    return other instanceof MapValue && equalMaps(this, other);
+  }
+
+  /** What was spent on variables since it was last asked. Each is paid for by the expression that is the first to name it, on top of what that costs itself. */
+  spent(): number {
+    const spent = this.#spent;
+    this.#spent = 0;
+    return spent;
+  }
+
+  #workOut(name: string, program: Program | {readonly problem: string}): Value {
+    if ('problem' in program) return new Failure(`composited variable ${JSON.stringify(name)} fails to compile: ${program.problem}`);
+    const outcome = program.evaluate(this.#bindings);
+    this.#spent += outcome.cost;
+    return 'error' in outcome ? new Failure(`composited variable ${JSON.stringify(name)} fails to evaluate: ${outcome.error}`) : outcome.value;
+  }
+}
