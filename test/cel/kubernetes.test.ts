@@ -176,7 +176,7 @@ test('variables of a policy are worked out once, when they are asked for, and pa
   t.deepEqual(evaluate('true || variables.c == 1'), [0, 0, true]);
   t.is((evaluate('variables.c == 1') as unknown[])[2], 'composited variable "c" fails to evaluate: no such key: none');
   t.regex((evaluate('variables.d == 1') as unknown[])[2] as string, /^composited variable "d" fails to compile: compilation failed: ERROR: <input>:1:10: undefined field 'e'/);
-  t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(dyn\), int\)'/);
+  t.regex(evaluate('variables.a == 1') as string, /found no matching overload for '_==_' applied to '\(list\(int\), int\)'/);
 });
 
 const asking = extend(newExpressions, {variables: {authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType}});
