@@ -102,4 +102,6 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'AdmissionWebhook: create and update validating and mutating webhook configurations with match conditions, reject invalid ones': ['plane/webhooks.test.ts', 'configuration keeps conditions, changed ones too, and is refused with one that is no expression'],
   'AdmissionWebhook: mutate everything except skip-me configmaps': ['plane/webhooks.test.ts', 'everything is changed but what the conditions leave out'],
   'AdmissionWebhook: honor timeout': ['apiserver/backends.test.ts', 'a webhook that does not answer in time, or whose caller goes away, is given up'],
+  'CustomResourceConversionWebhook: be able to convert from CR v1 to CR v2': ['plane/webhooks.test.ts', 'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in'],
+  'CustomResourceConversionWebhook: be able to convert a non homogeneous list of CRs': ['plane/webhooks.test.ts', 'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in'],
 };

@@ -220,8 +220,81 @@ test('what a webhook adds is pruned, and defaults are those of the version that 
   }), {conversion: asking(hook)});
   await world.define(versions('v1'));
   const made = (await world.post(second, later('a', 'x', '1'))).json<Widget & {odd?: number}>();
+  t.deepEqual(made.spec, {size: 2}, 'what the stored version does not know is lost on the way');
   t.is(made.odd, undefined);
   t.deepEqual((await world.get(`${widgets}/a`)).json<Widget>().spec, {'by-v1': 'v1', size: 2});
+});
+
+test('who writes through a version that is not stored is shown what there is to read afterwards', async t => {
+  using world = await startConverting();
+  const hook = converter((object, version) => (version.endsWith('v1') ? {...(hostPort(object, version) as Widget), hostPort: 'lost:0'} : hostPort(object, version)));
+  await world.define(twoVersions(asking(hook)));
+  using stream = await world.watch(`${second}?watch=1`);
+
+  const made = (await world.post(second, later('a', 'x', '1'))).json<Widget>();
+  t.like(made, {apiVersion: 'example.com/v2', host: 'lost', port: '0'});
+  const changed = (await world.patch(`${second}/a`, {metadata: {labels: {a: 'b'}}})).json<Widget>();
+  t.is(changed.host, 'lost');
+  t.deepEqual((await world.get(`${second}/a`)).json<Widget>(), changed);
+  await world.eventually(() => stream.events.length === 2);
+  t.deepEqual(stream.events.map(({type}) => type), ['ADDED', 'MODIFIED']);
+});
+
+const applied = {'content-type': 'application/apply-patch+yaml'};
+type Entry = {manager: string; apiVersion: string; fieldsV1: Record<string, unknown>};
+const entriesOf = (object: Widget) => (object.metadata!.managedFields as unknown as Entry[]).map(({manager, apiVersion, fieldsV1}) => [manager, apiVersion, Object.keys(fieldsV1).join()]);
+
+for (const [title, asked] of [['by a webhook', true], ['by name alone', false]] as const) {
+  test(`who owns fields under one version keeps them, and loses what others change under another, converted ${title}`, async t => {
+    using world = await startConverting();
+    const hook = converter();
+    const joined = asked ? {hostPort: 'one:1'} : {spec: {size: 1}};
+    const apart = asked ? {host: 'two', port: '2'} : {spec: {size: 2}};
+    await world.define(twoVersions(asked ? asking(hook) : undefined));
+    const apply = (url: string, manager: string, body: object, more = '') => world.patch(`${url}/a?fieldManager=${manager}${more}`, body, {headers: applied});
+    const widget = (version: string, more: object) => ({apiVersion: `example.com/${version}`, kind: 'Widget', metadata: {name: 'a'}, ...more});
+    const owned = asked ? 'f:hostPort' : 'f:spec';
+
+    t.is((await apply(widgets, 'one', widget('v1', joined))).status, 201);
+    const labelled = await world.patch(`${second}/a?fieldManager=other`, {metadata: {labels: {a: 'b'}}});
+    t.deepEqual(entriesOf(labelled.json()), [['one', 'example.com/v1', owned], ['other', 'example.com/v2', 'f:metadata']], 'a change of something else');
+
+    const conflict = await apply(second, 'two', widget('v2', apart));
+    t.is(conflict.status, 409, conflict.text);
+    t.regex(conflict.json<Status>().message!, /conflict with "one": \./);
+    const forced = await apply(second, 'two', widget('v2', apart), '&force=true');
+    t.is(forced.status, 200, forced.text);
+    t.deepEqual(entriesOf(forced.json()), [['two', 'example.com/v2', asked ? 'f:host,f:port' : 'f:spec'], ['other', 'example.com/v2', 'f:metadata']], 'an apply by force');
+
+    const moved = await world.patch(`${widgets}/a?fieldManager=third`, asked ? {hostPort: 'three:2'} : {spec: {size: 3}});
+    t.deepEqual(entriesOf(moved.json()), [...(asked ? [['two', 'example.com/v2', 'f:port']] : []), ['other', 'example.com/v2', 'f:metadata'], ['third', 'example.com/v1', owned]], 'an update');
+  });
+}
+
+test('where a conversion fails, an update leaves alone who owns what, and an apply fails', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.patch(`${second}/a?fieldManager=one`, later('a', 'one', '1'), {headers: applied});
+  hook.answer = asked => reviewOf(asked, hostPort, {result: {status: 'Failure', message: 'no way'}});
+  const changed = await world.patch(`${widgets}/a?fieldManager=two`, {hostPort: 'two:2'});
+  t.is(changed.status, 200, changed.text);
+  t.deepEqual(entriesOf(changed.json()), [['one', 'example.com/v2', 'f:host,f:port']]);
+  const refused = await world.patch(`${widgets}/a?fieldManager=two&force=true`, first('a', 'three:3'), {headers: applied});
+  t.is(refused.status, 500);
+  t.regex(refused.json<Status>().message!, /failed: no way$/);
+});
+
+test('the scale is read and set through a version that is not stored', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  const scale = {subresources: {scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas'}}};
+  await world.define(twoVersions(asking(hook), 'v1', {v1: scale, v2: scale}));
+  await world.post(widgets, first('a', 'one:1', {spec: {replicas: 1}}));
+  t.is((await world.get(`${second}/a/scale`)).json<{spec: {replicas: number}}>().spec.replicas, 1);
+  const set = await world.patch(`${second}/a/scale`, {spec: {replicas: 4}});
+  t.is(set.status, 200, set.text);
+  t.like((await world.get(`${widgets}/a`)).json<Widget>(), {hostPort: 'one:1', spec: {replicas: 4}});
 });
 
 test('figures tell how long conversions took, between which versions', async t => {

@@ -2,6 +2,7 @@ import test, {type ExecutionContext} from 'ava';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {aHookServer, patching, type AskedRequest, type HookServer} from '#test/apiserver/admission/webhook-world.js';
+import {json, startWebhook} from '#test/apiserver/webhook-server.js';
 import {wire} from '#test/apiserver/wire.js';
 import {aPlane} from '#test/controllers/plane.js';
 
@@ -164,7 +165,7 @@ const data = (answer: Answered): object => answer.json<{data: object}>().data;
 test('custom resources are changed by webhooks, in whatever version they are stored, and pruned of what they do not know', async t => {
   const {namespace, register, hook} = await begin();
   const group = `${namespace}.example.com`;
-  await define(group, [bodyOf('v1', anyData, {storage: false}), bodyOf('v2', {properties: {'mutation-0': {type: 'string'}, 'mutation-1': {type: 'string'}}})]);
+  await define(group, [bodyOf('v1', anyData), bodyOf('v2', {properties: {'mutation-0': {type: 'string'}, 'mutation-1': {type: 'string'}}}, {storage: false})]);
   await using server = await aHookServer();
   server.answer = request => stage(request.object?.data?.['mutation-1'] ? 2 : 1)(request);
   const rules = [{operations: ['CREATE', 'UPDATE'], apiGroups: [group], apiVersions: ['v1', 'v2'], resources: ['things']}];
@@ -306,4 +307,43 @@ test('everything is changed but what the conditions leave out', async t => {
 
   t.deepEqual(data(await map('m')), {changed: 'yes'});
   t.is((await map('skip-me')).json<{data?: object}>().data, undefined);
+});
+
+/** The converter of the official suite. */
+const aConverter = () =>
+  startWebhook(({body}, response) => {
+    const {kind, apiVersion, request} = JSON.parse(body) as {kind: string; apiVersion: string; request: {uid: string; desiredAPIVersion: string; objects: {apiVersion: string; hostPort?: string; host?: string; port?: string}[]}};
+    const convertedObjects = request.objects.map(({hostPort = '', host, port, ...object}) => {
+      const [first, second] = hostPort.split(':');
+      return {...object, apiVersion: request.desiredAPIVersion, ...(request.desiredAPIVersion.endsWith('v2') ? {host: first, port: second} : {hostPort: `${host}:${port}`})};
+    });
+    json(response, {kind, apiVersion, response: {uid: request.uid, convertedObjects, result: {status: 'Success'}}});
+  });
+
+type Endpoint = KubeObject & {hostPort?: string; host?: string; port?: string};
+
+const converted = async (stored: 'v1' | 'v2', {url, caBundle}: {readonly url: string; readonly caBundle: string}, group: string) => {
+  const fields = {v1: ['hostPort'], v2: ['host', 'port']};
+  const versions = (['v1', 'v2'] as const).map(name => ({name, served: true, storage: name === stored, schema: {openAPIV3Schema: {type: 'object', properties: Object.fromEntries(fields[name].map(field => [field, {type: 'string'}]))}}}));
+  const conversion = {strategy: 'Webhook', webhook: {clientConfig: {url: `${url}/crdconvert`, caBundle}, conversionReviewVersions: ['v1', 'v1beta1']}};
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const answer = stored === 'v1' ? await post(path, {metadata: {name: `ends.${group}`}, spec: {group, scope: 'Namespaced', names: {plural: 'ends', kind: 'End'}, versions, conversion}}) : await patch(`${path}/ends.${group}`, {spec: {versions}}, {headers: {'content-type': 'application/merge-patch+json'}});
+  if (answer.status >= 300) throw new Error(answer.text);
+  await plane.clock.drain();
+};
+
+test('custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in', async t => {
+  const {namespace} = await begin();
+  await using webhook = await aConverter();
+  const group = `${namespace}.convert.io`;
+  await converted('v1', webhook, group);
+  const at = (version: string) => `/apis/${group}/${version}/namespaces/${namespace}/ends`;
+  t.is((await post(at('v1'), {apiVersion: `${group}/v1`, kind: 'End', metadata: {name: 'one'}, hostPort: 'localhost:8080'})).status, 201);
+  t.like((await get(`${at('v2')}/one`)).json<Endpoint>(), {apiVersion: `${group}/v2`, host: 'localhost', port: '8080'});
+
+  await converted('v2', webhook, group);
+  t.is((await post(at('v2'), {apiVersion: `${group}/v2`, kind: 'End', metadata: {name: 'two'}, host: 'localhost', port: '9090'})).status, 201);
+  const listed = async (version: string) => (await get(at(version))).json<{items: Endpoint[]}>().items.map(({apiVersion, hostPort, host, port}) => [apiVersion, hostPort ?? [host, port]]);
+  t.deepEqual(await listed('v1'), [[`${group}/v1`, 'localhost:8080'], [`${group}/v1`, 'localhost:9090']]);
+  t.deepEqual(await listed('v2'), [[`${group}/v2`, ['localhost', '8080']], [`${group}/v2`, ['localhost', '9090']]]);
 });

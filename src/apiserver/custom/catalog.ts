@@ -119,13 +119,16 @@ export class CustomCatalog implements CustomResources {
     };
     const siblings: Siblings = {
       served: () => [...served.values()],
+      schemaOf: apiVersion => family.versions.find(version => version.apiVersion === apiVersion)?.schema.node,
       convert(object, apiVersion) {
         const converted = conversion.convert([object], apiVersion);
         return converted instanceof Promise ? converted.then(([one]) => one!) : converted[0]!;
       },
     };
-    const resourceOf = (version: CustomVersion): Resource =>
-      new Resource(version.definition, {...settings, schemas, siblings, store: translatedStore(settings.store, translationOf(family, version, conversion), signal)});
+    const resourceOf = (version: CustomVersion): Resource => {
+      const store = translatedStore(settings.store, translationOf(family, version, conversion), signal);
+      return new Resource(version.definition, {...settings, schemas, siblings, store, shownAs: store.shownAs});
+    };
     const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));
     return {served, stored: served.get(family.stored.kind.version)?.resource ?? resourceOf(family.stored)};
   }

@@ -20,7 +20,7 @@ const incomplete = 0x8000;
  */
 export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
   const isStored = version === stored;
-  const known = new Lru<string, StoredRecord>(remembered);
+  const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(remembered);
 
   /** The object of a record in the version it lies in, by the rules of that version. */
   const inOwnVersion = ({value, revision}: StoredRecord): KubeObject => {
@@ -33,9 +33,13 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
   const put = (record: StoredRecord, object: KubeObject): StoredRecord => {
     const value = encodeRecord({...object, kind: version.kind.kind, apiVersion: version.apiVersion});
     const isStale = isStored ? !sameContent(value, record.value) : (markOf(record.value) & ~incomplete) !== mark;
-    const made = {...record, value, ...(isStale ? {isStale} : {})};
+    const made = {value, ...(isStale ? {isStale} : {})};
     known.set(`${record.key} ${record.revision}`, made);
-    return made;
+    return {...record, ...made};
+  };
+  const remember = (record: StoredRecord): StoredRecord | undefined => {
+    const made = known.get(`${record.key} ${record.revision}`);
+    return made && {...record, ...made};
   };
   const pruned = (object: KubeObject): KubeObject => {
     version.schema.prune(object as PlainObject);
@@ -44,7 +48,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
   return {
     isCurrent: value => isStored && markOf(value) === mark,
     seen(records) {
-      const result = records.map(record => (isStored && markOf(record.value) === mark ? record : known.get(`${record.key} ${record.revision}`)));
+      const result = records.map(record => (isStored && markOf(record.value) === mark ? record : remember(record)));
       const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
       if (left.length === 0) return result as StoredRecord[];
       const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);

@@ -1,3 +1,4 @@
+import {afterwards} from '#src/base/eventually.js';
 import type {Change, Eventually, Range, Store, StoredRecord, Watcher, WatchQuery} from '#src/storage/store.js';
 
 /** How records that lie in the store become those one version of a kind sees, and back. Both keep revisions and order. */
@@ -10,18 +11,27 @@ export interface Translation {
   stored(value: Buffer): Eventually<Buffer>;
 }
 
-const then = <A, B>(value: Eventually<A>, next: (value: A) => Eventually<B>): Eventually<B> => (value instanceof Promise ? value.then(next) : next(value));
+export interface TranslatedStore extends Store {
+  /** What is read where a value was written: it has been translated, and is translated back. */
+  shownAs(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+}
 
 /** A store through the eyes of one version: everything that is read is translated, everything that is written translated back. Watches end when `signal` aborts. */
-export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): Store => {
+export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
   const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> =>
     records.every(({value}) => translation.isCurrent(value)) ? records : translation.seen(records);
+  const put = new WeakMap<Buffer, Buffer>();
+  const toStore = async (value: Buffer): Promise<Buffer> => {
+    const translated = await translation.stored(value);
+    put.set(value, translated);
+    return translated;
+  };
   const changes = new WeakMap<Change, Eventually<Change>>();
   const translated = (change: Change): Eventually<Change> => {
     const known = changes.get(change);
     if (known) return known;
     const {record, previous} = change;
-    const made = then(seen([record, previous].filter(one => one !== undefined)), records => ({
+    const made = afterwards(seen([record, previous].filter(one => one !== undefined)), records => ({
       ...change,
       ...(record ? {record: records[0]!} : {}),
       ...(previous ? {previous: records[record ? 1 : 0]!} : {}),
@@ -32,11 +42,12 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   return {
     shared: store.shared,
     revision: () => store.revision(),
-    get: key => then(store.get(key), record => record && then(seen([record]), ([one]) => one)),
-    range: query => then(store.range(query), range => then(seen(range.records), (records): Range => (records === range.records ? range : {...range, records}))),
+    get: key => afterwards(store.get(key), record => record && afterwards(seen([record]), ([one]) => one)),
+    range: query => afterwards(store.range(query), range => afterwards(seen(range.records), (records): Range => (records === range.records ? range : {...range, records}))),
     count: (start, end) => store.count(start, end),
-    create: async (key, value, options) => store.create(key, await translation.stored(value), options),
-    update: async (key, value, expected, options) => store.update(key, await translation.stored(value), expected, options),
+    create: async (key, value, options) => store.create(key, await toStore(value), options),
+    update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),
+    shownAs: (key, written, revision) => afterwards(seen([{key, value: put.get(written) ?? written, revision, created: revision}]), ([record]) => record!.value),
     delete: (key, expected) => store.delete(key, expected),
     watch: (query, watcher) => new TranslatedWatch(store, query, watcher, {translated, signal}),
     compact: revision => store.compact(revision),
@@ -89,8 +100,11 @@ class TranslatedWatch implements Disposable {
   #tell(batch: readonly Change[]): Eventually<void> {
     const told = batch.map(this.#translated);
     if (!told.some(change => change instanceof Promise)) return this.#watcher.changes(told as Change[]);
-    return Promise.all(told).then(changes => {
-      if (!this.#over) this.#watcher.changes(changes);
+    return Promise.allSettled(told).then(changes => {
+      const failed = changes.findIndex(({status}) => status === 'rejected');
+      const fine = (failed < 0 ? changes : changes.slice(0, failed)).map(change => (change as PromiseFulfilledResult<Change>).value);
+      if (!this.#over && fine.length > 0) this.#watcher.changes(fine);
+      if (failed >= 0) throw (changes[failed] as PromiseRejectedResult).reason;
     });
   }
 

@@ -1,15 +1,18 @@
 import type {Kind} from '#src/api/kinds.js';
 import {badRequest, notFound, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {afterwards} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import type {Versions} from '#src/schema/apply/tracking.js';
 import {misfits, misfitText} from '#src/schema/apply/intent.js';
 import {applyAfterClient} from '#src/schema/apply/last-applied.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
+import {acrossVersions} from '#src/apiserver/registry/across-versions.js';
 import {applierOf, entriesOf, setEntries} from '#src/apiserver/registry/ownership.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {Resource, ServedResource, WriteContext} from '#src/apiserver/registry/registry.js';
@@ -45,13 +48,14 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
   return old => {
     const live = old ? {...(version ? version.fromHub(old, naming) : old), apiVersion, kind: kind.kind} : {apiVersion, kind: kind.kind};
     const application = {live: live as PlainObject, intent: intent.value, node, entries: entriesOf(old), force: query.force};
-    const applied = applyAfterClient(application, applierOf(resource, endpoint, subresource, write), naming.annotations.lastApplied);
-    reportDoubles(body, query, context);
-    const object = held(applied.object, node, intent);
-    setEntries((object.metadata ??= {}), applied.entries);
-    checkAddress(object, context.target);
-    version?.default?.(object, resource.hooks(context.user));
-    return version ? version.toHub(object, naming) : object;
+    return afterwards(acrossVersions(resource, versions => applyAfterClient(application, applierOf(resource, endpoint, subresource, write, versions), naming.annotations.lastApplied)), applied => {
+      reportDoubles(body, query, context);
+      const object = held(applied.object, node, intent);
+      setEntries((object.metadata ??= {}), applied.entries);
+      checkAddress(object, context.target);
+      version?.default?.(object, resource.hooks(context.user));
+      return version ? version.toHub(object, naming) : object;
+    });
   };
 };
 
@@ -71,12 +75,13 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
     const intent: KubeObject = {};
     view.put(shown, intent);
     const application = {live: old as PlainObject, intent: intent as PlainObject, node: schemaOf(schemas, resource.kind), entries: entriesOf(old), force: query.force};
-    const writer = applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind});
-    const {entries} = applyAfterClient(application, writer, naming.annotations.lastApplied);
-    reportDoubles(body, query, context);
-    const object = withView(view, shown, old);
-    setEntries(object.metadata!, entries);
-    return object;
+    const writer = (versions: Versions) => applierOf(resource, endpointOf(resource, target.subresource), target.subresource, {...write, served: resource.kind}, versions);
+    return afterwards(acrossVersions(resource, versions => applyAfterClient(application, writer(versions), naming.annotations.lastApplied)), ({entries}) => {
+      reportDoubles(body, query, context);
+      const object = withView(view, shown, old);
+      setEntries(object.metadata!, entries);
+      return object;
+    });
   };
 };
 

@@ -7,6 +7,7 @@ import type {NameProblems} from '#src/resources/validation/names.js';
 import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
+import type {Eventually} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating} from './allocation.js';
 import {count} from './count.js';
@@ -31,6 +32,9 @@ export interface Stored {
   readonly value: Buffer;
   readonly revision: number;
 }
+
+/** What readers find where a value was written. */
+export const shownAs = ({settings}: Resource, key: string, value: Buffer, revision: number): Eventually<Buffer> => settings.shownAs?.(key, value, revision) ?? value;
 
 /** What a write has put into the store. */
 export const storedAt = <T extends object>(resource: Resource, key: string, {value, revision}: Pick<Stored, 'value' | 'revision'>, more: T): Stored & T => ({
@@ -68,7 +72,8 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
   withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
-  recordCreation(resource, incoming, context);
+  const recording = recordCreation(resource, incoming, context);
+  if (recording) await recording;
   const recorded = meta.managedFields;
   const attributes = attributesFor(resource, incoming, namespace, context);
   await runPhase(settings.admission, 'admit', attributes);
@@ -120,7 +125,7 @@ const put = async (resource: Resource, object: KubeObject, namespace: string, co
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await store.create(key, value, lease);
-    return storedAt(resource, key, {value, revision}, {});
+    return storedAt(resource, key, {value: await shownAs(resource, key, value, revision), revision}, {});
   });
 };
 

@@ -1,50 +1,15 @@
 import {sameJson} from '#src/api/equal.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
-import type {Endpoint, ServedVersion, Written} from '#src/resources/definition.js';
+import type {Endpoint, Written} from '#src/resources/definition.js';
 import {asksForReset, readEntries, type ManagedFieldsEntry} from '#src/schema/apply/managers.js';
 import {Writes, type Versions, type Writer} from '#src/schema/apply/tracking.js';
 import {trackUpdate} from '#src/schema/apply/update.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
-import type {SchemaNode} from '#src/schema/node.js';
+import type {Eventually} from '#src/storage/store.js';
+import {acrossVersions, isPending} from './across-versions.js';
 import {withMetadata} from './paths.js';
 import type {Resource, WriteContext} from './registry.js';
-
-/** A resource's versions as ownership speaks of them. */
-class ResourceVersions implements Versions {
-  readonly #resource: Resource;
-  readonly #served: ReadonlyMap<string, ServedVersion<KubeObject> | undefined>;
-
-  constructor(resource: Resource) {
-    this.#resource = resource;
-    const {naming} = resource.settings;
-    const others = resource.definition.otherVersions ?? [];
-    this.#served = new Map([[resource.apiVersion, undefined], ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const)]);
-  }
-
-  schemaOf(apiVersion: string): SchemaNode | undefined {
-    if (!this.#served.has(apiVersion)) return undefined;
-    const {group, version, kind} = this.#served.get(apiVersion)?.kind ?? this.#resource.kind;
-    return this.#resource.settings.schemas.of(group, version, kind);
-  }
-
-  convert(object: PlainObject, from: string, to: string): PlainObject {
-    if (from === to) return object;
-    const {naming} = this.#resource.settings;
-    const hub = this.#served.get(from)?.toHub(object as KubeObject, naming) ?? object;
-    const converted = this.#served.get(to)?.fromHub(hub as KubeObject, naming) ?? hub;
-    return {...converted, apiVersion: to, kind: this.#resource.kind.kind};
-  }
-}
-
-const versions = new WeakMap<Resource, ResourceVersions>();
-
-/** The versions of a resource, and the way between them. */
-export const versionsOf = (resource: Resource): Versions => {
-  let known = versions.get(resource);
-  if (!known) versions.set(resource, (known = new ResourceVersions(resource)));
-  return known;
-};
 
 /** The fields an address writes: when something is made, when it is changed, and either. */
 interface EndpointWrites {
@@ -67,7 +32,7 @@ const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
 
 const either = (a: Written, b: Written): Written => ('allBut' in a ? a : 'allBut' in b ? b : [...a, ...b]);
 
-const writerOf = (resource: Resource, context: WriteContext, subresource: string, written: Writes): Writer => ({
+const writerOf = (resource: Resource, context: WriteContext, subresource: string, written: Writes, versions: Versions): Writer => ({
   manager: context.manager,
   subresource,
   apiVersion: resource.settings.naming.apiVersion(context.served.group, context.served.version),
@@ -75,12 +40,12 @@ const writerOf = (resource: Resource, context: WriteContext, subresource: string
     return wireTime(resource.settings.clock.now());
   },
   writes: written,
-  versions: versionsOf(resource),
+  versions,
 });
 
 /** Who an apply through an address is, and what it may own: also what only a creation writes, lest its maker lose it. */
-export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext): Writer =>
-  writerOf(resource, context, subresource, writesOf(endpoint).any);
+export const applierOf = (resource: Resource, endpoint: Endpoint<KubeObject>, subresource: string, context: WriteContext, versions: Versions): Writer =>
+  writerOf(resource, context, subresource, writesOf(endpoint).any, versions);
 
 /** The entries of a stored object, which are well-formed. */
 export const entriesOf = (object: Readonly<KubeObject> | undefined): readonly ManagedFieldsEntry[] =>
@@ -108,18 +73,31 @@ const tracked = (before: PlainObject, after: PlainObject, entries: readonly Mana
   if (!node) return entries;
   try {
     return trackUpdate({before, after, node}, entries, writer);
-  } catch {
+  } catch (error) {
+    if (isPending(error)) throw error;
     return entries;
   }
 };
 
+/** Puts down the entries after a write, once they are told; those before it when that fails. */
+const settle = (resource: Resource, meta: ObjectMeta, entries: readonly ManagedFieldsEntry[], track: (versions: Versions) => readonly ManagedFieldsEntry[]): Eventually<void> => {
+  const result = acrossVersions(resource, track);
+  if (!(result instanceof Promise)) return setEntries(meta, result);
+  return result.then(
+    told => setEntries(meta, told),
+    () => setEntries(meta, entries),
+  );
+};
+
 /** Records in a new object's metadata who owns its fields: its creator all it wrote. */
-export const recordCreation = (resource: Resource, object: KubeObject, context: WriteContext): void => {
+export const recordCreation = (resource: Resource, object: KubeObject, context: WriteContext): Eventually<void> => {
   if (context.ownershipStated) return;
   const meta = object.metadata!;
-  const writer = writerOf(resource, context, '', writesOf(resource.definition.main).create);
-  const after = writer.versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-  setEntries(meta, tracked({}, after, sentEntries(meta), writer));
+  const sent = sentEntries(meta);
+  return settle(resource, meta, sent, versions => {
+    const writer = writerOf(resource, context, '', writesOf(resource.definition.main).create, versions);
+    return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer);
+  });
 };
 
 /** Through which address an object is updated. */
@@ -133,7 +111,7 @@ export interface UpdateAddress {
  * Records in the metadata of an object that is being updated who owns its fields. A writer may bring entries of its own at the main address, and
  * clear them all; objects that nobody tracks stay so.
  */
-export const recordUpdate = (resource: Resource, {endpoint, subresource}: UpdateAddress, object: KubeObject, old: Readonly<KubeObject>, context: WriteContext): void => {
+export const recordUpdate = (resource: Resource, {endpoint, subresource}: UpdateAddress, object: KubeObject, old: Readonly<KubeObject>, context: WriteContext): Eventually<void> => {
   if (context.ownershipStated) return;
   const meta = object.metadata!;
   const stored = entriesOf(old);
@@ -141,10 +119,12 @@ export const recordUpdate = (resource: Resource, {endpoint, subresource}: Update
   const sent = subresource || reset || sameJson(meta.managedFields, stored) ? [] : sentEntries(meta);
   const entries = reset ? [] : sent.length > 0 ? sent : stored;
   if (entries.length === 0) return setEntries(meta, []);
-  const writer = writerOf(resource, context, subresource, writesOf(endpoint).update);
-  const before = writer.versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
-  const after = writer.versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
-  setEntries(meta, tracked(before, after, entries, writer));
+  return settle(resource, meta, entries, versions => {
+    const writer = writerOf(resource, context, subresource, writesOf(endpoint).update, versions);
+    const before = versions.convert(old as PlainObject, resource.apiVersion, writer.apiVersion);
+    const after = versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion);
+    return tracked(before, after, entries, writer);
+  });
 };
 
 /** Puts back the recorded entries when admission has left something in their place that is malformed, and warns. */

@@ -9,6 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
 import type {AdmissionPlugin, AskedRequest} from '#src/apiserver/admission/admission.js';
@@ -45,12 +46,19 @@ export interface RegistrySettings {
 }
 
 /** What one resource works with: those of custom resources have schemas of their own, and a store that shows records as their version sees them. */
-export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {readonly schemas: SchemaSource; readonly siblings?: Siblings};
+export type ResourceSettings = Omit<RegistrySettings, 'schemas'> & {
+  readonly schemas: SchemaSource;
+  readonly siblings?: Siblings;
+  /** What is read where a value was written, when that may be something else. */
+  shownAs?(key: string, written: Buffer, revision: number): Eventually<Buffer>;
+};
 
 /** The same objects in other versions, where each version is a resource of its own. */
 export interface Siblings {
   /** All versions that are served, the resource's own among them. */
   served(): readonly ServedResource[];
+  /** The schema of a version, be it served or not. */
+  schemaOf(apiVersion: string): SchemaNode | undefined;
   /** An object in another version; it is handed over for good. */
   convert(object: KubeObject, apiVersion: string): Eventually<KubeObject>;
 }

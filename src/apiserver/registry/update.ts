@@ -10,7 +10,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating, released} from './allocation.js';
 import {count} from './count.js';
-import {addressOf, createObject, fillAlwaysPresent, leaseOf, storedAt, type Stored} from './create.js';
+import {addressOf, createObject, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
 import {judged} from './judge.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
@@ -80,7 +80,8 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
-  recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
+  const recording = recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
+  if (recording) await recording;
   const recorded = meta.managedFields;
 
   const attributes = {
@@ -150,7 +151,7 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await settings.store.update(record.key, value, record.revision, lease);
-    return storedAt(resource, record.key, {value, revision}, {outcome: 'updated'} as const);
+    return storedAt(resource, record.key, {value: await shownAs(resource, record.key, value, revision), revision}, {outcome: 'updated'} as const);
   });
 };
 

@@ -1,0 +1,105 @@
+import type {KubeObject} from '#src/api/types.js';
+import type {ServedVersion} from '#src/resources/definition.js';
+import type {Versions} from '#src/schema/apply/tracking.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
+import type {Eventually} from '#src/storage/store.js';
+import type {Resource, Siblings} from './registry.js';
+
+/** The versions of a built-in resource as ownership speaks of them. */
+class ResourceVersions implements Versions {
+  readonly #resource: Resource;
+  readonly #served: ReadonlyMap<string, ServedVersion<KubeObject> | undefined>;
+
+  constructor(resource: Resource) {
+    this.#resource = resource;
+    const {naming} = resource.settings;
+    const others = resource.definition.otherVersions ?? [];
+    this.#served = new Map([[resource.apiVersion, undefined], ...others.map(version => [naming.apiVersion(version.kind.group, version.kind.version), version] as const)]);
+  }
+
+  schemaOf(apiVersion: string): SchemaNode | undefined {
+    if (!this.#served.has(apiVersion)) return undefined;
+    const {group, version, kind} = this.#served.get(apiVersion)?.kind ?? this.#resource.kind;
+    return this.#resource.settings.schemas.of(group, version, kind);
+  }
+
+  convert(object: PlainObject, from: string, to: string): PlainObject {
+    if (from === to) return object;
+    const {naming} = this.#resource.settings;
+    const hub = this.#served.get(from)?.toHub(object as KubeObject, naming) ?? object;
+    const converted = this.#served.get(to)?.fromHub(hub as KubeObject, naming) ?? hub;
+    return {...converted, apiVersion: to, kind: this.#resource.kind.kind};
+  }
+}
+
+const versions = new WeakMap<Resource, ResourceVersions>();
+
+const versionsOf = (resource: Resource): Versions => {
+  let known = versions.get(resource);
+  if (!known) versions.set(resource, (known = new ResourceVersions(resource)));
+  return known;
+};
+
+/** An object in another version is on its way. */
+class Pending extends Error {
+  readonly arrival: Promise<void>;
+
+  constructor(arrival: Promise<void>) {
+    super('an object is being converted');
+    this.arrival = arrival;
+  }
+}
+
+export const isPending = (error: unknown): boolean => error instanceof Pending;
+
+/** Whether an object says no more than what it is. */
+const isBlank = (object: PlainObject): boolean => Object.keys(object).every(field => field === 'apiVersion' || field === 'kind');
+
+/** The versions of a custom resource. What somebody else has to convert is asked for when it is first needed, and there at the next attempt. */
+class SiblingVersions implements Versions {
+  readonly #siblings: Siblings;
+  readonly #known = new Map<string, PlainObject>();
+
+  constructor(siblings: Siblings) {
+    this.#siblings = siblings;
+  }
+
+  schemaOf(apiVersion: string): SchemaNode | undefined {
+    return this.#siblings.schemaOf(apiVersion);
+  }
+
+  convert(object: PlainObject, from: string, to: string): PlainObject {
+    if (from === to) return object;
+    if (isBlank(object)) return {...object, apiVersion: to};
+    const key = `${to} ${JSON.stringify(object)}`;
+    const known = this.#known.get(key);
+    if (known) return known;
+    const converted = this.#siblings.convert(structuredClone({...object, apiVersion: from}), to);
+    const keep = (found: KubeObject): PlainObject => {
+      this.#known.set(key, found as PlainObject);
+      return found as PlainObject;
+    };
+    if (converted instanceof Promise) throw new Pending(converted.then(found => void keep(found)));
+    return keep(converted);
+  }
+}
+
+/**
+ * Does what speaks of several versions of an object, and changes nothing by itself: it is done again after each conversion that has to be waited for.
+ * Rejects with what a conversion failed with.
+ */
+export const acrossVersions = <T>(resource: Resource, act: (versions: Versions) => T): Eventually<T> => {
+  const {siblings} = resource.settings;
+  if (!siblings) return act(versionsOf(resource));
+  const versions = new SiblingVersions(siblings);
+  const attempt = (): Eventually<T> => {
+    try {
+      return act(versions);
+    } catch (error) {
+      if (error instanceof Pending) return error.arrival.then(attempt);
+      throw error;
+    }
+  };
+  return attempt();
+};
