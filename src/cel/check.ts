@@ -123,8 +123,8 @@ class Checker {
       case 'map': {
         let [key, value]: (Type | undefined)[] = [];
         for (const entry of expr.entries) {
-          key = this.#join(entry.key.id, key, this.check(entry.key));
-          value = this.#join(entry.value.id, value, this.#element(entry.value, entry.optional));
+          key = this.#join(key, this.check(entry.key));
+          value = this.#join(value, this.#element(entry.value, entry.optional));
         }
         return mapOf(key ?? this.#unknown(), value ?? this.#unknown());
       }
@@ -234,16 +234,14 @@ class Checker {
 
   #list(elements: readonly Expr[], optional: ReadonlySet<number>): Type {
     let type: Type | undefined;
-    for (const [index, element] of elements.entries()) type = this.#join(element.id, type, this.#element(element, optional.has(index)));
+    for (const [index, element] of elements.entries()) type = this.#join(type, this.#element(element, optional.has(index)));
     return listOf(type ?? this.#unknown());
   }
 
-  #join(id: number, before: Type | undefined, type: Type): Type {
+  /** The type of what is of either type. Where these do not go together that may be anything; whether it may is judged apart. */
+  #join(before: Type | undefined, type: Type): Type {
     if (!before) return type;
-    if (this.#known.assign([before], [type])) return moreGeneral(before, type);
-    if (!this.#environment.homogeneous) return dyn;
-    this.#mismatch(id, before, type);
-    return errorType;
+    return this.#known.assign([before], [type]) ? moreGeneral(before, type) : dyn;
   }
 
   #struct(expr: StructExpr): Type {

@@ -11,9 +11,7 @@ export interface Environment {
   /** What names are looked up in first, `a.b`, or the empty text. */
   readonly container: string;
   readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
-  /** Elements of a list or map literal must be of one type. */
-  readonly homogeneous: boolean;
-  /** What never changes is looked at when an expression is read: durations, times, patterns and formats. */
+  /** What never changes is looked at when an expression is read: durations, times, patterns and formats, and whether elements of a list or map literal are of one type. */
   readonly looksAtLiterals: boolean;
   readonly libraries: readonly Library[];
 }
@@ -25,7 +23,6 @@ export interface Extension {
   /** Where types are looked up before those that are known already. */
   readonly types?: TypeSource;
   readonly container?: string;
-  readonly homogeneous?: boolean;
   readonly looksAtLiterals?: boolean;
   readonly escapedNames?: boolean;
 }
@@ -39,7 +36,6 @@ export const emptyEnvironment: Environment = {
   types: noTypes,
   container: '',
   syntax: {macros: macroTable(standardMacros), optionalSyntax: false, escapedNames: false},
-  homogeneous: false,
   looksAtLiterals: false,
   libraries: [],
 };
@@ -64,7 +60,7 @@ const noCreation = (type: string): never => {
 
 /** The environment with more in it. The one that is extended stays as it was. */
 export const extend = (environment: Environment, extension: Extension): Environment => {
-  const {libraries = [], variables = {}, types, container = environment.container, homogeneous = environment.homogeneous} = extension;
+  const {libraries = [], variables = {}, types, container = environment.container} = extension;
   const functions = new Map(environment.functions);
   const macros = new Map(environment.syntax.macros);
   const named = new Map<string, Type>();
@@ -84,7 +80,6 @@ export const extend = (environment: Environment, extension: Extension): Environm
       optionalSyntax: environment.syntax.optionalSyntax === true || libraries.some(({optionalSyntax}) => optionalSyntax === true),
       escapedNames: extension.escapedNames ?? environment.syntax.escapedNames ?? false,
     },
-    homogeneous,
     looksAtLiterals: extension.looksAtLiterals ?? environment.looksAtLiterals,
     libraries: [...environment.libraries, ...libraries],
   };

@@ -40,6 +40,12 @@ gives('lists are sorted, summed up and searched', {
   '["a"].indexOf("b")': -1,
 });
 
+gives('literals are of one type, save for what is formatted', {
+  '[1, x, "a"]': "refused: ERROR: <input>:1:5: expected type 'int' but found 'dyn'\n | [1, x, \"a\"]\n | ....^",
+  '{"a": 1, "b": "c"}': "refused: ERROR: <input>:1:15: expected type 'int' but found 'string'\n | {\"a\": 1, \"b\": \"c\"}\n | ..............^",
+  '"%d %s".format([1, "a"])': '1 a',
+});
+
 gives('patterns find texts', {
   '"abc 123 def 456".find("[0-9]+")': '123',
   '"abc".find("[0-9]")': '',

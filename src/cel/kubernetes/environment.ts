@@ -49,7 +49,7 @@ const priced = (environment: Environment): Environment => {
 };
 
 const environmentOf = (release: number): Environment =>
-  priced(extend(emptyEnvironment, {libraries: since.flatMap(([from, library]) => (from <= release ? [library] : [])), homogeneous: true, looksAtLiterals: true}));
+  priced(extend(emptyEnvironment, {libraries: since.flatMap(([from, library]) => (from <= release ? [library] : [])), looksAtLiterals: true}));
 
 /** What all expressions can do that are written now, without variables. */
 export const newExpressions: Environment = environmentOf(newRelease);
