@@ -1,15 +1,24 @@
 import type {FunctionDeclaration, Overload} from './declarations.js';
 import {charge, type Frame, type Step} from './frame.js';
 import type {Type} from './types.js';
-import {Failure, noSuchOverload, typeOfValue, type Value} from './values.js';
+import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} from './values.js';
 
 type Run = (...args: readonly Value[]) => Value;
 
+/** Whether a function can be called with a value. Of a list or map the first entry stands for all. */
 const fits = (value: Value, type: Type): boolean => {
   if (type.kind === 'dyn' || type.kind === 'param') return true;
   const found = typeOfValue(value);
-  return found.kind === type.kind && (type.kind !== 'opaque' && type.kind !== 'object' || found.name === type.name);
+  if (found.kind !== type.kind) return false;
+  if (type.kind === 'opaque' || type.kind === 'object') return found.name === type.name;
+  const [first, second] = type.params;
+  if (value instanceof ListValue) return value.size === 0 || isAny(first!) || fits(value.at(0), first!);
+  if (!(value instanceof MapValue) || (isAny(first!) && isAny(second!))) return true;
+  for (const key of value.keys()) return fits(key, first!) && fits(value.find(key) ?? null, second!);
+  return true;
 };
+
+const isAny = ({kind}: Type): boolean => kind === 'dyn' || kind === 'param';
 
 const takes = ({args: types, takesFailures}: Overload, args: readonly Value[]): boolean =>
   types.length === args.length && types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || fits(args[index]!, type));

@@ -30,7 +30,7 @@ const gives = (title: string, cases: Readonly<Record<string, unknown>>): void =>
 gives('lists are sorted, summed up and searched', {
   '[1, 2, 2].isSorted() && !["b", "a"].isSorted() && [].isSorted()': true,
   '[1, 3].sum() + [].sum()': 4,
-  '[1.5, 3.0].sum()': 4.5,
+  '[1.5, 3.0].sum() + dyn([1.0, 2.0]).sum()': 7.5,
   '[duration("1m"), duration("1s")].sum()': '61s',
   '[9223372036854775807, 1].sum()': 'failed: integer overflow',
   '[3, 1, 2].max() - [3, 1, 2].min()': 2,
@@ -43,7 +43,7 @@ gives('lists are sorted, summed up and searched', {
 gives('literals are of one type, save for what is formatted', {
   '[1, x, "a"]': "refused: ERROR: <input>:1:5: expected type 'int' but found 'dyn'\n | [1, x, \"a\"]\n | ....^",
   '{"a": 1, "b": "c"}': "refused: ERROR: <input>:1:15: expected type 'int' but found 'string'\n | {\"a\": 1, \"b\": \"c\"}\n | ..............^",
-  '"%d %s".format([1, "a"])': '1 a',
+  '"%d %s %e".format([1, "a", 3.14])': '1 a 3.140000×10⁰⁰',
 });
 
 gives('patterns find texts', {

@@ -94,7 +94,7 @@ const scientific = (value: Value, precision: number): string => {
   if (!Number.isFinite(number)) return infinite(number);
   const [digits = '', exponent = '0'] = number.toExponential(Math.min(precision, 100)).split('e');
   const power = Number(exponent);
-  return `${digits}\u202f×\u202f10${[...`${power < 0 ? '-' : ''}${String(Math.abs(power)).padStart(2, '0')}`].map(digit => superscripts[digit]).join('')}`;
+  return `${digits}×10${[...`${power < 0 ? '-' : ''}${String(Math.abs(power)).padStart(2, '0')}`].map(digit => superscripts[digit]).join('')}`;
 };
 
 const superscripts: Readonly<Record<string, string>> = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
