@@ -35,6 +35,7 @@ gives('lists are sorted, summed up and searched', {
   '[9223372036854775807, 1].sum()': 'failed: integer overflow',
   '[3, 1, 2].max() - [3, 1, 2].min()': 2,
   '["b", "a"].min()': 'a',
+  'dyn([1, 2]).flatten() + [[3]].flatten()': [1, 2, 3],
   '[x].filter(y, y > 1).max()': 'failed: max called on empty list',
   '[1, 2, 2, 3].indexOf(2) * 10 + [1, 2, 2, 3].lastIndexOf(2)': 12,
   '["a"].indexOf("b")': -1,

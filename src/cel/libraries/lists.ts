@@ -101,11 +101,15 @@ export const lists: Library = {
   macros: [sortBy],
   functions: [
     declare('slice', member('list_slice', [list, int, int], list, slice, ofResult)),
-    declare(
-      'flatten',
-      member('list_flatten', [listOf(list)], list, (values: ListValue) => flatten(values, 1n), ([values]) => allocating(1, sizeOf(values!))),
-      member('list_flatten_int', [listOf(dyn), int], listOf(dyn), flatten, ([values, depth]) => allocating(Number(depth), sizeOf(values!))),
-    ),
+    // What is not known to hold lists may be flattened too.
+    {
+      ...declare(
+        'flatten',
+        member('list_flatten', [listOf(list)], list, undefined, ([values]) => allocating(1, sizeOf(values!))),
+        member('list_flatten_int', [listOf(dyn), int], listOf(dyn), undefined, ([values, depth]) => allocating(Number(depth), sizeOf(values!))),
+      ),
+      run: (values, depth = 1n) => (values instanceof ListValue && typeof depth === 'bigint' ? flatten(values, depth) : noSuchOverload),
+    },
     {
       name: 'sort',
       overloads: comparable.map(type => member(`list_${type.name}_sort`, [listOf(type)], listOf(type), undefined, ([values]) => selfCompared(values!))),
