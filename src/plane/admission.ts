@@ -16,6 +16,7 @@ import {readIdentities} from '#src/transport/settings-file.js';
 import type {WebhookAdmission} from '#src/apiserver/admission/configuration/webhook-admission.js';
 import {readPluginTexts} from '#src/apiserver/admission/configuration/file.js';
 import {configurablePlugins, readPluginSettings, type PluginSettings} from '#src/apiserver/admission/configuration/settings.js';
+import {policySource} from '#src/apiserver/admission/policy/source.js';
 import {createPlugins} from '#src/apiserver/admission/plugins.js';
 import {escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
@@ -69,6 +70,7 @@ export const admissionPlugins = (
       reader,
       change: registryChange(registry),
       gate,
+      policies: {registry, meter, sourceOf: (policies, bindings) => policySource(registry, {policies, bindings}, signal)},
       webhooks: {registry, callerFor, log, meter, evaluateConditions: conditionsIn(naming, authorizer), sourceOf: kind => hookSource(registry, kind, signal)},
       findNamespace: name => reader.get(kinds.namespaces, '', name),
       createNamespace: name => client().resource(kinds.namespaces).create({metadata: {name}}),

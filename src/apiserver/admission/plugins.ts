@@ -36,6 +36,8 @@ import {serviceAccount} from './service-account.js';
 import {storageObjectInUseProtection} from './storage-protection.js';
 import {taintNodesByCondition} from './taint-nodes-by-condition.js';
 import {namespaceLifecycle, type FindNamespace} from './namespace-lifecycle.js';
+import type {PolicyParts} from './policy/context.js';
+import {validatingPolicies} from './policy/validating.js';
 import {hookContext, type HookParts} from './webhook/context.js';
 import {mutatingWebhooks} from './webhook/mutating.js';
 import {validatingWebhooks} from './webhook/validating.js';
@@ -51,6 +53,7 @@ export interface PluginContext extends PluginSettings {
   readonly clock: Clock;
   readonly random: Random;
   readonly webhooks: HookParts;
+  readonly policies: PolicyParts;
   createNamespace(name: string): Promise<unknown>;
   /** The kinds that are served under an apiVersion by that name. */
   kindsOf(apiVersion: string, kind: string): readonly Kind[];
@@ -107,7 +110,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['NodeDeclaredFeatureValidator'],
   ['MutatingAdmissionPolicy'],
   ['MutatingAdmissionWebhook', context => mutatingWebhooks(hookContext(kinds.mutatingWebhookConfigurations as Kind, 'admit', context))],
-  ['ValidatingAdmissionPolicy'],
+  ['ValidatingAdmissionPolicy', validatingPolicies],
   ['ValidatingAdmissionWebhook', context => validatingWebhooks(hookContext(kinds.validatingWebhookConfigurations as Kind, 'validating', context))],
   ['ResourceQuota', resourceQuota],
   ['AlwaysDeny', () => alwaysDeny],

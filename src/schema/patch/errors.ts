@@ -2,8 +2,8 @@ import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, plainFailure, type StatusError, statusError} from '#src/api/status.js';
 
 /** The patch could be read but not applied: 422 with the one text there is for it. The cause stays in the log. */
-export const unprocessable = (cause: string): StatusError =>
-  statusError('Invalid', 'the server rejected our request due to an error in our request', {details: {}, cause: new Error(cause)});
+export const unprocessable = (cause: string | Error): StatusError =>
+  statusError('Invalid', 'the server rejected our request due to an error in our request', {details: {}, cause: cause instanceof Error ? cause : new Error(cause)});
 
 /** The patch breaks a rule of its own format: 400. */
 export const malformed = (message: string): StatusError => badRequest(message);

@@ -1,4 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
+import {StatusError} from '#src/api/status.js';
 import {copied, deepest, isNestedDeeper, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {unprocessable} from './errors.js';
 
@@ -21,6 +22,9 @@ const isContainer = (value: unknown): value is Container => typeof value === 'ob
 
 /** Why a step cannot be done, in the original's words. */
 class Inapplicable extends Error {}
+
+/** A document is not what a step says it has to be. */
+class TestFailed extends Inapplicable {}
 
 const missing = (what: string): Inapplicable => new Inapplicable(`${what}: missing value`);
 
@@ -74,7 +78,7 @@ class Document {
       case 'copy':
         return this.#copy(from, path);
       case 'test':
-        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value)) throw new Inapplicable(`testing value ${path} failed: test failed`);
+        if (!sameJson(path === '' ? this.#root : (this.#tested(path) ?? null), value)) throw new TestFailed(`testing value ${path} failed: test failed`);
         return undefined;
       default:
         throw new Inapplicable(`Unexpected kind: ${op}`);
@@ -178,13 +182,16 @@ const member = (container: Container, key: string): unknown => {
   return Object.hasOwn(container, key) ? container[key] : undefined;
 };
 
+/** Whether a patch was not applied since the document is not what a step says it has to be. */
+export const isTestFailure = (error: unknown): boolean => error instanceof StatusError && error.cause instanceof TestFailed;
+
 /** The document after all steps. The input stays as it is. Throws a 422 when any step fails, with the original's own words as its cause; then no step counts. */
 export const applyJsonPatch = (document: unknown, operations: readonly JsonPatchOperation[]): unknown => {
   const changed = new Document(document);
   try {
     for (const operation of operations) changed.apply(operation);
   } catch (error) {
-    throw error instanceof Inapplicable ? unprocessable(error.message) : error;
+    throw error instanceof Inapplicable ? unprocessable(error) : error;
   }
   if (isNestedDeeper(changed.root, deepest)) throw unprocessable('the document is nested too deeply');
   return changed.root;

@@ -33,6 +33,7 @@ export const aPluginContext = (own: Partial<PluginContext> = {}): PluginContext 
   clock: new VirtualClock(),
   random: seededRandom(1),
   webhooks: noWebhooks,
+  policies: {registry: noWebhooks.registry, meter: noMeter, sourceOf: () => ({policies: () => []})},
   change: () => Promise.reject(new Error('nothing is there to be changed')),
   createNamespace: () => Promise.resolve(),
   kindsOf: () => [],

@@ -4,6 +4,7 @@ import {own} from '#src/base/own.js';
 import type {ServedVersion, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {copied} from '#src/schema/decode/plain.js';
+import type {SchemaNode} from '#src/schema/node.js';
 import type {Eventually} from '#src/storage/store.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import type {Registry, Resource, ServedResource, Siblings} from '#src/apiserver/registry/registry.js';
@@ -20,6 +21,8 @@ export interface FormName {
 
 /** How the objects of a request look in one of the versions in which they can be spoken of. */
 export interface ObjectForm extends FormName {
+  /** What objects may look like there; nothing where that is not known. */
+  schema(): SchemaNode | undefined;
   /** An object of admission in this form. It shares what it can; it must not be changed. */
   of(object: Readonly<KubeObject>): Eventually<KubeObject>;
   /** The labels it has there; all versions of an object have the same. */
@@ -47,12 +50,14 @@ const storedForm = (resource: Resource, kind: Kind, version: ServedVersion<KubeO
   const {settings, definition} = resource;
   const {naming} = settings;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
+  const schema = () => settings.schemas.of(kind.group, kind.version, kind.kind);
   return {
     ...formName(resource, kind, kind),
+    schema,
     labelsOf: ownLabels,
     of: object => ({...(version ? version.fromHub(object, naming) : object), apiVersion, kind: kind.kind}),
     back(changed) {
-      const node = settings.schemas.of(kind.group, kind.version, kind.kind);
+      const node = schema();
       const object = node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
       version?.default?.(object, resource.hooks({name: '', groups: []}));
       const hub = version ? version.toHub(object, naming) : object;
@@ -78,6 +83,7 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
   const apiVersion = resource.settings.naming.apiVersion(shows.kind.group, shows.kind.version);
   return {
     ...formName(resource, kind, shows.kind),
+    schema: () => resource.settings.schemas.of(shows.kind.group, shows.kind.version, shows.kind.kind),
     labelsOf: object => ownLabels(view.of(object)),
     of: object => ({kind: shows.kind.kind, apiVersion, ...view.of(object)}),
     back(changed, before) {
@@ -89,17 +95,23 @@ const viewForm = (resource: Resource, kind: Kind, view: View<KubeObject>): Objec
 };
 
 /** What is never stored: there is one form. */
-const passingForm = (resource: Resource, shown: FormName): ObjectForm => ({
-  ...shown,
-  labelsOf: ownLabels,
-  of: object => object,
-  back(changed) {
+const passingForm = (resource: Resource, shown: FormName): ObjectForm => {
+  const schema = () => {
     const {naming, schemas} = resource.settings;
     const token = naming.groupToken(shown.kindGroup);
-    const node = token === undefined ? undefined : schemas.of(token, shown.kindVersion, shown.kind);
-    return node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
-  },
-});
+    return token === undefined ? undefined : schemas.of(token, shown.kindVersion, shown.kind);
+  };
+  return {
+    ...shown,
+    schema,
+    labelsOf: ownLabels,
+    of: object => object,
+    back(changed) {
+      const node = schema();
+      return node ? decodeValue<KubeObject>(changed, node, 'Ignore').object : changed;
+    },
+  };
+};
 
 const makeForm = ({resource, kind, version}: ServedResource, subresource: string): ObjectForm => {
   const {definition} = resource;

@@ -8,7 +8,8 @@ import {ruleMatches, type Rule, type RuleSubject} from './rules.js';
 
 /** Which requests somebody wants to see: those of a rule, and of no excluding one, on objects and in namespaces with the right labels. */
 export interface Criteria {
-  readonly rules: readonly Rule[];
+  /** Undefined where all are wanted. */
+  readonly rules: readonly Rule[] | undefined;
   readonly excluded?: readonly Rule[] | undefined;
   /** Whether a rule on another version of the same objects counts too. */
   readonly matchPolicy?: string | undefined;
@@ -80,7 +81,7 @@ const inNamespace = (selector: LabelSelector, attributes: AdmissionAttributes, f
 export const match = (criteria: Criteria, attributes: AdmissionAttributes, {registry, findNamespace}: MatchingContext): Matched | Promise<Matched> => {
   const {rules, excluded = [], matchPolicy, namespaceSelector, objectSelector} = criteria;
   const forms = formsOf(registry, attributes);
-  const form = forms && formFor(rules, matchPolicy, attributes, forms);
+  const form = forms && (rules ? formFor(rules, matchPolicy, attributes, forms) : forms.own);
   if (!form || (excluded.length > 0 && formFor(excluded, matchPolicy, attributes, forms)) || !hasLabels(objectSelector, attributes, form)) return undefined;
   const inside = inNamespace(namespaceSelector, attributes, findNamespace);
   return inside instanceof Promise ? inside.then(yes => (yes ? form : undefined)) : inside ? form : undefined;

@@ -1,5 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
+import {conditionFigures} from '#src/apiserver/admission/expressions/figures.js';
 import {CallingFailed, Denied} from './outcome.js';
 
 /** In which phase a webhook is asked, as figures call it. */
@@ -38,15 +39,7 @@ export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFig
     labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
   });
   const opened = meter.counter({name: `${prefix}_webhook_fail_open_count`, help: 'Requests that went on although an admission webhook could not be asked, by name and phase.', labels: ['name', 'type']});
-  const conditionLabels = ['name', 'kind', 'type', 'operation'];
-  const exclusions = meter.counter({name: `${prefix}_match_condition_exclusions_total`, help: 'Requests that match conditions excluded, by the name of who has them.', labels: conditionLabels});
-  const errors = meter.counter({name: `${prefix}_match_condition_evaluation_errors_total`, help: 'Match conditions that could not be judged, by the name of who has them.', labels: conditionLabels});
-  const judged = meter.histogram({
-    name: `${prefix}_match_condition_evaluation_seconds`,
-    help: 'How long match conditions took to judge, in seconds, by the name of who has them.',
-    labels: conditionLabels,
-    buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
-  });
+  const conditions = conditionFigures(meter, clock, {kind: 'webhook', type});
   const sinceMs = (startedAt: number): number => (clock.monotonic() - startedAt) / 1000;
   return {
     asked({name, failsOpen}, operation, startedAt, error) {
@@ -56,9 +49,9 @@ export const hookFigures = (meter: Meter, clock: Clock, type: HookType): HookFig
       durations.observe(sinceMs(startedAt), {name, type, operation, rejected: String(isRejected)});
     },
     failedOpen: name => opened.add({name, type}),
-    excluded: (name, operation) => exclusions.add({name, kind: 'webhook', type, operation}),
-    conditionFailed: (name, operation) => errors.add({name, kind: 'webhook', type, operation}),
-    conditionsJudged: (name, operation, startedAt) => judged.observe(sinceMs(startedAt), {name, kind: 'webhook', type, operation}),
+    excluded: conditions.excluded,
+    conditionFailed: conditions.failed,
+    conditionsJudged: conditions.judged,
   };
 };
 

@@ -3,7 +3,7 @@ import {internalError, StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {applyJsonPatch, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
 import {parsePatch} from '#src/schema/patch/patch.js';
-import type {PlainObject} from '#src/schema/decode/plain.js';
+import {replaceContent} from '#src/apiserver/admission/replace.js';
 import type {Question} from './ask.js';
 import {CallingFailed} from './outcome.js';
 import type {Verdict} from './review.js';
@@ -40,22 +40,9 @@ export const applyVerdict = async ({hook, attributes, form}: Question, {patch, p
     const content = await form.back(after, object);
     // Told before it is put into place: until then the two share nothing.
     const changed = !sameContent(before, after);
-    replace(object, content);
+    replaceContent(object, content);
     return {changed, operations};
   } catch (error) {
     throw internalError(error instanceof StatusError && error.cause instanceof Error ? error.cause : error);
   }
-};
-
-/** Puts one object's content into another, which others hold. */
-const replace = (object: KubeObject, content: KubeObject): void => {
-  const {metadata} = object;
-  refill(object as PlainObject, content as PlainObject);
-  if (metadata) object.metadata = refill(metadata as PlainObject, (content.metadata ?? {}) as PlainObject);
-};
-
-const refill = <T extends PlainObject>(target: T, content: PlainObject): T => {
-  if (target === content) return target;
-  for (const key of Object.keys(target)) if (!Object.hasOwn(content, key)) delete target[key];
-  return Object.assign(target, content);
 };

@@ -29,11 +29,11 @@ const meetsConditions = async (question: Question, {clock, evaluateConditions, f
   const {hook, attributes} = question;
   const {group, resource, name, operation} = attributes;
   const startedAt = clock.monotonic();
-  const {isFalse, errors} = await evaluateConditions(hook.conditions, question).catch((error: unknown) => {
+  const {isFalse, errors, isOutOfBudget} = await evaluateConditions(hook.conditions, question).catch((error: unknown) => {
     throw internalError(error);
   });
   figures.conditionsJudged(hook.name, operation, startedAt);
-  for (const _ of errors) figures.conditionFailed(hook.name, operation);
+  if (!isOutOfBudget) for (const _ of errors) figures.conditionFailed(hook.name, operation);
   if (!isFalse && errors.length > 0 && !hook.failsOpen) throw forbidden({group, resource}, name, errors.length === 1 ? errors[0]! : `[${errors.join(', ')}]`);
   const met = !isFalse && errors.length === 0;
   if (!met) figures.excluded(hook.name, operation);

@@ -1,0 +1,35 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
+
+/** The figures of match conditions, by the name of who has them. */
+export interface ConditionFigures {
+  /** A request that conditions keep from who has them. */
+  excluded(name: string, operation: string): void;
+  /** A condition that could not be judged. */
+  failed(name: string, operation: string): void;
+  judged(name: string, operation: string, startedAt: number): void;
+}
+
+/** Who has conditions, and in which phase they are judged. */
+export interface ConditionOwner {
+  readonly kind: 'webhook' | 'policy';
+  readonly type: string;
+}
+
+export const conditionFigures = (meter: Meter, clock: Clock, {kind, type}: ConditionOwner): ConditionFigures => {
+  const prefix = 'apiserver_admission_match_condition';
+  const labels = ['name', 'kind', 'type', 'operation'];
+  const exclusions = meter.counter({name: `${prefix}_exclusions_total`, help: 'Requests that match conditions excluded, by the name of who has them.', labels});
+  const errors = meter.counter({name: `${prefix}_evaluation_errors_total`, help: 'Match conditions that could not be judged, by the name of who has them.', labels});
+  const judged = meter.histogram({
+    name: `${prefix}_evaluation_seconds`,
+    help: 'How long match conditions took to judge, in seconds, by the name of who has them.',
+    labels,
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25],
+  });
+  return {
+    excluded: (name, operation) => exclusions.add({name, kind, type, operation}),
+    failed: (name, operation) => errors.add({name, kind, type, operation}),
+    judged: (name, operation, startedAt) => judged.observe((clock.monotonic() - startedAt) / 1000, {name, kind, type, operation}),
+  };
+};

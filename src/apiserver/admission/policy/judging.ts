@@ -1,0 +1,49 @@
+import type {Namespace} from '#src/api/types.js';
+import type {Bindings} from '#src/cel/compile.js';
+import type {Authorizations} from '#src/cel/kubernetes/authorization.js';
+import {together} from '#src/apiserver/admission/about.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {budgetOfConditions, judgeConditions} from '#src/apiserver/admission/expressions/conditions.js';
+import type {ConditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {authorizerBindings, startRun} from '#src/apiserver/admission/expressions/run.js';
+import {conditionSubject, type Subject} from '#src/apiserver/admission/expressions/subject.js';
+import type {Compiler} from './programs.js';
+import type {Invocation} from './selection.js';
+
+/** What all expressions of a policy together may cost on one request under one binding, its match conditions apart. */
+export const budgetOfPolicy = 10_000_000;
+
+/** A policy could not be judged on a request: what its failure policy is for. */
+export class JudgingFailed extends Error {}
+
+/** A request that a policy is held against. */
+export interface Case {
+  readonly attributes: AdmissionAttributes;
+  readonly invocation: Invocation;
+  readonly subject: Subject;
+  /** The namespace the request is in; null where it is in none. */
+  readonly namespace: Readonly<Namespace> | null;
+  readonly authorizations: Authorizations;
+}
+
+/** What expressions can name: the authorizer only where they may ask it. */
+export const bindingsOf = ({attributes, invocation, subject, namespace, authorizations}: Case, {mayAsk}: {readonly mayAsk: boolean}): Bindings => ({
+  ...subject,
+  namespaceObject: namespace,
+  params: invocation.param ?? null,
+  ...(mayAsk ? authorizerBindings(attributes.user, attributes, authorizations) : {}),
+});
+
+/** Whether a policy's conditions hold. One that is false decides. Rejects with `JudgingFailed` where others cannot be judged. */
+export const meetsConditions = async ({conditions, variables}: Compiler, held: Case, {figures, startedAt}: {readonly figures: ConditionFigures; readonly startedAt: number}): Promise<boolean> => {
+  if (conditions.length === 0) return true;
+  const {attributes, invocation, authorizations} = held;
+  const bindings = bindingsOf({...held, subject: conditionSubject(held.subject), namespace: null}, {mayAsk: true});
+  const {isFalse, errors, isOutOfBudget} = await authorizations.settle(() => judgeConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
+  const {name, failsOpen} = invocation.policy;
+  figures.judged(name, attributes.operation, startedAt);
+  if (!isOutOfBudget) for (const _ of errors) figures.failed(name, attributes.operation);
+  if (isFalse) return false;
+  if (errors.length > 0 && !failsOpen) throw new JudgingFailed(together(errors));
+  return errors.length === 0;
+};

@@ -1,0 +1,48 @@
+import {labelSelectorOf, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import type {KubeObject} from '#src/api/types.js';
+import {formsOf} from '#src/apiserver/admission/matching/forms.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {ParamKind, ParamRef} from '#src/resources/admissionregistration/types.js';
+import type {PolicyContext} from './context.js';
+
+/** Why a policy cannot be judged as it is written: what its failure policy is for. */
+export class Misconfigured extends Error {}
+
+/** Where objects of a kind of parameters are served. Throws `Misconfigured` where they are not. */
+export const paramsServed = ({apiVersion = '', kind = ''}: ParamKind, {registry, naming}: PolicyContext): ServedResource => {
+  const found = registry.served.find(served => served.kind.kind === kind && naming.apiVersion(served.kind.group, served.kind.version) === apiVersion);
+  if (found) return found;
+  const groupVersion = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+  throw new Misconfigured(`failed to find resource referenced by paramKind: '${groupVersion}, Kind=${kind}'`);
+};
+
+/** The namespace in which parameters are looked for. */
+const namespaceFor = ({namespace: stated}: ParamRef, {kind}: ServedResource, requestNamespace: string): string => {
+  if (!kind.namespaced) {
+    if (stated) throw new Misconfigured('paramRef.namespace must not be provided for a cluster-scoped `paramKind`');
+    return '';
+  }
+  const namespace = stated || requestNamespace;
+  if (!namespace) throw new Misconfigured('cannot use namespaced paramRef in policy binding that matches cluster-scoped resources');
+  return namespace;
+};
+
+/**
+ * The parameters with which a binding has its policy judged, each in turn: one that is undefined where there are to be none, none at all where they are
+ * missing and that is all right. Rejects with `Misconfigured` where it is not. They are read as they are now, in the version the policy names.
+ */
+export const paramsOf = async (served: ServedResource | undefined, ref: ParamRef | undefined, requestNamespace: string, context: PolicyContext): Promise<readonly (Readonly<KubeObject> | undefined)[]> => {
+  if (!served || !ref) return [undefined];
+  const {reader, naming, registry} = context;
+  const {kind} = served;
+  const namespace = namespaceFor(ref, served, requestNamespace);
+  const found = ref.name ? [await reader.get(kind, namespace, ref.name)].filter(one => one !== undefined) : await chosen(reader.list(kind, namespace), ref);
+  if (found.length === 0 && ref.parameterNotFoundAction === 'Deny') throw new Misconfigured('no params found for policy binding with `Deny` parameterNotFoundAction');
+  const form = formsOf(registry, {group: naming.group(kind.group), version: kind.version, resource: kind.plural, subresource: ''})?.own;
+  return form ? Promise.all(found.map(async object => form.of(object))) : found;
+};
+
+const chosen = async (all: Promise<readonly Readonly<KubeObject>[]>, {selector: stated}: ParamRef): Promise<readonly Readonly<KubeObject>[]> => {
+  const selector = labelSelectorOf(stated as LabelSelectorObject | undefined);
+  return (await all).filter(({metadata}) => selector.matches(metadata?.labels ?? {}));
+};

@@ -1,0 +1,36 @@
+import {admissionEnvironment, compileAdmission, Composition, resultTypes} from '#src/cel/kubernetes/admission.js';
+import type {ReadyCondition} from '#src/apiserver/admission/expressions/conditions.js';
+import type {Ready} from '#src/apiserver/admission/expressions/run.js';
+import type {CommonSpec} from './policy.js';
+
+/** An expression with its program. */
+export interface ReadyExpression {
+  readonly expression: string;
+  readonly ready: Ready;
+}
+
+/** What the expressions of one policy are compiled with. */
+export interface Compiler {
+  readonly conditions: readonly ReadyCondition[];
+  readonly variables: ReadonlyMap<string, Ready>;
+  /** The program of an expression that is to come to something of a kind. */
+  compile(yields: keyof typeof resultTypes, expression: string, use?: {readonly hasAuthorizer?: boolean}): Ready;
+}
+
+/** Compiles a policy's variables, in their order, and its conditions, and stands ready for the rest. */
+export const compilerFor = ({paramKind, matchConditions = [], variables: stated = []}: CommonSpec): Compiler => {
+  const composition = stated.length > 0 ? new Composition() : undefined;
+  const hasParams = paramKind !== undefined;
+  const compile: Compiler['compile'] = (yields, expression, {hasAuthorizer = true} = {}) => {
+    const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches: yields === 'jsonPatch' || yields === 'applied'}, 'stored');
+    return compileAdmission(composition?.within(environment) ?? environment, expression, resultTypes[yields]);
+  };
+  const variables = new Map<string, Ready>();
+  for (const {name, expression} of stated) {
+    const ready = compile('variable', expression);
+    composition?.add(name, ready);
+    variables.set(name, ready);
+  }
+  return {variables, compile, conditions: matchConditions.map(({expression}) => ({expression, ready: compile('condition', expression)}))};
+};
+

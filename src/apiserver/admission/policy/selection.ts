@@ -1,0 +1,74 @@
+import type {KubeObject, Namespace} from '#src/api/types.js';
+import {notFound} from '#src/api/status.js';
+import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
+import {formsOf, type ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {match, namespaceOf} from '#src/apiserver/admission/matching/match.js';
+import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {PolicyContext} from './context.js';
+import {paramsOf, paramsServed} from './params.js';
+import type {Binding, BoundPolicy, CommonSpec, Policy} from './policy.js';
+
+/** A policy that a request is held against, under a binding and with one of its parameters. */
+export interface Invocation<S extends CommonSpec = CommonSpec> {
+  readonly policy: Policy<S>;
+  readonly binding: Binding;
+  readonly param: Readonly<KubeObject> | undefined;
+  /** The form in which the policy wants to see the objects. */
+  readonly form: ObjectForm;
+  /** The form of the request itself. */
+  readonly own: ObjectForm;
+}
+
+/** A policy that cannot be judged as it, or the binding, is written. */
+export interface Obstacle<S extends CommonSpec = CommonSpec> {
+  readonly policy: Policy<S>;
+  readonly binding: Binding | undefined;
+  readonly problem: string;
+}
+
+const obstacle = <S extends CommonSpec>(policy: Policy<S>, binding: Binding | undefined, error: unknown): Obstacle<S> => ({
+  policy,
+  binding,
+  problem: `failed to configure ${binding ? 'binding' : 'policy'}: ${(error as Error).message}`,
+});
+
+/** All that a request is held against, in the order of policies, bindings and parameters, and what stands in the way of that. */
+export const selected = async <S extends CommonSpec>(policies: readonly BoundPolicy<S>[], attributes: AdmissionAttributes, context: PolicyContext): Promise<readonly (Invocation<S> | Obstacle<S>)[]> => {
+  const found: (Invocation<S> | Obstacle<S>)[] = [];
+  for (const bound of policies) {
+    const {policy} = bound;
+    try {
+      const matched = match(policy.criteria, attributes, context);
+      const form = matched instanceof Promise ? await matched : matched;
+      const own = form && formsOf(context.registry, attributes)?.own;
+      if (own) found.push(...(await invocationsOf(bound, {form, own}, attributes, context)));
+    } catch (error) {
+      found.push(obstacle(policy, undefined, error));
+    }
+  }
+  return found;
+};
+
+const invocationsOf = async <S extends CommonSpec>({policy, bindings}: BoundPolicy<S>, forms: Pick<Invocation, 'form' | 'own'>, attributes: AdmissionAttributes, context: PolicyContext) => {
+  const {paramKind} = policy.spec;
+  const served: ServedResource | undefined = paramKind && paramsServed(paramKind, context);
+  const found: (Invocation<S> | Obstacle<S>)[] = [];
+  for (const binding of bindings) {
+    try {
+      if (binding.criteria && !(await match(binding.criteria, attributes, context))) continue;
+      const params = await paramsOf(served, binding.spec.paramRef, namespaceOf(attributes), context);
+      for (const param of params) found.push({policy, binding, param, ...forms});
+    } catch (error) {
+      found.push(obstacle(policy, binding, error));
+    }
+  }
+  return found;
+};
+
+/** The namespace a request is in, as it is now; of a namespace itself there is none. Rejects with 404 where it is gone. */
+export const surroundings = async ({group, resource, namespace}: AdmissionAttributes, {findNamespace}: PolicyContext): Promise<Readonly<Namespace> | null> => {
+  if (namespace === '' || (group === '' && resource === 'namespaces')) return null;
+  const found = await findNamespace(namespace);
+  if (!found) throw notFound({group: '', resource: 'namespaces'}, namespace);
+  return found;
+};

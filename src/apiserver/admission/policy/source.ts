@@ -1,0 +1,62 @@
+import type {Kind} from '#src/api/kind.js';
+import type {KubeObject} from '#src/api/types.js';
+import {followKind} from '#src/apiserver/registry/follow.js';
+import type {Registry} from '#src/apiserver/registry/registry.js';
+import {bindingOf, policyOf, type Binding, type BoundPolicy, type CommonSpec, type Policy} from './policy.js';
+
+/** The policies of one kind that are in force. */
+export interface PolicySource<S extends CommonSpec = CommonSpec> {
+  /** In the order of their names; to be waited for only by the first who ask. */
+  policies(): readonly BoundPolicy<S>[] | Promise<readonly BoundPolicy<S>[]>;
+}
+
+/**
+ * Follows the policies of a kind and their bindings from the first question on. They are in force with the answer to who wrote them: the store tells
+ * of a write no later than that.
+ */
+export const policySource = <S extends CommonSpec>(registry: Registry, kinds: {readonly policies: Kind; readonly bindings: Kind}, signal: AbortSignal): PolicySource<S> => {
+  const policies = new Map<string, Policy<S>>();
+  const bindings = new Map<string, Binding>();
+  let bound: readonly BoundPolicy<S>[] = [];
+  let started: Promise<void> | undefined;
+  let isThere = false;
+  const arrange = (): void => {
+    const byPolicy = new Map<string, Binding[]>();
+    for (const binding of inOrder(bindings)) {
+      const {policyName = ''} = binding.spec;
+      const own = byPolicy.get(policyName);
+      if (own) own.push(binding);
+      else byPolicy.set(policyName, [binding]);
+    }
+    bound = inOrder(policies).flatMap(policy => {
+      const own = byPolicy.get(policy.name);
+      return own ? [{policy, bindings: own}] : [];
+    });
+  };
+  const keep =
+    <T>(all: Map<string, T>, made: (object: Readonly<KubeObject>) => T) =>
+    (object: Readonly<KubeObject>, gone: boolean): void => {
+      const name = object.metadata?.name ?? '';
+      if (gone) all.delete(name);
+      else all.set(name, made(object));
+      if (isThere) arrange();
+    };
+  const start = async (): Promise<void> => {
+    await followKind(registry, kinds.policies, keep(policies, policyOf<S>), signal);
+    await followKind(registry, kinds.bindings, keep(bindings, bindingOf), signal);
+    isThere = true;
+    arrange();
+  };
+  return {
+    policies() {
+      if (isThere) return bound;
+      started ??= start().catch((error: unknown) => {
+        started = undefined;
+        throw error;
+      });
+      return started.then(() => bound);
+    },
+  };
+};
+
+const inOrder = <T>(byName: ReadonlyMap<string, T>): T[] => [...byName.keys()].sort().map(name => byName.get(name)!);

@@ -1,0 +1,156 @@
+import type {Status} from '#src/api/status.js';
+import {StatusError} from '#src/api/status.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
+import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {conditionFigures, type ConditionFigures} from '#src/apiserver/admission/expressions/figures.js';
+import {subjectOf, type Subject} from '#src/apiserver/admission/expressions/subject.js';
+import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {refuse} from '#src/apiserver/admission/refuse.js';
+import {policyContext, type PolicyContext, type PolicyParts} from './context.js';
+import {isExcluded} from './excluded.js';
+import type {Binding, BoundPolicy} from './policy.js';
+import {selected, surroundings, type Invocation} from './selection.js';
+import type {Decision, Validated} from './validation.js';
+import {validatingFigures, type CountCheck} from './validating-figures.js';
+
+type Bound = BoundPolicy<ValidatingPolicySpec>;
+type Held = Invocation<ValidatingPolicySpec>;
+
+interface Figures {
+  readonly count: CountCheck;
+  readonly conditions: ConditionFigures;
+}
+
+/** Holds requests against the validating policies that are in force. */
+export const validatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts}): AdmissionPlugin => {
+  const context = policyContext(parts);
+  const source = parts.policies.sourceOf<ValidatingPolicySpec>(kinds.validatingAdmissionPolicies as Kind, kinds.validatingAdmissionPolicyBindings as Kind);
+  const figures = {count: validatingFigures(context.meter), conditions: conditionFigures(context.meter, context.clock, {kind: 'policy', type: 'validate'})};
+  const validate = async (policies: readonly Bound[], attributes: AdmissionAttributes): Promise<void> => {
+    if (policies.length === 0 || isExcluded(attributes, context.naming)) return;
+    const found = await selected(policies, attributes, context);
+    if (found.length > 0) await judge(found, attributes, context, figures);
+  };
+  return {
+    name: 'ValidatingAdmissionPolicy',
+    validate(attributes) {
+      const policies = source.policies();
+      if (policies instanceof Promise) return policies.then(all => validate(all, attributes));
+      return policies.length === 0 ? undefined : validate(policies, attributes);
+    },
+  };
+};
+
+/** Why a request may not be. */
+interface Denial {
+  readonly policy: string;
+  readonly binding: string | undefined;
+  readonly message: string;
+  readonly reason: string;
+}
+
+const judge = async (found: Awaited<ReturnType<typeof selected<ValidatingPolicySpec>>>, attributes: AdmissionAttributes, context: PolicyContext, figures: Figures): Promise<void> => {
+  const denials: Denial[] = [];
+  const annotations = new Annotations();
+  const validation = found.some(one => 'form' in one) ? await validationOf(attributes, context, figures) : undefined;
+  for (const one of found) {
+    const {policy, binding} = one;
+    if (!('form' in one)) {
+      if (!policy.failsOpen) denials.push({policy: policy.name, binding: binding?.name, message: one.problem, reason: ''});
+      continue;
+    }
+    const {decisions, annotations: notes} = await validation!(one);
+    for (const [index, decision] of decisions.entries()) if (enforce(one, index, decision, attributes, figures.count, context)) denials.push({policy: policy.name, binding: one.binding.name, message: decision.message, reason: decision.reason});
+    for (const note of notes) {
+      if ('value' in note) annotations.add(`${policy.name}/${note.key}`, note.value);
+      else if (!policy.failsOpen) {
+        denials.push({policy: policy.name, binding: one.binding.name, message: note.error, reason: ''});
+        figures.count('deny', {policy: policy.name, binding: one.binding.name, message: note.error, tookMs: note.tookMs});
+      }
+    }
+  }
+  annotations.tell(attributes);
+  if (denials.length > 0) throw refusal(denials[0]!, attributes);
+};
+
+/** What is judged of one request after another policy. The language is loaded with the first. */
+const validationOf = async (attributes: AdmissionAttributes, context: PolicyContext, figures: Figures) => {
+  const [{Authorizations}, {JudgingFailed, meetsConditions}, {readyPolicy, validated}] = await Promise.all([import('#src/cel/kubernetes/authorization.js'), import('./judging.js'), import('./validation.js')]);
+  const authorizations = new Authorizations(context.authorizer);
+  const namespace = await surroundings(attributes, context);
+  const subjects = new Map<ObjectForm, Subject>();
+  return async (invocation: Held): Promise<Validated> => {
+    const {form, own, policy} = invocation;
+    const startedAt = context.clock.monotonic();
+    try {
+      let subject = subjects.get(form);
+      if (!subject) {
+        subject = await subjectOf(attributes, form, own, context.naming).catch((error: unknown) => {
+          throw new JudgingFailed(`failed to configure binding: failed to convert object version: ${(error as Error).message}`);
+        });
+        subjects.set(form, subject);
+      }
+      const held = {attributes, invocation, subject, namespace, authorizations};
+      const ready = readyPolicy(policy);
+      if (!(await meetsConditions(ready.compiler, held, {figures: figures.conditions, startedAt}))) return {decisions: [], annotations: []};
+      return await authorizations.settle(() => validated(ready, held, context.clock));
+    } catch (error) {
+      if (!(error instanceof JudgingFailed)) throw error;
+      return {decisions: [{verdict: 'error', message: error.message, reason: '', tookMs: 0}], annotations: []};
+    }
+  };
+};
+
+/** Does what a binding says is to be done about a decision. Whether the request is to be denied. */
+const enforce = ({policy, binding}: Held, index: number, decision: Decision, attributes: AdmissionAttributes, count: CountCheck, {naming}: PolicyContext): boolean => {
+  const {verdict, message, tookMs} = decision;
+  if (verdict === 'admit') return false;
+  const check = {policy: policy.name, binding: binding.name, message, tookMs};
+  if (verdict === 'error' && policy.failsOpen) {
+    count('allow', check);
+    return false;
+  }
+  let isDenied = false;
+  for (const action of binding.spec.validationActions ?? []) {
+    if (action === 'Deny') {
+      isDenied = true;
+      count('deny', check);
+    } else if (action === 'Audit') {
+      attributes.annotate?.(`validation.policy.${naming.group('admission')}/validation_failure`, failureText(binding, index, message));
+      count('audit', check);
+    } else if (action === 'Warn') {
+      attributes.warn(`Validation failed for ValidatingAdmissionPolicy '${policy.name}' with binding '${binding.name}': ${message}`);
+      count('warn', check);
+    }
+  }
+  return isDenied;
+};
+
+const failureText = ({name: binding, spec: {policyName: policy, validationActions}}: Binding, expressionIndex: number, message: string): string =>
+  JSON.stringify([{message, policy, binding, expressionIndex, validationActions}]);
+
+/** What policies want to have noted. Under several bindings one may say several things; each is told once. */
+class Annotations {
+  readonly #texts = new Map<string, Set<string>>();
+
+  add(key: string, text: string): void {
+    const texts = this.#texts.get(key);
+    if (texts) texts.add(text);
+    else this.#texts.set(key, new Set([text]));
+  }
+
+  tell({annotate}: AdmissionAttributes): void {
+    for (const [key, texts] of this.#texts) annotate?.(key, [...texts].join(', '));
+  }
+}
+
+const refusal = ({policy, binding, message, reason}: Denial, attributes: AdmissionAttributes): StatusError => {
+  const text = `ValidatingAdmissionPolicy '${policy}'${binding === undefined ? '' : ` with binding '${binding}'`} denied request: ${message}`;
+  const {status} = refuse(attributes, text, [{message: text}]);
+  const stated = reason || 'Invalid';
+  return new StatusError({...status, reason: stated, code: codes[stated] ?? 422} as Status);
+};
+
+/** The codes of the reasons that a validation may give. */
+const codes: Readonly<Record<string, number>> = {Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413, Invalid: 422};

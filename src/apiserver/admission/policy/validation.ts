@@ -1,0 +1,124 @@
+import type {Clock} from '#src/base/clock.js';
+import {budgetOfPolicy, bindingsOf, JudgingFailed, type Case} from './judging.js';
+import {OutOfBudget, startRun, type Result, type Run} from '#src/apiserver/admission/expressions/run.js';
+import type {ValidatingPolicySpec} from '#src/resources/admissionregistration/types.js';
+import type {Policy} from './policy.js';
+import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
+
+interface ReadyValidation extends ReadyExpression {
+  readonly message: string;
+  readonly messageExpression: ReadyExpression | undefined;
+  readonly reason: string;
+}
+
+interface ReadyAnnotation extends ReadyExpression {
+  readonly key: string;
+}
+
+/** A policy with its programs. */
+export interface ReadyPolicy {
+  readonly compiler: Compiler;
+  readonly validations: readonly ReadyValidation[];
+  readonly annotations: readonly ReadyAnnotation[];
+}
+
+const known = new WeakMap<Policy, ReadyPolicy>();
+
+/** Compiles a policy the first time it is needed. What cannot be compiled fails when it would be run. */
+export const readyPolicy = (policy: Policy<ValidatingPolicySpec>): ReadyPolicy => {
+  let made = known.get(policy);
+  if (!made) known.set(policy, (made = compiled(policy.spec)));
+  return made;
+};
+
+const compiled = (spec: ValidatingPolicySpec): ReadyPolicy => {
+  const compiler = compilerFor(spec);
+  const messageOf = (expression: string) => ({expression, ready: compiler.compile('message', expression, {hasAuthorizer: false})});
+  return {
+    compiler,
+    validations: (spec.validations ?? []).map(({expression, message = '', messageExpression, reason = 'Invalid'}) => ({
+      expression,
+      ready: compiler.compile('condition', expression),
+      message,
+      messageExpression: messageExpression ? messageOf(messageExpression) : undefined,
+      reason,
+    })),
+    annotations: (spec.auditAnnotations ?? []).map(({key, valueExpression: expression}) => ({key, expression, ready: compiler.compile('annotation', expression)})),
+  };
+};
+
+/** What one validation came to. */
+export interface Decision {
+  readonly verdict: 'admit' | 'deny' | 'error';
+  /** Why not, or what went wrong. */
+  readonly message: string;
+  /** The reason of a denial; an error has none. */
+  readonly reason: string;
+  readonly tookMs: number;
+}
+
+/** What one audit annotation came to; nothing where it is left out. */
+export type Annotation = {readonly key: string; readonly tookMs: number} & ({readonly value: string} | {readonly error: string});
+
+export interface Validated {
+  readonly decisions: readonly Decision[];
+  readonly annotations: readonly Annotation[];
+}
+
+const failed = (message: string, tookMs = 0): Decision => ({verdict: 'error', message, reason: '', tookMs});
+
+/** A run of all, of which the whole fails where the budget does not reach. */
+const all = <T, R>(items: readonly T[], each: (item: T) => R): {readonly results: readonly R[]} | {readonly error: string} => {
+  try {
+    return {results: items.map(each)};
+  } catch (error) {
+    if (error instanceof OutOfBudget) return {error: error.message};
+    throw error;
+  }
+};
+
+const timed = (run: Run, {expression, ready}: ReadyExpression, clock: Clock): Result & {readonly tookMs: number} => {
+  const startedAt = clock.monotonic();
+  const result = run.evaluate(expression, ready);
+  return {...result, tookMs: clock.monotonic() - startedAt};
+};
+
+/** The longest text, in bytes, that an expression may give for a message, and that an annotation may have. */
+const longestMessage = 5 * 1024;
+const longestAnnotation = 10 * 1024;
+
+/** A message that an expression gave, if it is one line and not too long. */
+const computed = (result: Result | undefined): string => {
+  if (!result || 'error' in result || typeof result.value !== 'string') return '';
+  const text = result.value.trim();
+  return Buffer.byteLength(text) > longestMessage || text.includes('\n') ? '' : text;
+};
+
+const annotationOf = ({key}: ReadyAnnotation, result: Result & {readonly tookMs: number}): Annotation | undefined => {
+  const {tookMs} = result;
+  if ('error' in result) return {key, tookMs, error: result.error};
+  const text = typeof result.value === 'string' ? result.value.trim() : '';
+  return text === '' ? undefined : {key, tookMs, value: Buffer.from(text).subarray(0, longestAnnotation).toString()};
+};
+
+/** Judges a request by a policy's validations, then by its annotations. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
+export const validated = ({compiler: {variables}, validations, annotations}: ReadyPolicy, held: Case, clock: Clock): Validated => {
+  const run = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables);
+  const outcomes = all(validations, validation => timed(run, validation, clock));
+  if ('error' in outcomes) throw new JudgingFailed(outcomes.error);
+  const quiet = bindingsOf(held, {mayAsk: false});
+  const messageRun = startRun(quiet, run.left, variables);
+  const messages = all(validations, ({messageExpression: text}) => text && messageRun.evaluate(text.expression, text.ready));
+  const decisions = validations.map(({expression, message, reason}, index): Decision => {
+    const result = outcomes.results[index]!;
+    const {tookMs} = result;
+    if ('error' in result) return failed(result.error, tookMs);
+    if ('error' in messages) return failed(`failed messageExpression: ${messages.error}`, tookMs);
+    if (result.value === true) return {verdict: 'admit', message: '', reason: '', tookMs};
+    return {verdict: 'deny', message: computed(messages.results[index]) || message.trim() || `failed expression: ${expression.trim()}`, reason, tookMs};
+  });
+  const annotationRun = startRun(quiet, budgetOfPolicy, variables);
+  const values = all(annotations, annotation => annotationOf(annotation, timed(annotationRun, annotation, clock)));
+  if ('error' in values) throw new JudgingFailed(values.error);
+  return {decisions, annotations: values.results.filter(one => one !== undefined)};
+};
