@@ -28,6 +28,8 @@ import serviceCidr from './service-cidr/controller.js';
 import serviceAccount from './serviceaccount/controller.js';
 import serviceAccountToken from './serviceaccount-token/controller.js';
 import statefulSet from './statefulset/controller.js';
+import storageVersionMigrator from './storage-version-migrator/controller.js';
+import storageVersionGarbageCollector from './storageversion-garbage-collector/controller.js';
 import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
 import ttlAfterFinished from './ttl-after-finished/controller.js';
@@ -63,6 +65,8 @@ export const controllers: readonly Controller[] = [
   serviceAccount,
   serviceAccountToken,
   statefulSet,
+  storageVersionMigrator,
+  storageVersionGarbageCollector,
   taintEviction,
   ttl,
   ttlAfterFinished,

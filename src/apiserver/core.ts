@@ -39,6 +39,8 @@ export interface CoreSettings {
   readonly draining: {rejects: boolean};
   /** Finds what answers a request; never authorizes. */
   route(info: RequestInfo): Handler;
+  /** Refuses, by throwing, what is allowed but has to wait. */
+  holdBack?(info: RequestInfo, user: UserInfo): void;
   /** Told of every finished request: for metrics and logs. */
   finished?(info: RequestInfo | undefined, response: ApiResponse, startedAt: number): void;
   /** Told of failures that are the server's own fault. */
@@ -94,6 +96,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   const attributes = attributesOf(user, info);
   const decision = settings.authorizer.authorize(attributes);
   allowed(attributes, decision instanceof Promise ? await decision : decision);
+  settings.holdBack?.(info, user);
   const codecs = codecsFor(request, settings);
   if (codecs) await codecs;
   const response = settings.route(info)(context);

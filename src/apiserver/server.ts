@@ -28,6 +28,7 @@ import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
 import {InFlight} from './request/in-flight.js';
+import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
 import {Bookmarks} from './watch/bookmarks.js';
@@ -95,6 +96,8 @@ export interface ApiServer {
   /** Connections to those who answer in this server's place. Closed by who closes the server. */
   readonly backends: Backends;
   readonly draining: {rejects: boolean};
+  /** Holds back writes to what it expects to be told of. */
+  readonly storedVersions: StoredVersionsBarrier;
   /** How many watches are open. */
   readonly watchers: number;
   /** Ends every watch and whatever else goes on for as long as somebody listens, or the oldest `most` watches. */
@@ -151,6 +154,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     backends: toBackends,
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
+    storedVersions: new StoredVersionsBarrier(naming),
     get watchers() {
       return streams.size;
     },
@@ -205,6 +209,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
     finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
     failed: settings.failed,
+    holdBack: (info, user) => server.storedVersions.check(info, user),
   });
   return server;
 };

@@ -1,6 +1,5 @@
 import {createHash} from 'node:crypto';
 import {kinds} from '#src/api/kinds.js';
-import type {Naming} from '#src/api/naming.js';
 import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import {parseTime, wireMicroTime} from '#src/api/time.js';
 import type {Lease} from '#src/api/types.js';
@@ -8,6 +7,7 @@ import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import {identityLabel} from '#src/model/storage-version.js';
 
 /** How long a server counts as alive after it last said so, how often it says so, and how often leases of the dead are looked for. */
 const lifeSeconds = 3600;
@@ -36,8 +36,6 @@ export interface IdentitySettings {
   /** Whether no other server can be there to ask: then it says less often that it lives. */
   readonly isAlone?: boolean;
 }
-
-const identityLabel = (naming: Naming): string => naming.subKey('apiserver', 'identity');
 
 /** Keeps a Lease that says this server is alive, and takes away those of servers that have not said so for an hour. The first is there when it resolves. */
 export const announceServer = async (settings: IdentitySettings, signal: AbortSignal): Promise<void> => {

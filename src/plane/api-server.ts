@@ -21,7 +21,9 @@ import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
 import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
-import {announceServer} from '#src/controlplane/identity-lease.js';
+import {tellStorageVersions} from '#src/controlplane/storage-versions.js';
+import {storedResources} from '#src/apiserver/request/stored-versions.js';
+import {announceServer, serverIdentity} from '#src/controlplane/identity-lease.js';
 import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
 import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
 import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
@@ -196,19 +198,29 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   const reader = lazily(() => registryReader(server.registry));
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
+  const tellsVersions = parts.gate('StorageVersionAPI') && parts.gate('APIServerIdentity') && server.registry.serves(kinds.storageVersions);
+  if (tellsVersions) server.storedVersions.expect(storedResources(server.registry));
   let selfService: SelfService | undefined;
   const hooks = (): StartHook[] => {
     const client = clientAs(serverUser);
     const namespaces = lazily(() => ensureSystemNamespaces(client));
     const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.metrics, gate: parts.gate, watchSeconds: watchSecondsInProcess}, looping.signal));
     const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
-    return [
+    const announced = lazily(async () => {
+      await namespaces();
+      if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, following.signal);
+    });
+    const versionsTold = lazily(async () => {
+      await announced();
+      const {storedVersions, registry} = server;
+      await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.told(resource, error)}, following.signal);
+    });
+    const all: StartHook[] = [
       {
         name: 'start-system-namespaces-controller',
         async run() {
-          await namespaces();
+          await announced();
           await publishAuthenticationConfig(client, authenticationConfig(options));
-          if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, following.signal);
         },
       },
       {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
@@ -242,6 +254,10 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, looping.signal) : []),
       ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
     ];
+    if (!tellsVersions) return all;
+    // What the other hooks write would be held back until then.
+    const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsTold().then(run)});
+    return [{name: 'built-in-resources-storage-version-updater', run: versionsTold}, ...all.map(after)];
   };
   return {
     server,

@@ -1,0 +1,30 @@
+import {keyOf} from '#src/api/key.js';
+import {kinds} from '#src/api/kinds.js';
+import {isServerLease} from '#src/model/storage-version.js';
+import {defineController, forLoop, mapped} from '#src/runtime/controller.js';
+import {collectors} from './reconcile.js';
+
+/** Takes servers that are gone, which their identity leases tell, out of what is said of the versions that servers store. */
+export default defineController({
+  doc: 'Takes API servers that are gone out of storage versions, and deletes those that no server tells of.',
+  name: 'storageversion-garbage-collector-controller',
+  serviceAccount: 'storage-version-garbage-collector',
+  workers: 1,
+  watches: [
+    forLoop(
+      'leases',
+      mapped(kinds.leases, ({type, object}, {naming}) =>
+        type === 'deleted' && object.metadata?.namespace === naming.systemNamespace && isServerLease(object, naming) ? [keyOf(object)] : [],
+      ),
+    ),
+    forLoop(
+      'storageversions',
+      mapped(kinds.storageVersions, ({type, object}, {lister, naming}) => {
+        const leases = lister(kinds.leases);
+        const isKnown = (name = '') => isServerLease(leases.get({namespace: naming.systemNamespace, name}), naming);
+        return type !== 'deleted' && object.status?.storageVersions?.some(({apiServerID}) => !isKnown(apiServerID)) ? [keyOf(object)] : [];
+      }),
+    ),
+  ],
+  create: collectors,
+});

@@ -1,0 +1,47 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isNotFound} from '#src/api/status.js';
+import {isServerLease, statusOf, type ServerVersions} from '#src/model/storage-version.js';
+import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
+
+type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
+
+const ifThere = async <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+
+/** One loop for leases that have gone, one for storage versions that tell of servers without a lease. Both look at what there is now. */
+export const collectors = ({client, writer, clock, naming}: KeyedContext): Loops => {
+  const namespace = naming.systemNamespace;
+  const versions = client.resource(kinds.storageVersions);
+  const leases = client.resource(kinds.leases);
+  const writes = writer(kinds.storageVersions);
+  const keep = async (version: StorageVersion, servers: readonly ServerVersions[]): Promise<void> => {
+    if (servers.length === 0) await writes.delete(version, {onlyIf: 'named'});
+    else await writes.updateStatus({...version, status: statusOf(servers, version, clock.now())});
+  };
+  return {
+    async leases({name}) {
+      if (await ifThere(leases.get(name, {namespace}))) return settled;
+      const {items} = await versions.list();
+      const failures: unknown[] = [];
+      for (const version of items) {
+        const servers = version.status?.storageVersions ?? [];
+        const left = servers.filter(({apiServerID}) => apiServerID !== name);
+        if (left.length < servers.length) await keep(version, left).catch((error: unknown) => failures.push(error));
+      }
+      if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(String).join(', '));
+      return settled;
+    },
+    async storageversions({name}) {
+      const version = await ifThere(versions.get(name));
+      if (!version) return settled;
+      const servers = version.status?.storageVersions ?? [];
+      const known = await Promise.all(servers.map(async ({apiServerID}) => isServerLease(apiServerID ? await ifThere(leases.get(apiServerID, {namespace})) : undefined, naming)));
+      const left = servers.filter((_, index) => known[index]);
+      if (left.length < servers.length) await keep(version, left);
+      return settled;
+    },
+  };
+};

@@ -1,0 +1,97 @@
+import {kinds} from '#src/api/kinds.js';
+import {serviceUnavailable} from '#src/api/status.js';
+import {wellKnown, type UserInfo} from '#src/api/user.js';
+import {compareVersions} from '#src/api/versions.js';
+import type {Kind} from '#src/api/kind.js';
+import {messageOf} from '#src/base/message.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
+import type {RequestInfo, ResourceTarget} from './request-info.js';
+
+/** In which versions this server reads and writes a resource. */
+export interface StoredResource {
+  /** On the wire's spelling; the first of those under which the same objects are served. */
+  readonly group: string;
+  readonly resource: string;
+  readonly encodingVersion: string;
+  readonly decodableVersions: readonly string[];
+  readonly servedVersions: readonly string[];
+  /** `resource.group` of every group under which the same objects are served. */
+  readonly names: readonly string[];
+}
+
+const byBytes = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const storedResource = ({definition, settings, ref}: Resource, registry: Registry): StoredResource | undefined => {
+  const {naming} = settings;
+  if (definition.review || definition.virtual) return undefined;
+  const all = [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)];
+  const served = all.filter(kind => registry.serves(kind));
+  if (served.length === 0) return undefined;
+  const [group] = [...new Set(served.map(kind => naming.group(kind.group)))].sort(byBytes) as [string];
+  const ofGroup = (kind: (typeof all)[number]): boolean => naming.group(kind.group) === group;
+  const text = ({group: token, version}: (typeof all)[number]): string => naming.apiVersion(token, version);
+  const encoding = definition.storedKind ?? definition.kind;
+  const bestFirst = [...all, encoding].toSorted((a, b) => Number(ofGroup(b)) - Number(ofGroup(a)) || compareVersions(a.version, b.version));
+  return {
+    group,
+    resource: ref.resource,
+    encodingVersion: text(encoding),
+    decodableVersions: [...new Set(bestFirst.map(text))],
+    servedVersions: [...new Set(bestFirst.filter(kind => ofGroup(kind) && served.includes(kind)).map(text))],
+    names: [...new Set(all.map(kind => nameOf(kind.plural, naming.group(kind.group))))],
+  };
+};
+
+/** The built-in resources that this server stores, in the order of their groups and names. */
+export const storedResources = (registry: Registry): readonly StoredResource[] =>
+  registry.resources
+    .flatMap(resource => storedResource(resource, registry) ?? [])
+    .sort((a, b) => byBytes(a.group, b.group) || byBytes(a.resource, b.resource));
+
+const reading: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const nameOf = (resource: string, group: string): string => (group ? `${resource}.${group}` : resource);
+
+/**
+ * Holds back writes to resources of which it has not been told yet in which version this server stores them, lest somebody who migrates them
+ * believes that all servers agree (KEP-2339). What telling it needs passes.
+ */
+export class StoredVersionsBarrier {
+  readonly #naming: Naming;
+  /** With the last failure to tell of each. */
+  readonly #pending = new Map<string, string | undefined>();
+
+  constructor(naming: Naming) {
+    this.#naming = naming;
+  }
+
+  /** Holds back the writes of what the registry stores. */
+  expect(resources: readonly StoredResource[]): void {
+    for (const {names} of resources) for (const name of names) this.#pending.set(name, undefined);
+  }
+
+  /** Says what came of telling of a resource. */
+  told({names}: StoredResource, error?: unknown): void {
+    for (const name of names) {
+      if (error === undefined) this.#pending.delete(name);
+      else if (this.#pending.has(name)) this.#pending.set(name, messageOf(error));
+    }
+  }
+
+  /** Throws 503 for what has to wait. */
+  check({verb, resource: target}: RequestInfo, user: UserInfo): void {
+    if (this.#pending.size === 0 || !target || reading.has(verb)) return;
+    const name = nameOf(target.resource, target.group);
+    if (!this.#pending.has(name) || this.#isNeeded(target, verb, user)) return;
+    throw serviceUnavailable(`wait for storage version registration to complete for resource: ${name}, last seen error: ${this.#pending.get(name) ?? '<nil>'}`);
+  }
+
+  /** Storage versions themselves, the system's leases, and the namespace these are in when the server makes it. */
+  #isNeeded({group, resource, namespace}: ResourceTarget, verb: string, {name, groups}: UserInfo): boolean {
+    const naming = this.#naming;
+    const is = (kind: Kind): boolean => group === naming.group(kind.group) && resource === kind.plural;
+    if (is(kinds.storageVersions)) return true;
+    if (is(kinds.namespaces)) return verb === 'create' && name === 'system:apiserver' && groups.includes(wellKnown.masters);
+    return is(kinds.leases) && namespace === naming.systemNamespace;
+  }
+}

@@ -1,0 +1,98 @@
+import {kinds, type ObjectOf} from '#src/api/kinds.js';
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+import {statusOf, type ServerVersions} from '#src/model/storage-version.js';
+
+type StorageVersion = ObjectOf<typeof kinds.storageVersions>;
+
+/** A resource that the server stores. */
+interface Stored {
+  readonly group: string;
+  readonly resource: string;
+  readonly encodingVersion: string;
+  readonly decodableVersions: readonly string[];
+  readonly servedVersions: readonly string[];
+}
+
+export interface StorageVersionSettings<R extends Stored> {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The name of the server's identity lease, which has to be there. */
+  readonly server: string;
+  readonly resources: readonly R[];
+  /** Hears what came of telling of a resource. */
+  told(resource: R, error?: unknown): void;
+}
+
+const attempts = 3;
+const pauseMs = 1000;
+/** Should somebody else spoil or delete what was told, it is told again that often. */
+const periodMs = 600_000;
+
+/**
+ * Tells in StorageVersion objects in which versions this server reads and writes what it stores (KEP-2339), again and again until the signal aborts.
+ * Resolves once it is told of everything.
+ */
+export const tellStorageVersions = async <R extends Stored>(settings: StorageVersionSettings<R>, signal: AbortSignal): Promise<void> => {
+  const {clock, resources, told, log} = settings;
+  const round = async (): Promise<boolean> => {
+    let all = true;
+    for (const resource of resources) {
+      try {
+        await tell(settings, resource, signal);
+        told(resource);
+      } catch (error) {
+        if (signal.aborted) return false;
+        log.error({group: resource.group, resource: resource.resource, err: error}, 'the version a resource is stored in could not be told');
+        told(resource, error);
+        all = false;
+      }
+    }
+    return all;
+  };
+  const again = async (): Promise<void> => {
+    for (;;) {
+      await sleep(clock, periodMs, signal);
+      if (signal.aborted) return;
+      await round();
+    }
+  };
+  while (!(await round()) && !signal.aborted) await sleep(clock, periodMs, signal);
+  again().catch((error: unknown) => {
+    if (!signal.aborted) log.error({err: error}, 'the versions that resources are stored in are told no more');
+  });
+};
+
+/** Others may write the same object at the same time; that is no failure, however often it happens. */
+const tell = async <R extends Stored>(settings: StorageVersionSettings<R>, resource: R, signal: AbortSignal): Promise<void> => {
+  for (let failures = 0; ; ) {
+    try {
+      return await tellOnce(settings, resource);
+    } catch (error) {
+      if (!isAlreadyExists(error) && !isConflict(error) && ++failures === attempts) throw error;
+      await sleep(settings.clock, pauseMs, signal);
+    }
+  }
+};
+
+const tellOnce = async <R extends Stored>({client, clock, server}: StorageVersionSettings<R>, resource: R): Promise<void> => {
+  const objects = client.resource(kinds.storageVersions);
+  // A group must be a name.
+  const name = `${resource.group || 'core'}.${resource.resource}`;
+  const found = await objects.get(name).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  const object = found ?? (await objects.create({metadata: {name}, spec: {}, status: {}}));
+  const {encodingVersion, decodableVersions, servedVersions} = resource;
+  const own: ServerVersions = {apiServerID: server, encodingVersion, decodableVersions: [...decodableVersions], servedVersions: [...servedVersions]};
+  await objects.update({...object, status: statusOf(withOwn(object, own), object, clock.now())}, {subresource: 'status'});
+};
+
+const withOwn = ({status}: StorageVersion, own: ServerVersions): ServerVersions[] => {
+  const servers = status?.storageVersions ?? [];
+  return servers.some(({apiServerID}) => apiServerID === own.apiServerID) ? servers.map(one => (one.apiServerID === own.apiServerID ? own : one)) : [...servers, own];
+};
