@@ -25,3 +25,7 @@ export const kind = <T extends KubeObject>(group: GroupToken, version: string, n
   listKind: `${name}List`,
   namespaced,
 });
+
+/** The handle of a custom resource, by its group on the wire. `T` is the type of its objects. */
+export const customKind = <T extends KubeObject>(of: {readonly group: string; readonly version: string; readonly kind: string; readonly plural: string; readonly namespaced?: boolean}): Kind<T> =>
+  kind(of.group as GroupToken, of.version, of.kind, of.plural, of.namespaced ?? true); // Such groups have no suffix of a vocabulary: their token is what they are called.

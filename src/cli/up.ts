@@ -12,6 +12,8 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     nodes: options.nodes,
     ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
+    manifests: options.manifests,
+    ...(options.webhookPort ? {webhooks: {port: options.webhookPort}} : {}),
     apiserverArgs: options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,
     schedulerArgs: options.schedulerArg,

@@ -19,6 +19,15 @@ const plane = flagSection('Plane', {
     range: {min: 0, max: 10_000},
   },
   'simulation-file': {type: 'path', help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).'},
+  manifests: {
+    type: 'each',
+    help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. What they say wins over later changes. Repeatable.',
+  },
+  'webhook-port': {
+    type: 'port',
+    help: 'Where on this machine the webhooks of the manifests are served, instead of at the services they name, with tls.crt and tls.key of pki/webhook in the data directory. 0 leaves the manifests as they are.',
+    default: '0',
+  },
   kubeconfig: {type: 'path', help: 'Where to write the administrator\'s connection settings.', shownDefault: 'kubeconfig in the data directory'},
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
   'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},

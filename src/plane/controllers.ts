@@ -32,6 +32,8 @@ export interface InProcessControllers {
 /** A controller manager beside its API server. */
 export interface InProcessManager {
   readonly manager: Manager;
+  /** Whether the controller of that name was chosen. */
+  runs(controller: string): boolean;
   /** Opens the manager's own port where it was asked for; the answer closes it. */
   openPort(): Promise<(() => Promise<void>) | undefined>;
 }
@@ -81,6 +83,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   });
   return {
     manager,
+    runs: controller => chosen.some(({name}) => name === controller),
     async openPort() {
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
       const [{openPort}, {configuration}] = await Promise.all([import('./component/port.js'), import('./controller-manager/configuration.js')]);

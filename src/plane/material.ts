@@ -3,7 +3,8 @@ import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';
-import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
+import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
+import type {KeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
 import {firstPemBlock} from '#src/pki/pem.js';
 
@@ -70,6 +71,26 @@ export const planeMaterial = async (directory: string, clock: Clock): Promise<Pl
   return {authority, files};
 };
 
+/** What a server on this machine proves itself with to callers that trust the plane's authority, and where that lies. */
+export interface ServingPair {
+  /** The folder of `tls.crt` and `tls.key`, as servers of webhooks look for them. */
+  readonly directory: string;
+  /** The certificate and its key, in PEM. */
+  readonly certificate: string;
+  readonly key: string;
+  /** Whom callers shall trust: the plane's authority in PEM, in base64. */
+  readonly caBundle: string;
+}
+
+/** The pair in `directory` for servers on this machine. It lives as long as the authority: such servers may run by another clock than the plane. */
+export const localServingPair = async (directory: string, {authority, files}: PlaneMaterial, clock: Clock): Promise<ServingPair> => {
+  mkdirSync(directory, {recursive: true, mode: 0o700});
+  const [certificate, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
+  const lifetimeMs = authority.certificate.notAfter - clock.now();
+  await ensurePair(certificate, key, clock, now => issueServingCertificate(authority, {now, lifetimeMs, commonName: 'localhost', hosts: ['localhost', '127.0.0.1', '::1']}));
+  return {directory, certificate: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8'), caBundle: readFileSync(files.ca).toString('base64')};
+};
+
 const authorityIn = async (certificateFile: string, keyFile: string, commonName: string, clock: Clock): Promise<Authority> => {
   const certificate = existing(certificateFile);
   const key = existing(keyFile);
@@ -81,10 +102,14 @@ const authorityIn = async (certificateFile: string, keyFile: string, commonName:
   return authority;
 };
 
-const ensureClient = async (certificateFile: string, keyFile: string, authority: Authority, subject: {commonName: string; organizations?: readonly string[]}, clock: Clock): Promise<void> => {
+const ensureClient = (certificateFile: string, keyFile: string, authority: Authority, subject: {commonName: string; organizations?: readonly string[]}, clock: Clock): Promise<void> =>
+  ensurePair(certificateFile, keyFile, clock, now => issueClientCertificate(authority, {now, ...subject, lifetimeMs: 365 * day}));
+
+/** Keeps a pair in its two files, made anew where one is missing or about to run out. */
+const ensurePair = async (certificateFile: string, keyFile: string, clock: Clock, issue: (now: number) => Promise<KeyPair>): Promise<void> => {
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
-  const pair = keyPairPem(await issueClientCertificate(authority, {now: clock.now(), ...subject, lifetimeMs: 365 * day}));
+  const pair = keyPairPem(await issue(clock.now()));
   writePrivately(keyFile, pair.key);
   writePrivately(certificateFile, pair.certificate);
 };

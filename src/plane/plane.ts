@@ -2,6 +2,7 @@ import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
+import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -23,7 +24,9 @@ import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeNodes} from './nodes.js';
 import {usageLater} from './usage.js';
-import {planeMaterial, proxyClientName, writePrivately, type PlaneMaterial} from './material.js';
+import type {Document, Manifest} from './manifests/read.js';
+import type {LocalWebhooks} from './manifests/webhooks.js';
+import {localServingPair, planeMaterial, proxyClientName, writePrivately, type PlaneMaterial, type ServingPair} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
@@ -49,6 +52,10 @@ export interface PlaneOptions {
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];
   readonly schedulerArgs?: readonly string[];
+  /** What to apply before the plane is ready, as `apply` does. */
+  readonly manifests?: readonly Manifest[];
+  /** Where the webhooks of manifests are served while they are tried, on this machine and with `webhookPair`, instead of at the services they name. */
+  readonly webhooks?: LocalWebhooks;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
@@ -69,6 +76,13 @@ export interface Plane extends AsyncDisposable {
   readonly simulation: Simulation | undefined;
   /** A client in this process that acts as the administrator, or as whoever is given. */
   client(user?: UserInfo): Client;
+  /**
+   * Applies files or folders of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions of custom resources first, the rest
+   * once those are served. Rejects with one line that names file, document and field. Resolves to the objects in the order they are written.
+   */
+  apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
+  /** What a webhook on this machine serves with, so that the server trusts it under localhost and 127.0.0.1. */
+  webhookPair(): Promise<ServingPair>;
   /** Rejects if the controllers stop on their own. */
   readonly failed: Promise<never>;
   /** Drains, closes the store and leaves nothing running. */
@@ -81,6 +95,7 @@ const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:
 export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => {
   const {clock = systemClock, random = systemRandom, log = noLog} = options;
   const naming = namingOf(options.naming ?? 'plat');
+  const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
   await using undo = new Undo();
   if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
@@ -124,7 +139,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
 
   const {controllers: all} = await import('#controllers/index.js');
   const stopping = new AbortController();
-  const {manager, openPort: openManagerPort} = inProcessManager({
+  const {manager, runs: runsController, openPort: openManagerPort} = inProcessManager({
     options: controllers.options,
     set: controllers.set,
     controllers: all,
@@ -182,6 +197,15 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const nodes = simulation;
   if (nodes) undo.defer(() => nodes.stop());
 
+  const client = (user = admin) => api.clientAs(user, 'plat');
+  const webhookPair = () => localServingPair(join(directory, 'pki', 'webhook'), material, clock);
+  const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
+    const {applyManifests} = await import('./manifests/apply.js');
+    const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
+    return applyManifests(documents, {client: client(), clock, serving, makesAccounts: runsController('serviceaccount-controller')});
+  };
+  if (manifests.length > 0) await Promise.race([applyAll(manifests, options.webhooks), failed]);
+
   const settings = sockets ? adminSettings(sockets, material) : '';
   if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);
   const cleanup = undo.move();
@@ -193,12 +217,19 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
     api,
     manager,
     simulation,
-    client: (user = admin) => api.clientAs(user, 'plat'),
+    client,
+    apply: async (more, {webhooks = options.webhooks} = {}) => applyAll(await readAll(isList(more) ? more : [more]), webhooks),
+    webhookPair,
     failed,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 };
+
+/** Most planes do without the code for manifests. */
+const readAll = async (manifests: readonly Manifest[]): Promise<Document[]> => (await import('./manifests/read.js')).readManifests(manifests);
+
+const isList = (manifests: Manifest | readonly Manifest[]): manifests is readonly Manifest[] => Array.isArray(manifests);
 
 const openPort = async (
   options: ApiserverOptions,

@@ -1,4 +1,5 @@
 import {execFileSync} from 'node:child_process';
+import {writeFileSync} from 'node:fs';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {NamingName} from '#src/api/naming.js';
@@ -50,6 +51,7 @@ const mistakes: readonly (readonly [string[], RegExp])[] = [
   [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
   [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
+  [['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'], /^plat up: nowhere\.yaml: ENOENT: no such file or directory, stat 'nowhere\.yaml'\n$/],
   [['up', '--secure-port=none'], /^plat up: .*--secure-port.*\n$/],
   [['fly'], /^plat: unknown command "fly": "plat --help" lists the commands\n$/],
 ];
@@ -75,20 +77,24 @@ for (const naming of ['plat', 'kubernetes']) {
 
 test('plat up keeps everything from one start to the next', async t => {
   const directory = aDirectory();
+  writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
   const start = async () => {
-    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0']);
+    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`]);
     await program.said(/^ready: https:\S+ \(plat naming\)/m);
     return program;
   };
   const first = await start();
   await aRequest(await connected(directory), 'kept');
   const node = (await (await connected(directory)).client.resource(kinds.nodes).get('plat-node-0')).metadata?.uid;
+  const version = async () => (await (await connected(directory)).client.resource(kinds.configMaps).get('of-a-manifest', {namespace: 'default'})).metadata?.resourceVersion;
+  const before = await version();
   t.is((await first.stop('SIGINT')).code, 0);
 
   const second = await start();
   const {client} = await connected(directory);
   t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
   t.deepEqual((await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid), [node]);
+  t.is(await version(), before);
   const {code, stdout} = await second.stop();
 
   t.is(code, 0);

@@ -81,10 +81,13 @@ export class Program {
 export const run = (name: string, args: readonly string[], env?: Readonly<Record<string, string>>, cwd?: string): Promise<Ended> =>
   new Program(name, args, env, cwd).ended();
 
+const directories: string[] = [];
+process.on('exit', () => directories.forEach(directory => rmSync(directory, {recursive: true, force: true})));
+
 /** A directory that is gone at the end. */
 export const aDirectory = (): string => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-test-'));
-  process.on('exit', () => rmSync(directory, {recursive: true, force: true}));
+  directories.push(directory);
   return directory;
 };
 

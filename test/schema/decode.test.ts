@@ -197,6 +197,7 @@ test('YAML is read as the field reads it', t => {
   t.deepEqual(decode('data: {<<: {a: x}, b: z}', 'yaml', configMap, 'Strict').object, {data: {a: 'x', b: 'z'}});
   t.is(refusal(configMap, 'data: {a: yes}', 'yaml'), 'json: cannot unmarshal bool into Go struct field ConfigMap.data of type string');
   t.regex(refusal(configMap, 'a: [', 'yaml'), /^yaml: line 1: /);
+  t.regex(refusal(configMap, 'a: 1\nb: ]', 'yaml'), /^yaml: line 2: /);
   t.is(refusal(configMap, 'data: {a: .inf}', 'yaml'), 'json: unsupported value: +Inf');
 });
 

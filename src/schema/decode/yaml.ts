@@ -97,7 +97,7 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     const document = firstDocument(text, lines);
     if (!document) return {value: null, problems: []};
     const error = document.errors[0];
-    if (error) throw new DecodeError(`yaml: line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
+    if (error) throw new DecodeError(`yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
     const {aliases} = inspected(document.contents);
     if (aliases * text.length > mostAliased) throw new DecodeError('yaml: document contains excessive aliasing');
     const shared: unknown = document.toJS({maxAliasCount: 100});

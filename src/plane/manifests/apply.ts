@@ -1,0 +1,105 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import type {Client} from '#src/client/client.js';
+import {conditionOf, isTrue} from '#src/resources/apiextensions/conditions.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import {isOf, stagesOf} from './order.js';
+import {failureAt, type Document, type NamedObject} from './read.js';
+import {ServedKinds} from './resources.js';
+import {patienceMs, until} from './until.js';
+import {askedLocally, type LocalServing} from './webhooks.js';
+
+export interface ApplyParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  /** Whether a controller gives every namespace its default account, which pods cannot be made without. */
+  readonly makesAccounts: boolean;
+  /** Where webhooks of the manifests are served, unless at the services they name. */
+  readonly serving?: LocalServing | undefined;
+}
+
+/** Who owns the fields that manifests set. */
+const fieldManager = 'plat';
+/** Where objects go that name no namespace. */
+const usualNamespace = 'default';
+
+/**
+ * Applies manifests in an order in which they can work: namespaces, definitions of custom resources, and once those are served everything else; last what
+ * has a say in other writes. What the manifests say wins over what others have written since. Rejects at the first that the server refuses with one line
+ * that names file, document and field. Resolves to the objects as the server has them, in the order written.
+ */
+export const applyManifests = async (written: readonly Document[], parts: ApplyParts): Promise<KubeObject[]> => {
+  const {client, serving} = parts;
+  const documents = written.map(({place, object}): Document => ({place, object: serving ? askedLocally(object, serving, client.naming) : object}));
+  const {namespaces, definitions, others} = stagesOf(documents, client.naming);
+  const applied = new Map<Document, KubeObject>();
+  const apply = async (stage: readonly Document[]) => {
+    const served = new ServedKinds(client); // Anew: the stage before may have brought kinds.
+    for (const document of stage) applied.set(document, await at(document, () => applyOne(document, served, parts)));
+  };
+  await apply(namespaces);
+  await apply(definitions);
+  await Promise.all(definitions.map(document => at(document, () => established(document, parts))));
+  await apply(others);
+  return documents.map(document => applied.get(document)!);
+};
+
+const at = async <T>({place}: Document, act: () => Promise<T>): Promise<T> => {
+  try {
+    return await act();
+  } catch (error) {
+    throw failureAt(place, error);
+  }
+};
+
+const applyOne = async (document: Document, served: ServedKinds, parts: ApplyParts): Promise<KubeObject> => {
+  const {client} = parts;
+  const {object} = document;
+  const kind = await served.of(object);
+  const namespace = kind.namespaced ? object.metadata.namespace ?? usualNamespace : undefined;
+  if (namespace && parts.makesAccounts && isOf(document, kinds.pods, client.naming)) await accountIn(namespace, parts);
+  return client.resource(kind).patch(object.metadata.name, 'apply', inNamespace(object, namespace), {fieldManager, force: true, ...(namespace ? {namespace} : {})});
+};
+
+const inNamespace = (object: NamedObject, namespace: string | undefined): NamedObject => (namespace ? {...object, metadata: {...object.metadata, namespace}} : object);
+
+/** The accounts controller is at work on the new namespaces. */
+const accountIn = (namespace: string, {client, clock}: ApplyParts): Promise<void> =>
+  until({client, clock, kind: kinds.serviceAccounts, name: 'default', namespace, isThere: () => true, late: () => `the namespace ${namespace} has no service account "default" yet`});
+
+/** Reasons of a condition that is about to change. */
+const underWay: ReadonlySet<string> = new Set(['NotAccepted', 'Installing']);
+
+/** Resolves once the resource that a definition brings is served in every version it is to be served in. */
+const established = async ({object}: Document, {client, clock}: ApplyParts): Promise<void> => {
+  let definition: Definition | undefined;
+  await until({
+    client,
+    clock,
+    kind: kinds.customResourceDefinitions as Kind<Definition>,
+    name: object.metadata.name,
+    isThere(found) {
+      definition = found;
+      if (isTrue(found, 'Established')) return true;
+      const refused = [conditionOf(found, 'NamesAccepted'), conditionOf(found, 'Established')].find(condition => condition?.status === 'False' && !underWay.has(condition.reason ?? ''));
+      if (refused) throw new Error(`the definition is not established: ${refused.message}`);
+      return false;
+    },
+    late: last => `the definition is not established after ${patienceMs / 1000} s${last?.status?.conditions?.map(({type, status, message}) => `; ${type} is ${status}: ${message}`).join('') ?? ''}`,
+  });
+  const {group, names, versions} = definition!.spec;
+  const deadline = clock.monotonic() + patienceMs;
+  for (const {name} of versions.filter(({served}) => served)) {
+    while (!(await isServed(client, `${group}/${name}`, names.kind))) {
+      if (clock.monotonic() > deadline) throw new Error(`${names.kind} in ${group}/${name} is not served after ${patienceMs / 1000} s`);
+      await sleep(clock, 10);
+    }
+  }
+};
+
+const isServed = (client: Client, apiVersion: string, kind: string): Promise<boolean> =>
+  new ServedKinds(client).of({apiVersion, kind, metadata: {name: ''}}).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,100 @@
+import {readdirSync, readFileSync, statSync} from 'node:fs';
+import {extname, join} from 'node:path';
+import type {KubeObject} from '#src/api/types.js';
+import {messageOf} from '#src/base/message.js';
+import {parseBody} from '#src/schema/decode/document.js';
+import {strictDecodingText} from '#src/schema/decode/error.js';
+import {isPlainObject} from '#src/schema/decode/plain.js';
+
+/** An object to be applied, or the path of a file of them (YAML or JSON), or of a folder of such files. */
+export type Manifest = string | KubeObject;
+
+/** An object that can be applied: it says what it is. */
+export type NamedObject = KubeObject & {readonly apiVersion: string; readonly kind: string; readonly metadata: {readonly name: string}};
+
+/** An object, and where it was written. */
+export interface Document {
+  /** File, document and object, for messages. */
+  readonly place: string;
+  readonly object: NamedObject;
+}
+
+interface Found {
+  readonly place: string;
+  readonly value: unknown;
+}
+
+const endings = new Set(['.yaml', '.yml', '.json']);
+/** Tells kustomize what to do with its neighbours; no object of a server. */
+const isForKustomize = (file: string): boolean => /^kustomization\.ya?ml$/.test(file);
+
+/**
+ * Every object of the manifests, in the order they are written; lists are taken apart. Of a folder its own files are read, by name, and not its folders.
+ * Throws one line that names the file, the document and the field.
+ */
+export const readManifests = (manifests: readonly Manifest[]): Document[] =>
+  manifests
+    .flatMap((manifest, index) => (typeof manifest === 'string' ? foundAt(manifest) : [{place: `manifests[${index}]`, value: manifest}]))
+    .flatMap(apart)
+    .map(named);
+
+const foundAt = (path: string): Found[] => {
+  if (!about(path, () => statSync(path)).isDirectory()) return foundIn(path);
+  const files = about(path, () => readdirSync(path)).filter(file => endings.has(extname(file)) && !isForKustomize(file));
+  if (files.length === 0) throw new Error(`${path}: the folder holds no file that ends in ${[...endings].join(', ')}`);
+  return files.sort().flatMap(file => foundIn(join(path, file)));
+};
+
+const foundIn = (file: string): Found[] => {
+  const text = about(file, () => readFileSync(file, 'utf8')).replace(/^\uFEFF/, '');
+  const parts = extname(file) === '.json' ? [text] : documentsOf(text);
+  return parts.flatMap((part, index) => {
+    const place = parts.length > 1 ? `${file}, document ${index + 1}` : file;
+    const value = about(place, () => valueOf(part, extname(file) === '.json' ? 'json' : 'yaml'));
+    return Object.keys(value).length > 0 ? [{place, value}] : []; // Nothing but comments.
+  });
+};
+
+/** The documents of a text. Each begins with as many empty lines as stand before it, so that lines are counted from the top of the file. */
+const documentsOf = (text: string): string[] => {
+  const documents = [''];
+  for (const [line, words] of text.split('\n').entries()) {
+    if (/^---\s*(#.*)?$/.test(words)) documents.push('\n'.repeat(line + 1));
+    else documents[documents.length - 1] += `${words}\n`;
+  }
+  return documents.filter(document => /^\s*[^\s#]/m.test(document));
+};
+
+const valueOf = (text: string, notation: 'json' | 'yaml'): object => {
+  const {value, problems} = parseBody(text, notation);
+  if (problems.length > 0) throw new Error(strictDecodingText(problems));
+  return value as object;
+};
+
+/** The objects of a list, or the one that is none. */
+const apart = ({place, value}: Found): Found[] =>
+  isPlainObject(value) && typeof value['kind'] === 'string' && value['kind'].endsWith('List') && Array.isArray(value['items'])
+    ? value['items'].flatMap((item: unknown, index) => apart({place: `${place}, items[${index}]`, value: item}))
+    : [{place, value}];
+
+const named = ({place, value}: Found): Document => {
+  const object: KubeObject = isPlainObject(value) ? value : {};
+  const {apiVersion, kind, metadata} = object;
+  const missing = said(apiVersion) ? (said(kind) ? (said(metadata?.name) ? undefined : 'metadata.name') : 'kind') : 'apiVersion';
+  if (missing) throw new Error(`${place}: ${missing} is missing`);
+  const name = [metadata?.namespace, metadata?.name].filter(said).join('/');
+  return {place: `${place} (${kind} ${name})`, object: object as NamedObject};
+};
+
+const said = (text: unknown): text is string => typeof text === 'string' && text !== '';
+
+const about = <T>(place: string, read: () => T): T => {
+  try {
+    return read();
+  } catch (error) {
+    throw failureAt(place, error);
+  }
+};
+
+/** What went wrong at a place, in one line. */
+export const failureAt = (place: string, error: unknown): Error => new Error(`${place}: ${messageOf(error).replaceAll(/\s*\n\s*/g, ' ')}`, {cause: error});

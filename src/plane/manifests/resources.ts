@@ -1,0 +1,50 @@
+import {groupOfVersion, kindOnWire, type Kind} from '#src/api/kinds.js';
+import {naming as namingOf, type Naming} from '#src/api/naming.js';
+import {isNotFound} from '#src/api/status.js';
+import type {Client} from '#src/client/client.js';
+import type {NamedObject} from './read.js';
+
+interface ResourceList {
+  readonly resources?: readonly {readonly name: string; readonly kind: string; readonly namespaced: boolean}[];
+}
+
+/** Finds the resource that an object belongs to, as the server tells of what it serves. */
+export class ServedKinds {
+  readonly #client: Client;
+  readonly #lists = new Map<string, Promise<ResourceList>>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** The handle of the object's kind. Throws one line when the server does not serve it. */
+  async of({apiVersion, kind}: NamedObject): Promise<Kind> {
+    const group = groupOfVersion(apiVersion);
+    const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+    const {resources = []} = await this.#list(apiVersion);
+    const found = resources.find(resource => resource.kind === kind && !resource.name.includes('/'));
+    if (!found) throw new Error(`the server knows no ${kind} in ${apiVersion}${this.#hint(group)}`);
+    return kindOnWire(this.#client.naming, {group, version, kind, plural: found.name, namespaced: found.namespaced});
+  }
+
+  #list(apiVersion: string): Promise<ResourceList> {
+    const known = this.#lists.get(apiVersion);
+    if (known) return known;
+    const asked = this.#client.request('GET', apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`).catch((error: unknown) => {
+      if (isNotFound(error)) return {};
+      throw error;
+    }) as Promise<ResourceList>;
+    this.#lists.set(apiVersion, asked);
+    return asked;
+  }
+
+  /** Who has manifests of the other vocabulary wants the other naming. */
+  #hint(group: string): string {
+    const {naming} = this.#client;
+    if (naming.groupToken(group) !== undefined) return '';
+    const other = others(naming).find(each => each.groupToken(group) !== undefined);
+    return other ? ` (it speaks the ${naming.name} naming; ${group} is of the ${other.name} naming)` : '';
+  }
+}
+
+const others = ({name}: Naming): Naming[] => (['plat', 'kubernetes'] as const).filter(each => each !== name).map(namingOf);
