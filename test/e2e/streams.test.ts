@@ -1,4 +1,4 @@
-import {execFile, execFileSync, spawn, type ChildProcess} from 'node:child_process';
+import {execFile, spawn, type ChildProcess} from 'node:child_process';
 import {once} from 'node:events';
 import {createServer as createHttp, get} from 'node:http';
 import {existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
@@ -13,6 +13,7 @@ import {startPlane, type Plane} from '#src/plane/plane.js';
 import {anAgent, type TestAgent} from '#test/apiserver/agent.js';
 import {aPair, anAuthority} from '#test/serving/credentials.js';
 import {hasKubectl, Kubectl} from './kubectl.js';
+import {hasPython, runPython} from './python.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'plat-streams-'));
 const settings = join(directory, 'kubeconfig');
@@ -199,17 +200,6 @@ if (!script) console.log('skipped: script is not installed, which gives programs
   t.is(page, `<a href="${path}/next">GET /</a>`);
 });
 
-const python = '/usr/bin/python3';
-const hasPython = (): boolean => {
-  try {
-    execFileSync(python, ['-c', 'import kubernetes.stream'], {stdio: 'pipe'});
-    return true;
-  } catch {
-    console.log('skipped: the Python client (python3-kubernetes) is not installed');
-    return false;
-  }
-};
-
 const program = `
 import sys
 from kubernetes import client, config
@@ -225,9 +215,7 @@ print(talk.read_stdout(), talk.returncode)
 `;
 
 (fits && hasPython() ? test : test.skip)('the Python client reads logs and talks to commands', async t => {
-  const said = await new Promise<string>((resolve, reject) => {
-    execFile(python, ['-c', program, settings], {timeout: 60_000}, (error, stdout, stderr) => (error ? reject(new Error(stderr)) : resolve(stdout)));
-  });
+  const said = await runPython(program, settings);
 
   t.deepEqual(said.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'out'].sort().map(line => (line === '5' ? ' 5' : line)));
 });
