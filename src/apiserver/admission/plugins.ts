@@ -37,6 +37,7 @@ import {storageObjectInUseProtection} from './storage-protection.js';
 import {taintNodesByCondition} from './taint-nodes-by-condition.js';
 import {namespaceLifecycle, type FindNamespace} from './namespace-lifecycle.js';
 import type {PolicyParts} from './policy/context.js';
+import {mutatingPolicies} from './policy/mutating.js';
 import {validatingPolicies} from './policy/validating.js';
 import {hookContext, type HookParts} from './webhook/context.js';
 import {mutatingWebhooks} from './webhook/mutating.js';
@@ -108,7 +109,7 @@ const inOrder: readonly (readonly [name: PluginName, create?: Create])[] = [
   ['DenyServiceExternalIPs', ({naming}) => denyServiceExternalIps(naming)],
   ['PodTopologyLabels', podTopologyLabels],
   ['NodeDeclaredFeatureValidator'],
-  ['MutatingAdmissionPolicy'],
+  ['MutatingAdmissionPolicy', mutatingPolicies],
   ['MutatingAdmissionWebhook', context => mutatingWebhooks(hookContext(kinds.mutatingWebhookConfigurations as Kind, 'admit', context))],
   ['ValidatingAdmissionPolicy', validatingPolicies],
   ['ValidatingAdmissionWebhook', context => validatingWebhooks(hookContext(kinds.validatingWebhookConfigurations as Kind, 'validating', context))],

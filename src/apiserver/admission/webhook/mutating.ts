@@ -1,8 +1,6 @@
-import {sameContent} from '#src/api/equal.js';
 import {internalError} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
-import {copied} from '#src/schema/decode/plain.js';
 import type {AdmissionAttributes, AdmissionPlugin} from '#src/apiserver/admission/admission.js';
+import {Rounds} from '#src/apiserver/admission/rounds.js';
 import {ask, isOver, requestOver, type Question} from './ask.js';
 import type {HookContext} from './context.js';
 import {isExempt} from './exempt.js';
@@ -10,16 +8,6 @@ import type {Hook} from './hook.js';
 import {CallingFailed, Denied} from './outcome.js';
 import {applyVerdict, type Patched} from './patching.js';
 import {questionFor} from './selection.js';
-
-/** What is remembered of a request between its two rounds. */
-interface Rounds {
-  /** Webhooks that were asked and want to be again when something changes after them. */
-  asked: Set<string>;
-  /** Those of them after whom something has changed. */
-  readonly due: Set<string>;
-  /** The object as the last of them left it; only where any of them wants to be asked again. */
-  output?: KubeObject | undefined;
-}
 
 /**
  * Asks the webhooks that want to see a request, one after another, what to change. When any changed something all plugins run once more, and of the
@@ -30,11 +18,11 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   const admit = async (hooks: readonly Hook[], attributes: AdmissionAttributes): Promise<void | 'again'> => {
     if (hooks.length === 0 || isExempt(attributes, context.naming)) return undefined;
     const before = rounds.get(attributes);
-    const memory = before ?? {asked: new Set(), due: new Set()};
+    const memory = before ?? new Rounds();
     rounds.set(attributes, memory);
-    if (before && memory.asked.size > 0 && !sameContent(memory.output, attributes.object)) makeDue(memory);
+    if (before) memory.again(attributes.object);
     const changed = await askAll(hooks, attributes, {memory, round: before ? 1 : 0}, context);
-    memory.output = memory.asked.size > 0 && attributes.object ? copied(attributes.object) : undefined;
+    memory.left(attributes.object);
     return changed ? 'again' : undefined;
   };
   return {
@@ -47,11 +35,6 @@ export const mutatingWebhooks = (context: HookContext): AdmissionPlugin => {
   };
 };
 
-const makeDue = (memory: Rounds): void => {
-  for (const uid of memory.asked) memory.due.add(uid);
-  memory.asked = new Set();
-};
-
 interface Round {
   readonly memory: Rounds;
   readonly round: number;
@@ -62,11 +45,11 @@ const askAll = async (hooks: readonly Hook[], attributes: AdmissionAttributes, {
   for (const [index, hook] of hooks.entries()) {
     const question = await questionFor(hook, attributes, context);
     // Who was not asked in the first round is not asked in the second, whatever the object has become.
-    if (!question || (round > 0 && !memory.due.has(hook.uid))) continue;
+    if (!question || (round > 0 && !memory.isDue(hook.uid))) continue;
     if (isOver(attributes, context.clock)) throw requestOver();
     const changed = await askOne(question, `round_${round}_index_${index}`, context);
-    if (changed) makeDue(memory);
-    if (hook.isReinvoked) memory.asked.add(hook.uid);
+    if (changed) memory.changed();
+    if (hook.isReinvoked) memory.asked(hook.uid);
     anyChanged ||= changed;
   }
   return anyChanged;

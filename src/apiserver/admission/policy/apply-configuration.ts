@@ -1,0 +1,31 @@
+import type {KubeObject} from '#src/api/types.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {misfits, misfitText} from '#src/schema/apply/intent.js';
+import {mergeIntent} from '#src/schema/apply/merge.js';
+import type {SchemaNode} from '#src/schema/node.js';
+
+/** The places of atomic lists, maps and structs that a value sets: each is a whole of which a policy knows but a part. */
+const atomics = (value: unknown, node: SchemaNode, path = ''): string[] => {
+  if (isPlainObject(value)) {
+    const own = node.mapType === 'atomic' ? [path] : [];
+    const named = Object.keys(value).flatMap(key => {
+      const field = node.properties?.get(key);
+      return field ? atomics(value[key], field, `${path}.${key}`) : [];
+    });
+    return [...own, ...named];
+  }
+  if (!Array.isArray(value)) return [];
+  const own = node.listType === 'set' || node.listType === 'map' ? [] : [path];
+  const {items} = node;
+  return [...own, ...(items ? value.flatMap((item, index) => atomics(item, items, `${path}[${index}]`)) : [])];
+};
+
+/** An object with a configuration laid over it, as an apply would without removing anything. Throws what keeps that from being done, in the original's words. */
+export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
+  const wanted = {...configuration, apiVersion: live.apiVersion, kind: live.kind};
+  const wrong = misfits(wanted, node);
+  if (wrong.length > 0) throw new Error(`failed to convert patch object to typed object: ${misfitText(wrong)}`);
+  const found = atomics(wanted, node);
+  if (found.length > 0) throw new Error(`invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: ${found.join(', ')}`);
+  return mergeIntent(live as PlainObject, wanted, node) as KubeObject;
+};

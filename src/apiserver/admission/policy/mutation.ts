@@ -1,0 +1,129 @@
+import type {KubeObject} from '#src/api/types.js';
+import {internalError, serviceUnavailable, StatusError} from '#src/api/status.js';
+import type {Failure, Value} from '#src/cel/values.js';
+import {ListValue} from '#src/cel/values.js';
+import {MadeObject, misnamed} from '#src/cel/kubernetes/patches.js';
+import {NotPlain, toJson} from '#src/cel/plain.js';
+import {isProblem} from '#src/cel/kubernetes/admission.js';
+import {decodeValue} from '#src/schema/decode/decode.js';
+import {strictDecodingText} from '#src/schema/decode/error.js';
+import {copied, type PlainObject} from '#src/schema/decode/plain.js';
+import {applyJsonPatch, isTestFailure, type JsonPatchOperation} from '#src/schema/patch/json-patch.js';
+import type {MutatingPolicySpec} from '#src/resources/admissionregistration/types.js';
+import {OutOfBudget, startRun} from '#src/apiserver/admission/expressions/run.js';
+import type {ObjectForm} from '#src/apiserver/admission/matching/forms.js';
+import {applyConfiguration} from './apply-configuration.js';
+import {bindingsOf, budgetOfPolicy, JudgingFailed, type Case} from './judging.js';
+import type {Policy} from './policy.js';
+import {compilerFor, type Compiler, type ReadyExpression} from './programs.js';
+
+/** What a policy does to an object in one step. */
+export interface ReadyMutation extends ReadyExpression {
+  readonly isJsonPatch: boolean;
+}
+
+/** A policy with its programs. */
+export interface ReadyMutations {
+  readonly compiler: Compiler;
+  readonly mutations: readonly ReadyMutation[];
+}
+
+const known = new WeakMap<Policy, ReadyMutations>();
+
+/** Compiles a policy the first time it is needed. What cannot be compiled fails when it would be run. */
+export const readyMutations = (policy: Policy<MutatingPolicySpec>): ReadyMutations => {
+  let made = known.get(policy);
+  if (!made) known.set(policy, (made = compiled(policy.spec)));
+  return made;
+};
+
+const compiled = (spec: MutatingPolicySpec): ReadyMutations => {
+  const compiler = compilerFor(spec);
+  const mutations = (spec.mutations ?? []).map(({patchType, jsonPatch, applyConfiguration: configuration}): ReadyMutation => {
+    const isJsonPatch = patchType === 'JSONPatch';
+    const expression = (isJsonPatch ? jsonPatch : configuration)?.expression ?? '';
+    return {isJsonPatch, expression, ready: compiler.compile(isJsonPatch ? 'jsonPatch' : 'applied', expression)};
+  });
+  return {compiler, mutations};
+};
+
+/** What an expression comes to. Must be given what it asks for of the authorizer; see `Authorizations.settle`. */
+const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, held: Case): Exclude<Value, Failure> => {
+  if (isProblem(ready)) throw new JudgingFailed(ready.problem);
+  try {
+    const result = startRun(bindingsOf(held, {mayAsk: true}), budgetOfPolicy, variables).evaluate(expression, ready);
+    if ('error' in result) throw new JudgingFailed(result.error);
+    return result.value;
+  } catch (error) {
+    throw error instanceof OutOfBudget ? new JudgingFailed(error.message) : error;
+  }
+};
+
+const named = (value: MadeObject): MadeObject => {
+  const wrong = misnamed(value, value.type.name);
+  if (wrong.length > 0) throw new JudgingFailed(`type mismatch: ${wrong.join('\n')}`);
+  return value;
+};
+
+const valueOf = (value: Value): unknown => {
+  if (value instanceof MadeObject) named(value);
+  try {
+    return toJson(value);
+  } catch (error) {
+    throw error instanceof NotPlain ? new JudgingFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
+  }
+};
+
+const operationOf = (value: Value): JsonPatchOperation => {
+  if (!(value instanceof MadeObject)) throw new JudgingFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+  const text = (field: string): string => (value.fields.get(field) as string | undefined) ?? '';
+  const given = value.fields.get('value');
+  const from = text('from');
+  return {op: text('op'), path: text('path'), ...(from ? {from} : {}), ...(given === undefined ? {} : {value: valueOf(given)})};
+};
+
+const patched = (object: KubeObject, value: Value): KubeObject => {
+  const operations = [...(value as ListValue)].map(operationOf);
+  try {
+    return applyJsonPatch(object, operations) as KubeObject;
+  } catch (error) {
+    if (isTestFailure(error)) return copied(object) as KubeObject;
+    throw error instanceof StatusError ? new JudgingFailed(`JSON Patch: ${(error.cause as Error | undefined)?.message ?? error.message}`) : error;
+  }
+};
+
+const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObject => {
+  const {kindGroup, kindVersion, kind} = form;
+  const node = form.schema();
+  if (!node) throw serviceUnavailable(`Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`);
+  const made = named(value as MadeObject);
+  try {
+    return copied(applyConfiguration(object, toJson(made) as PlainObject, node)) as KubeObject;
+  } catch (error) {
+    throw new JudgingFailed(`error applying patch: ${(error as Error).message}`);
+  }
+};
+
+/** Patches of built-in kinds may not add fields that these do not know. Of custom resources they are pruned. */
+const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
+  const node = form.schema();
+  const problems = node && !node.hold ? decodeValue(object, node, 'Strict').problems : [];
+  if (problems.length > 0) throw new Error(strictDecodingText(problems));
+};
+
+/**
+ * The object of a request, in the form of admission, as one mutation leaves it; the one it is given stays as it is. Rejects with `JudgingFailed` where the
+ * failure policy decides what comes of it, and with a `StatusError` where nothing can.
+ */
+export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: Case): Promise<KubeObject> => {
+  const {invocation: {form}, attributes, authorizations} = held;
+  const before = held.subject.object!;
+  const value = await authorizations.settle(() => evaluated(compiler, mutation, held));
+  const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, form);
+  try {
+    if (mutation.isJsonPatch) refuseUnknown(after, form);
+    return await form.back(after, attributes.object!);
+  } catch (error) {
+    throw mutation.isJsonPatch ? internalError(error) : new JudgingFailed((error as Error).message);
+  }
+};
