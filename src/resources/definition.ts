@@ -289,6 +289,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly verbs?: readonly string[];
   /** The version discovery tells is stored, where that is another than the hub. */
   readonly storedKind?: Kind;
+  /** Whether the version that is stored is served nowhere: then discovery does not tell of it. */
+  readonly storedUnserved?: boolean;
   /** Verbs that are not allowed just now, and why. */
   readonly refuses?: Readonly<Record<string, string>>;
   /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */

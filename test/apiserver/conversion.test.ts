@@ -225,6 +225,40 @@ test('what a webhook adds is pruned, and defaults are those of the version that 
   t.deepEqual((await world.get(`${widgets}/a`)).json<Widget>().spec, {'by-v1': 'v1', size: 2});
 });
 
+test('discovery tells by a hash when the stored version changes, and nothing while that is not served', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  const hashes = async () => Promise.all(['v1', 'v2'].map(async version => (await world.get(`/apis/example.com/${version}`)).json<{resources?: {storageVersionHash?: string}[]}>().resources?.[0]?.storageVersionHash));
+  await world.define(twoVersions(asking(hook)));
+  const [old, same] = await hashes();
+  t.truthy(old);
+  t.is(old, same);
+  await world.redefine(twoVersions(asking(hook), 'v2'));
+  const [now] = await hashes();
+  t.not(now, old);
+  await world.redefine(twoVersions(asking(hook), 'v2', {v2: {served: false}}));
+  t.deepEqual(await hashes(), [undefined, undefined]);
+  t.is((await world.get('/apis/example.com/v1')).json<{resources: {name: string}[]}>().resources[0]!.name, 'widgets');
+});
+
+test('nulls that a webhook leaves behind go, and metadata of embedded objects has to be some', async t => {
+  using world = await startConverting();
+  const hook = converter((object, version) => ({...(hostPort(object, version) as Widget), port: null, inner: {apiVersion: 'v1', kind: 'Pod', metadata: {odd: 1, labels: {a: 'b'}}}}));
+  const inner = {type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true};
+  const v2 = {schema: {openAPIV3Schema: {type: 'object', properties: {host: {type: 'string'}, port: {type: 'string'}, inner}}}};
+  await world.define(twoVersions(asking(hook), 'v1', {v2}));
+  await world.post(widgets, first('a', 'one:1'));
+  const got = (await world.get(`${second}/a`)).json<Widget & {inner: object}>();
+  t.false('port' in got);
+  t.deepEqual(got.inner, {apiVersion: 'v1', kind: 'Pod', metadata: {labels: {a: 'b'}}});
+
+  await world.post(widgets, first('b', 'one:1'));
+  hook.convert = (object, version) => ({...(hostPort(object, version) as Widget), inner: {apiVersion: 'v1', kind: 'Pod', metadata: 'none'}});
+  const failed = await world.get(`${second}/b`);
+  t.is(failed.status, 500);
+  t.regex(failed.json<Status>().message!, /inner\.metadata/);
+});
+
 test('who writes through a version that is not stored is shown what there is to read afterwards', async t => {
   using world = await startConverting();
   const hook = converter((object, version) => (version.endsWith('v1') ? {...(hostPort(object, version) as Widget), hostPort: 'lost:0'} : hostPort(object, version)));

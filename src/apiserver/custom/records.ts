@@ -1,9 +1,11 @@
 import {isDeepStrictEqual} from 'node:util';
+import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {Lru} from '#src/base/lru.js';
 import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
 import type {Eventually, StoredRecord} from '#src/storage/store.js';
 import type {CustomFamily, CustomVersion} from '#src/resources/custom/family.js';
+import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Conversion} from './conversion.js';
 import type {Translation} from './translated-store.js';
@@ -13,6 +15,16 @@ const remembered = 1024;
 
 /** Marks a record that was written by the present definition through another version, and may lack defaults of its own. */
 const incomplete = 0x8000;
+
+/** Fits a converted object to the schema of its version: what that does not know goes. Throws for metadata that is none. */
+const fitted = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
+  try {
+    schema.coerce(object as PlainObject);
+    return object;
+  } catch (error) {
+    throw error instanceof DecodeError ? plainFailure(error.message, error) : error;
+  }
+};
 
 /**
  * How one version of a custom resource sees records (KEP-575, KEP-598): a record as the present definition writes it is taken as it is; any other is pruned,
@@ -41,10 +53,6 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     const made = known.get(`${record.key} ${record.revision}`);
     return made && {...record, ...made};
   };
-  const pruned = (object: KubeObject): KubeObject => {
-    version.schema.prune(object as PlainObject);
-    return object;
-  };
   return {
     isCurrent: value => isStored && markOf(value) === mark,
     seen(records) {
@@ -53,7 +61,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       if (left.length === 0) return result as StoredRecord[];
       const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);
       const finish = (objects: readonly KubeObject[]): StoredRecord[] => {
-        for (const [at, {record, index}] of left.entries()) result[index] = put(record, pruned(objects[at]!));
+        for (const [at, {record, index}] of left.entries()) result[index] = put(record, fitted(objects[at]!, version));
         return result as StoredRecord[];
       };
       return converted instanceof Promise ? converted.then(finish) : finish(converted);
@@ -66,7 +74,7 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
       const object = recordObject<KubeObject>(value, 0);
       delete object.metadata!.resourceVersion;
       const finish = ([converted]: readonly KubeObject[]): Buffer => {
-        stored.schema.prune(converted as PlainObject);
+        fitted(converted!, stored);
         const record = encodeRecord({...converted!, kind: stored.kind.kind, apiVersion: stored.apiVersion});
         const complete = structuredClone(converted!);
         stored.schema.applyDefaults(complete as PlainObject);

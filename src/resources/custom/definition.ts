@@ -75,6 +75,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
   return {
     kind,
     storedKind,
+    storedUnserved: !spec.versions.some(({name, served}) => served && name === storedKind.version),
     storedAs: `${spec.group}/${names.plural}`,
     shortNames: names.shortNames ?? [],
     categories: names.categories ?? [],
