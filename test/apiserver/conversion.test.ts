@@ -1,7 +1,17 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
+import {translationOf} from '#src/apiserver/custom/records.js';
+import {translatedStore} from '#src/apiserver/custom/translated-store.js';
+import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
+import type {Definition} from '#src/resources/apiextensions/types.js';
+import {customFamily} from '#src/resources/custom/family.js';
+import type {Change, Store, Watcher} from '#src/storage/store.js';
 import {first, hostPort, later, newForm, oldForm, reviewOf, second, startConverters, startConverting, twoVersions, type Asked, type Converter, type Widget} from './converting.js';
 import {aDefinition, aVersion, definitions, widgets} from './custom.js';
+import {words} from './wire.js';
 
 const {webhook, converter, asking} = await startConverters();
 test.after.always(() => webhook.close());
@@ -165,6 +175,42 @@ test('events keep their order while a webhook is slow, and tell of deleted objec
   t.deepEqual(stream.events.map(({type, object}) => [type, object.metadata!.name, object.host]), [['ADDED', 'a', 'one'], ['ADDED', 'b', 'two'], ['DELETED', 'a', 'one']]);
 });
 
+test('changes that come together are converted together, and one that cannot be keeps none before it from being told', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('seed', 'one:1'));
+  const {value} = (await world.store.get('/registry/example.com/widgets/default/seed'))!;
+  const record = (name: string, revision: number) => ({key: `/registry/example.com/widgets/default/${name}`, revision, created: revision, value: Buffer.from(value.toString('latin1').replace('"seed"', `"${name}"`), 'latin1')});
+  let tell: (batch: Change[]) => void = () => undefined;
+  const store: Store = Object.assign(Object.create(world.store) as Store, {watch: (_: unknown, watcher: Watcher) => {
+    tell = batch => watcher.changes(batch);
+    return {[Symbol.dispose]: () => undefined};
+  }} satisfies Pick<Store, 'watch'>);
+  const heard: string[] = [];
+  const parts = {naming: words, clock: world.clock, random: seededRandom(5), caller: world.caller, figures: conversionFigures(noMeter, world.clock)};
+  const definition = (await world.get(`${definitions}/widgets.example.com`)).json() as Definition;
+  const family = customFamily(definition, world.server.registry.settings);
+  const seen = translatedStore(store, translationOf(family, family.versions[1]!, webhookConversion(definition, parts)), new AbortController().signal);
+  seen.watch({start: '', end: '', after: 0}, {
+    changes: batch => heard.push(...batch.map(({key, record: now}) => `${key.split('/').at(-1)} ${now!.value.includes('"host":"one"')}`)),
+    ended: error => heard.push(error!.message),
+  });
+  const change = (name: string, revision: number): Change => ({revision, key: record(name, revision).key, record: record(name, revision)});
+
+  tell([change('aaaa', 100), change('bbbb', 101), change('cccc', 102)]);
+  await world.eventually(() => heard.length === 3);
+  t.deepEqual(heard, ['aaaa true', 'bbbb true', 'cccc true']);
+  t.is(hook.asked.length, 1);
+
+  hook.convert = (object, version) => (object.metadata!.name === 'eeee' ? object : hostPort(object, version));
+  heard.length = 0;
+  tell([change('dddd', 103), change('eeee', 104), change('ffff', 105)]);
+  await world.eventually(() => heard.length === 2);
+  t.is(heard[0], 'dddd true');
+  t.regex(heard[1]!, /invalid groupVersion/);
+});
+
 test('reviews are told in the first version that a webhook accepts and the server speaks, and the old one is read leniently', async t => {
   using world = await startConverting();
   const hook = converter();
@@ -198,7 +244,7 @@ test('a version that is no longer served is still read from the store, and one t
   using world = await startConverting();
   const hook = converter();
   await world.define(twoVersions(asking(hook)));
-  await world.post(widgets, first('a', 'one:1'));
+  const made = await world.post(widgets, first('a', 'one:1'));
   await world.redefine(twoVersions(asking(hook), 'v2', {v1: {served: false}}));
   t.is((await world.get(`${widgets}/a`)).status, 404);
   t.is((await world.get(`${second}/a`)).json<Widget>().host, 'one');
@@ -207,6 +253,10 @@ test('a version that is no longer served is still read from the store, and one t
   await world.redefine(aDefinition([aVersion(newForm)], {conversion: {strategy: 'None', webhook: null}}));
   const lost = await world.get(`${second}/a`);
   t.is(lost.json<Status>().message, 'request to convert CR from an invalid group/version: example.com/v1');
+  using stream = await world.watch(`${second}?watch=1&resourceVersion=${made.json().metadata!.resourceVersion}`);
+  await world.store.delete('/registry/example.com/widgets/default/a', Number(made.json().metadata!.resourceVersion));
+  await world.eventually(() => stream.ended);
+  t.deepEqual(stream.events.map(({type, object}) => [type, object.message]), [['ERROR', 'Internal error occurred: request to convert CR from an invalid group/version: example.com/v1']]);
   t.is(lost.status, 500);
 });
 

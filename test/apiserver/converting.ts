@@ -96,6 +96,7 @@ export const startConverting = async (options: Parameters<typeof startCustom>[0]
   const world = await startCustom({clock, conversion: conversions(definition => webhookConversion(definition, parts)), ...options});
   return {
     ...world,
+    caller,
     /** Waits for what comes over a real connection, which no virtual clock knows of. */
     async eventually(holds: () => boolean): Promise<void> {
       for (let turns = 0; !holds(); turns++) {

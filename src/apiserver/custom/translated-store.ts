@@ -16,10 +16,25 @@ export interface TranslatedStore extends Store {
   shownAs(key: string, written: Buffer, revision: number): Eventually<Buffer>;
 }
 
+const recordsOf = ({record, previous}: Change): readonly StoredRecord[] => [record, previous].filter(one => one !== undefined);
+
+/** A change with other records, which begin with its own. */
+const withRecords = (change: Change, records: readonly StoredRecord[]): Change => ({
+  ...change,
+  ...(change.record ? {record: records[0]!} : {}),
+  ...(change.previous ? {previous: records[change.record ? 1 : 0]!} : {}),
+});
+
 /** A store through the eyes of one version: everything that is read is translated, everything that is written translated back. Watches end when `signal` aborts. */
 export const translatedStore = (store: Store, translation: Translation, signal: AbortSignal): TranslatedStore => {
-  const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> =>
-    records.every(({value}) => translation.isCurrent(value)) ? records : translation.seen(records);
+  const seen = (records: readonly StoredRecord[]): Eventually<readonly StoredRecord[]> => {
+    if (records.every(({value}) => translation.isCurrent(value))) return records;
+    try {
+      return translation.seen(records);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+  };
   const put = new WeakMap<Buffer, Buffer>();
   const toStore = async (value: Buffer): Promise<Buffer> => {
     const translated = await translation.stored(value);
@@ -27,17 +42,24 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     return translated;
   };
   const changes = new WeakMap<Change, Eventually<Change>>();
-  const translated = (change: Change): Eventually<Change> => {
-    const known = changes.get(change);
-    if (known) return known;
-    const {record, previous} = change;
-    const made = afterwards(seen([record, previous].filter(one => one !== undefined)), records => ({
-      ...change,
-      ...(record ? {record: records[0]!} : {}),
-      ...(previous ? {previous: records[record ? 1 : 0]!} : {}),
-    }));
-    changes.set(change, made);
-    return made;
+  const alone = (change: Change): Eventually<Change> => afterwards(seen(recordsOf(change)), records => withRecords(change, records));
+  /** Each change is translated once, whoever hears of it; those that come together are translated together. */
+  const translated = (batch: readonly Change[]): readonly Eventually<Change>[] => {
+    const fresh = batch.filter(change => !changes.has(change));
+    if (fresh.length === 1) changes.set(fresh[0]!, alone(fresh[0]!));
+    else if (fresh.length > 1) {
+      const together = seen(fresh.flatMap(recordsOf));
+      let at = 0;
+      // Where one fails the others may not.
+      let turn: Promise<unknown> = Promise.resolve();
+      for (const change of fresh) {
+        const from = at;
+        at += recordsOf(change).length;
+        const mine = (records: readonly StoredRecord[]): Change => withRecords(change, records.slice(from));
+        changes.set(change, together instanceof Promise ? together.then(mine, () => (turn = turn.catch(() => undefined).then(() => alone(change))) as Promise<Change>) : mine(together));
+      }
+    }
+    return batch.map(change => changes.get(change)!);
   };
   return {
     shared: store.shared,
@@ -61,7 +83,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
 /** Tells a watcher of changes once they are translated. While one waits for its translation, whatever comes after it waits too. */
 class TranslatedWatch implements Disposable {
   readonly #watcher: Watcher;
-  readonly #translated: (change: Change) => Eventually<Change>;
+  readonly #translated: (batch: readonly Change[]) => readonly Eventually<Change>[];
   readonly #following: Disposable;
   readonly #signal: AbortSignal;
   readonly #retire = (): void => this.#inTurn(() => this.#close());
@@ -69,7 +91,7 @@ class TranslatedWatch implements Disposable {
   #waiting: Promise<void> | undefined;
   #over = false;
 
-  constructor(store: Store, query: WatchQuery, watcher: Watcher, {translated, signal}: {translated(change: Change): Eventually<Change>; readonly signal: AbortSignal}) {
+  constructor(store: Store, query: WatchQuery, watcher: Watcher, {translated, signal}: {translated(batch: readonly Change[]): readonly Eventually<Change>[]; readonly signal: AbortSignal}) {
     this.#watcher = watcher;
     this.#translated = translated;
     this.#signal = signal;
@@ -98,14 +120,19 @@ class TranslatedWatch implements Disposable {
   }
 
   #tell(batch: readonly Change[]): Eventually<void> {
-    const told = batch.map(this.#translated);
-    if (!told.some(change => change instanceof Promise)) return this.#watcher.changes(told as Change[]);
-    return Promise.allSettled(told).then(changes => {
-      const failed = changes.findIndex(({status}) => status === 'rejected');
-      const fine = (failed < 0 ? changes : changes.slice(0, failed)).map(change => (change as PromiseFulfilledResult<Change>).value);
-      if (!this.#over && fine.length > 0) this.#watcher.changes(fine);
-      if (failed >= 0) throw (changes[failed] as PromiseRejectedResult).reason;
-    });
+    const told = this.#translated(batch);
+    return told.some(change => change instanceof Promise) ? this.#tellLater(told) : this.#watcher.changes(told as readonly Change[]);
+  }
+
+  /** Tells what comes before the first change that could not be translated, and rejects with why. */
+  async #tellLater(told: readonly Eventually<Change>[]): Promise<void> {
+    const changes: Change[] = [];
+    for (const change of told) if (change instanceof Promise) change.catch(() => undefined);
+    try {
+      for (const change of told) changes.push(await change);
+    } finally {
+      if (!this.#over && changes.length > 0) this.#watcher.changes(changes);
+    }
   }
 
   #fail(error: unknown): void {
