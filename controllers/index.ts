@@ -33,6 +33,7 @@ import storageVersionGarbageCollector from './storageversion-garbage-collector/c
 import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
 import ttlAfterFinished from './ttl-after-finished/controller.js';
+import validatingAdmissionPolicyStatus from './validatingadmissionpolicy-status/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -70,4 +71,5 @@ export const controllers: readonly Controller[] = [
   taintEviction,
   ttl,
   ttlAfterFinished,
+  validatingAdmissionPolicyStatus,
 ];

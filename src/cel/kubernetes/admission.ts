@@ -104,7 +104,7 @@ export class Composition {
   }
 
   /** Adds a variable. One whose expression is none is of any type. */
-  add(name: string, compiled: Program | {readonly problem: string}): void {
-    this.#fields.set(name, isProblem(compiled) ? dyn : seen(compiled.type));
+  add(name: string, compiled: {readonly type: Type} | {readonly problem: string}): void {
+    this.#fields.set(name, 'problem' in compiled ? dyn : seen(compiled.type));
   }
 }

@@ -34,7 +34,7 @@ export const concurrency = flagSection('Concurrency', {
   'concurrent-serviceaccount-token-syncs': workers('5', 'Service account tokens'),
   'concurrent-statefulset-syncs': workers('5', 'Stateful sets'),
   'concurrent-ttl-after-finished-syncs': workers('5', 'Finished jobs'),
-  'concurrent-validating-admission-policy-status-syncs': pendingWorkers('5', 'Validating admission policies'),
+  'concurrent-validating-admission-policy-status-syncs': workers('5', 'Validating admission policies'),
   'mirroring-concurrent-service-endpoint-syncs': workers('5', 'Services whose endpoints are mirrored, from 1 to 50,', {max: 50}),
 });
 

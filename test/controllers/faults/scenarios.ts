@@ -456,6 +456,18 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.jobs,
     compare: [kinds.jobs],
   },
+  'validatingadmissionpolicy-status': {
+    steps: [
+      stage =>
+        stage.make(kinds.validatingAdmissionPolicies, {
+          metadata: {name: 'wrong'},
+          spec: {matchConstraints: {resourceRules: [{operations: ['CREATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments']}]}, validations: [{expression: 'object.spec.missing > 1'}]},
+        }),
+      stage => stage.change(kinds.validatingAdmissionPolicies, 'wrong', {spec: {failurePolicy: 'Ignore'}}),
+    ],
+    touch: kinds.validatingAdmissionPolicies,
+    compare: [kinds.validatingAdmissionPolicies],
+  },
 };
 
 /** Plays the controller of replica sets: as many pods as asked for run. */

@@ -1,0 +1,18 @@
+import {kinds} from '#src/api/kinds.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {defineController, sameKey} from '#src/runtime/controller.js';
+import {typeChecker} from './reconcile.js';
+
+type Options = Pick<ControllerManagerOptions, 'concurrentValidatingAdmissionPolicyStatusSyncs'>;
+
+/** Holds the expressions of validating admission policies against the kinds they name, and tells in their status what does not fit. That changes nothing in how they are enforced. */
+export default defineController<Options>({
+  doc: 'Tells in the status of validating admission policies which of their expressions do not fit the kinds they are about.',
+  name: 'validatingadmissionpolicy-status-controller',
+  serviceAccount: 'validatingadmissionpolicy-status-controller',
+  flags: ['concurrent-validating-admission-policy-status-syncs'],
+  queue: {name: 'validatingadmissionpolicy-status'},
+  workers: options => options.concurrentValidatingAdmissionPolicyStatusSyncs,
+  watches: [sameKey(kinds.validatingAdmissionPolicies, ({type}) => type !== 'deleted')],
+  create: typeChecker,
+});

@@ -1,0 +1,34 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
+import type {Frozen} from '#src/api/key.js';
+import type {KindName, Resources} from './kinds.js';
+
+export type Policy = ObjectOf<typeof kinds.validatingAdmissionPolicies>;
+
+/** How many kinds one policy is held against. */
+const mostKinds = 10;
+
+const named = (list: readonly string[] = []): readonly string[] => (list.some(item => item.includes('*')) ? [] : [...list].sort());
+
+const byText = (one: KindName, other: KindName): number => {
+  const [a, b] = [one, other].map(({group, version, kind}) => [group, version, kind]) as [string[], string[]];
+  const at = a.findIndex((text, index) => text !== b[index]);
+  return at < 0 ? 0 : a[at]! < b[at]! ? -1 : 1;
+};
+
+/** The kinds that a policy names, in their order. Rules that name groups or versions by a wildcard name none, and neither do resources with one, or subresources. */
+export const kindsNamed = async ({spec}: Frozen<Policy>, resources: Resources): Promise<readonly KindName[]> => {
+  const found = new Map<string, KindName>();
+  const sorted = () => [...found.values()].sort(byText);
+  for (const {apiGroups, apiVersions, resources: wanted = []} of spec?.matchConstraints?.resourceRules ?? []) {
+    let count = 0;
+    const plain = wanted.filter(item => !/[*/]/.test(item)).sort();
+    for (const group of named(apiGroups)) for (const version of named(apiVersions)) for (const resource of plain) {
+      for (const kind of await resources.kindsOf({group, version, resource})) {
+        found.set(JSON.stringify(kind), kind);
+        count += 1;
+        if (count === mostKinds) return sorted();
+      }
+    }
+  }
+  return sorted();
+};

@@ -1,0 +1,65 @@
+import {own} from '#src/base/own.js';
+import type {JsonSchema} from '#src/schema/custom/json-schema.js';
+import type {NodeType, SchemaNode} from '#src/schema/node.js';
+
+/** A document of the third version, as far as it speaks of types. */
+export interface TypesDocument {
+  readonly components?: {readonly schemas?: Readonly<Record<string, DocumentedType>>};
+}
+
+type DocumentedType = JsonSchema & {readonly 'x-kubernetes-group-version-kind'?: readonly {readonly group: string; readonly version: string; readonly kind: string}[]};
+
+const place = '#/components/schemas/';
+const plain: ReadonlySet<string> = new Set<NodeType>(['array', 'string', 'integer', 'number', 'boolean']);
+
+/** What a schema refers to. A reference may be wrapped, so that words can stand beside it. */
+const referredBy = ({$ref, allOf = []}: JsonSchema): string | undefined => $ref ?? allOf.map(referredBy).find(one => one !== undefined);
+
+/** A node read from a document. What lies below is looked up when it is first asked for, so that types may contain themselves. */
+class DocumentedNode implements SchemaNode {
+  readonly type: NodeType;
+  readonly format?: string;
+  readonly nullable: boolean;
+  readonly embedded: boolean;
+  readonly #schema: JsonSchema;
+  readonly #types: Readonly<Record<string, DocumentedType>>;
+  #properties: ReadonlyMap<string, SchemaNode> | undefined;
+  #items: SchemaNode | undefined;
+
+  constructor(stated: JsonSchema, types: Readonly<Record<string, DocumentedType>>) {
+    const name = referredBy(stated);
+    const schema = name === undefined ? stated : (own(types, name.slice(place.length)) ?? stated);
+    const isEither = schema['x-kubernetes-int-or-string'] || schema.format === 'int-or-string';
+    const format = isEither ? 'int-or-string' : schema.format;
+    this.#schema = schema;
+    this.#types = types;
+    this.type = this.#typeOf(schema);
+    if (format) this.format = format;
+    this.nullable = schema.nullable ?? false;
+    this.embedded = schema['x-kubernetes-embedded-resource'] ?? false;
+  }
+
+  #typeOf({type = '', properties, additionalProperties}: JsonSchema): NodeType {
+    if (type === 'object') return !properties && typeof additionalProperties === 'object' ? 'map' : 'object';
+    return plain.has(type) ? (type as NodeType) : 'any';
+  }
+
+  get properties(): ReadonlyMap<string, SchemaNode> | undefined {
+    const {properties} = this.#schema;
+    if (this.type !== 'object' || !properties) return undefined;
+    return (this.#properties ??= new Map(Object.entries(properties).map(([name, property]) => [name, new DocumentedNode(property, this.#types)])));
+  }
+
+  get items(): SchemaNode | undefined {
+    const {items, additionalProperties} = this.#schema;
+    const below = this.type === 'array' ? items : this.type === 'map' ? additionalProperties : undefined;
+    if (typeof below !== 'object' || Array.isArray(below)) return undefined;
+    return (this.#items ??= new DocumentedNode(below as JsonSchema, this.#types));
+  }
+}
+
+/** The structure of a kind as a document tells it; nothing where it does not know the kind. `group` is on the wire's spelling. */
+export const documentedKind = ({components: {schemas = {}} = {}}: TypesDocument, {group, version, kind}: {readonly group: string; readonly version: string; readonly kind: string}): SchemaNode | undefined => {
+  const found = Object.values(schemas).find(type => type['x-kubernetes-group-version-kind']?.some(one => one.group === group && one.version === version && one.kind === kind));
+  return found && new DocumentedNode(found, schemas);
+};
