@@ -16,7 +16,7 @@ install: node_modules
 ## build: install, generate schemas, compile, bundle the programs into bin/
 build: node_modules
 	node tools/schema.mjs
-	rm -rf dist/src dist/controllers dist/informers dist/test dist/bench
+	rm -rf dist/src dist/controllers dist/informers dist/test dist/bench dist/examples
 	$(BIN)/tsc -p .
 	node tools/bundle.mjs
 

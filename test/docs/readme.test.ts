@@ -1,9 +1,13 @@
-import {execFileSync, spawn} from 'node:child_process';
-import {chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
+import {execFile, execFileSync, spawn} from 'node:child_process';
+import {chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {basename, join} from 'node:path';
+import {promisify} from 'node:util';
 import test, {type ExecutionContext} from 'ava';
+import {transformSync} from 'esbuild';
 import {aDirectory, Program, programFile} from '#test/cli/programs.js';
 import {hasKubectl} from '#test/e2e/kubectl.js';
+
+const run = promisify(execFile);
 
 interface Block {
   readonly language: string;
@@ -11,11 +15,13 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-const blocks: readonly Block[] = [...readFileSync('README.md', 'utf8').matchAll(/^```(\w+) ?(\w*)\n([^]*?)^```$/gm)].map(([, language = '', about = '', text = '']) => ({
-  language,
-  about,
-  lines: text.trimEnd().split('\n'),
-}));
+const blocksOf = (file: string): readonly Block[] =>
+  [...readFileSync(file, 'utf8').matchAll(/^```(\w+) ?(\w*)\n([^]*?)^```$/gm)].map(([, language = '', about = '', text = '']) => ({
+    language,
+    about,
+    lines: text.trimEnd().split('\n'),
+  }));
+const blocks = blocksOf('README.md');
 
 interface Step {
   readonly command: string;
@@ -88,6 +94,7 @@ const isServer = (command: string): boolean => /^bin\/(plat up|plat-\w)/.test(co
 const play = async (t: ExecutionContext, about: string): Promise<void> => {
   const cwd = aDirectory();
   mkdirSync(join(cwd, 'bin'));
+  cpSync('examples', join(cwd, 'examples'), {recursive: true});
   for (const name of ['plat', 'plat-controller-manager']) {
     writeFileSync(join(cwd, 'bin', name), `#!/bin/sh\nexec '${process.execPath}' '${join(process.cwd(), programFile(name))}' "$@"\n`);
     chmodSync(join(cwd, 'bin', name), 0o755);
@@ -105,7 +112,7 @@ const play = async (t: ExecutionContext, about: string): Promise<void> => {
 
 /** Starts a program that goes on until it is stopped, and waits until it says that it is ready. */
 const serve = async (command: string, cwd: string, servers: Program[]) => {
-  const [file = '', ...args] = command.split(' ');
+  const [file = '', ...args] = command.replace('$(mktemp -d)', aDirectory()).split(' ');
   const name = file.replace('bin/', '');
   const server = new Program(name, name === 'plat' ? [...args, '--secure-port=0'] : args, {}, cwd);
   servers.push(server);
@@ -124,23 +131,31 @@ test('every make target the README names exists', t => {
   for (const target of targets) t.notThrows(() => execFileSync('make', ['-n', ...target.split(' ').slice(1)], {stdio: 'pipe'}));
 });
 
-const printed = ['apiVersion: v1 true', 'hello', 'false', 'Failed'];
+const printed: Readonly<Record<string, readonly string[]>> = {
+  'README.md': ['apiVersion: v1 true', 'hello', 'false', 'Failed', '[ 1, 1 ]'],
+  'docs/embedding.md': [
+    'default',
+    'manifests[1] (ConfigMap greeting): ConfigMap "greeting" is invalid: data[a b]: Invalid val',
+    'admission webhook "maps.example.com" denied the request: not today',
+  ],
+};
+for (const [file, lines] of Object.entries(printed)) {
+  test(`the examples in TypeScript of ${file} do what they say`, async t => {
+    const output: string[] = [];
+    for (const [index, {lines: code}] of blocksOf(file).filter(({language}) => language === 'ts').entries()) {
+      // Within the package its own name is an import.
+      const script = join('dist', `${basename(file, '.md')}-${process.pid}-${index}.mjs`);
+      writeFileSync(script, transformSync(code.join('\n'), {loader: 'ts'}).code);
+      const {stdout} = await run(process.execPath, [script]).finally(() => rmSync(script));
+      output.push(...stdout.trimEnd().split('\n'));
+    }
 
-test('the examples in TypeScript do what they say', t => {
-  // Within the package its own name is an import; types are left out, as the examples have none.
-  const output = blocks
-    .filter(({language}) => language === 'ts')
-    .flatMap(({lines}, index) => {
-      const file = join('dist', `readme-${process.pid}-${index}.mjs`);
-      writeFileSync(file, lines.join('\n'));
-      try {
-        return execFileSync(process.execPath, [file], {encoding: 'utf8'}).trimEnd().split('\n');
-      } finally {
-        rmSync(file);
-      }
-    });
+    t.deepEqual(output, lines);
+  });
+}
 
-  t.deepEqual(output, printed);
+test('the operator among the examples passes its own test', async t => {
+  await t.notThrowsAsync(run(process.execPath, ['dist/examples/backups/operator.test.js']));
 });
 
 test('nothing in the README is of a kind that nobody runs', t => {

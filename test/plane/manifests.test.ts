@@ -134,7 +134,7 @@ test('why the server refused is the cause of the error', async t => {
 });
 
 test('a plane has its manifests in force when it is ready', async t => {
-  await using own = await aPlane({manifests: [{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'early'}, data: {text: 'hello'}} as KubeObject], controllers: []});
+  await using own = await aPlane({manifests: [{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'early'}, data: {text: 'hello'}}], controllers: []});
 
   t.is((await own.client().resource(kinds.configMaps).get('early', {namespace: 'default'})).data?.['text'], 'hello');
 });

@@ -7,7 +7,7 @@ import {strictDecodingText} from '#src/schema/decode/error.js';
 import {isPlainObject} from '#src/schema/decode/plain.js';
 
 /** An object to be applied, or the path of a file of them (YAML or JSON), or of a folder of such files. */
-export type Manifest = string | KubeObject;
+export type Manifest = string | KubeObject | Readonly<Record<string, unknown>>;
 
 /** An object that can be applied: it says what it is. */
 export type NamedObject = KubeObject & {readonly apiVersion: string; readonly kind: string; readonly metadata: {readonly name: string}};
