@@ -114,6 +114,16 @@ for (const [title, answer, text, fault] of answers) {
   });
 }
 
+test('a webhook that is not there is told of with where it was looked for, and how long it would have had', async t => {
+  using world = await startConverting();
+  const hook = converter();
+  await world.define(twoVersions(asking(hook)));
+  await world.post(widgets, first('a', 'one:1'));
+  await world.redefine(twoVersions({strategy: 'Webhook', webhook: {conversionReviewVersions: ['v1'], clientConfig: {service: {namespace: 'default', name: 'svc', path: '/convert'}, url: null, caBundle: null}}}));
+  t.is((await world.get(`${second}/a`)).json<Status>().message, 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://svc.default.svc:443/convert?timeout=30s": services "svc" not found');
+  t.deepEqual(await world.figures('apiserver_conversion_webhook_request_total'), ['apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_webhook_call_failure"} 1']);
+});
+
 test('of metadata a webhook changes labels and annotations only', async t => {
   using world = await startConverting();
   const hook = converter((object, version) => ({...(hostPort(object, version) as Widget), metadata: {name: object.metadata!.name, namespace: 'default', uid: object.metadata!.uid, labels: {now: 'new'}, finalizers: ['x/y'], generation: 9, creationTimestamp: null}}));
