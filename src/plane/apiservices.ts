@@ -23,7 +23,7 @@ export interface ApiServiceParts {
 
 /** What a server does, once it serves, to tell and to find out who serves which version of which group. */
 export const apiServiceHooks = ({server, health, naming, aggregation, loops}: ApiServiceParts, signal: AbortSignal): StartHook[] => {
-  const served = server.discovery.groups.flatMap(({group, versions}) => versions.map(({version}) => ({group, version})));
+  const served = server.registry.builtIn.map(({kind}) => kind);
   const withDefinitions = server.registry.serves(kinds.customResourceDefinitions);
   const {registrations, discovery, openApi} = aggregation;
   const registered = lazily(async () => {

@@ -1,6 +1,7 @@
 import {keyText, parseKey} from '#src/api/key.js';
 import {isConflict} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
@@ -65,7 +66,10 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
       using _ = queue.rest();
       await sleep(clock, ms, signal);
     };
-    const outcome = await outcomeOf(() => reconcile(key, {log: log.child({key: keyText(key)}), retries: queue.retries(text), signal, pause}));
+    // Few say anything, and a log of one's own costs as much as a short attempt.
+    const logOfKey = lazily(() => log.child({key: keyText(key)}));
+    const attempt = {get log() { return logOfKey(); }, retries: queue.retries(text), signal, pause};
+    const outcome = await outcomeOf(() => reconcile(key, attempt));
     time.observe((clock.monotonic() - started) / 1000, {controller});
     switch (outcome.kind) {
       case 'settled':

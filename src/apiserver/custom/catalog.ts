@@ -1,8 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
-import type {KubeObject} from '#src/api/types.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
-import {recordObject} from '#src/apiserver/registry/record.js';
+import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
 import {Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
 import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
@@ -18,17 +17,19 @@ interface Brought {
 /** A definition, and what is served by it once anybody asks. */
 class Entry {
   readonly #record: StoredRecord;
+  readonly #objects: ObjectCache;
   #definition: Definition | undefined;
   #brought: Brought | undefined;
   /** Ends the watches of its objects. */
   readonly retiring = new AbortController();
 
-  constructor(record: StoredRecord) {
+  constructor(record: StoredRecord, objects: ObjectCache) {
     this.#record = record;
+    this.#objects = objects;
   }
 
   get definition(): Definition {
-    return (this.#definition ??= recordObject<KubeObject>(this.#record.value, this.#record.revision) as Definition);
+    return (this.#definition ??= this.#objects.of(this.#record.key, this.#record.value, this.#record.revision) as Definition);
   }
 
   brought(make: (definition: Definition, signal: AbortSignal) => Brought): Brought {
@@ -62,7 +63,7 @@ export class CustomCatalog implements CustomResources {
     const {store} = this.#definitions.settings;
     const scope = {start: this.#definitions.root, end: endOfPrefix(this.#definitions.root)};
     const {records, revision} = await store.range(scope);
-    for (const record of records) this.#entries.set(this.#nameOf(record.key), new Entry(record));
+    for (const record of records) this.#entries.set(this.#nameOf(record.key), new Entry(record, this.#definitions.objects));
     if (records.length > 0) this.#parts.registry.changed();
     if (signal.aborted) return;
     // The store ends a watch of this kind only when it closes.
@@ -94,7 +95,7 @@ export class CustomCatalog implements CustomResources {
     for (const {key, record} of batch) {
       const name = this.#nameOf(key);
       const before = this.#entries.get(name);
-      const now = record && new Entry(record);
+      const now = record && new Entry(record, this.#definitions.objects);
       // Most changes of a definition are of its conditions, which its objects do not feel.
       if (before && now && sameService(before.definition, now.definition)) continue;
       if (now) this.#entries.set(name, now);

@@ -194,6 +194,11 @@ export class Registry {
     return this.#resources;
   }
 
+  /** What is served whatever is defined. */
+  get builtIn(): readonly ServedResource[] {
+    return [...this.#served.values()];
+  }
+
   get served(): readonly ServedResource[] {
     return [...this.#served.values(), ...(this.#custom?.served() ?? [])];
   }

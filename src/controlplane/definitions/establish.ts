@@ -3,23 +3,25 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import {caBundleProblem} from '#src/resources/apiextensions/ca-bundle.js';
 import {isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
-import {defineController, settled} from '#src/runtime/controller.js';
+import {defineController, sameKey, settled} from '#src/runtime/controller.js';
 import {writeStatus, type Cached} from './status.js';
 
 const type = 'Established';
+
+const waits = (cached: Cached): boolean => isTrue(cached, 'NamesAccepted') && !isTrue(cached, type);
 
 /** Says of definitions whose names are accepted that they are served. */
 export const establishLoop = defineController({
   doc: 'Establishes custom resources whose names are accepted.',
   name: 'crdEstablishing',
-  primary: kinds.customResourceDefinitions,
+  watches: [sameKey(kinds.customResourceDefinitions, ({object}) => waits(object))],
   workers: 1,
   create({lister, writer, clock}) {
     const definitions = lister(kinds.customResourceDefinitions);
     const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
     return async ({name}) => {
       const cached: Cached | undefined = definitions.get(name);
-      if (!cached || !isTrue(cached, 'NamesAccepted') || isTrue(cached, type)) return settled;
+      if (!cached || !waits(cached)) return settled;
       const badBundle = caBundleProblem(cached.spec.conversion?.webhook?.clientConfig?.caBundle) !== undefined;
       const verdict = badBundle
         ? {type, status: 'False', reason: 'InvalidCABundle', message: 'The conversion webhook CABundle is invalid'}

@@ -67,13 +67,15 @@ const apart = ({metadata, status, ...rest}: Cached) => {
   return {...rest, metadata: meta, status: {...status, conditions: (status?.conditions ?? []).filter(condition => condition.type !== type)}};
 };
 
+const isLeaving = ({metadata}: Cached): boolean => metadata?.deletionTimestamp !== undefined;
+
 /** Removes the objects of definitions that are deleted, then lets the definitions go. */
 export const finalizeLoop = (instances: Instances): KeyedController =>
   defineController({
     doc: 'Removes the objects of custom resources whose definitions are deleted.',
     name: 'crd_finalizer',
     // What this loop writes itself does not call for it again: failures are tried again at growing intervals.
-    watches: [sameKey(kinds.customResourceDefinitions, change => change.type === 'added' || (change.type === 'updated' && !sameContent(apart(change.object), apart(change.old))))],
+    watches: [sameKey(kinds.customResourceDefinitions, change => isLeaving(change.object) && (change.type === 'added' || (change.type === 'updated' && !sameContent(apart(change.object), apart(change.old)))))],
     workers: 5,
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
@@ -83,7 +85,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
 
       return async ({name}, attempt) => {
         const cached: Cached | undefined = definitions.get(name);
-        if (!cached?.metadata?.deletionTimestamp || !cached.metadata.finalizers?.includes(finalizer)) return settled;
+        if (!cached || !isLeaving(cached) || !cached.metadata?.finalizers?.includes(finalizer)) return settled;
         const marked = copyOf(cached) as Definition;
         setCondition(marked, {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'}, clock.now());
         const definition = await writeStatus({updateStatus}, marked);

@@ -5,12 +5,14 @@ import {isOlderVersion} from '#src/api/resource-version.js';
 import type {Index, Lister} from '#informers/lister.js';
 import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition, Names} from '#src/resources/apiextensions/types.js';
-import {defineController, settled} from '#src/runtime/controller.js';
+import {defineController, sameKey, settled} from '#src/runtime/controller.js';
 import {writeStatus, type Cached} from './status.js';
 
 type Taken = ReadonlySet<string>;
 type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 type HeldNames = NonNullable<NonNullable<Cached['status']>['acceptedNames']> | Names;
+
+const hasItsNames = ({spec, status}: Cached): boolean => sameContent(spec.names, status?.acceptedNames ?? {});
 
 const inUse = (name: string): string => `${JSON.stringify(name)} is already in use`;
 
@@ -47,30 +49,31 @@ export const acceptNames = (wished: HeldNames, accepted: Partial<HeldNames>, res
 
 const byGroup: Index<Definition> = {name: 'group', values: ({spec}) => [spec.group]};
 
-/** What other definitions of the group have taken. One that was just written may be newer than its copy in the cache. */
-const takenNames = (definitions: readonly Cached[], newest: (cached: Cached) => Cached): {resources: Taken; kindNames: Taken} => {
+type Accepted = NonNullable<Cached['status']>['acceptedNames'];
+
+/** What other definitions of the group have taken. */
+const takenNames = (definitions: readonly Cached[], acceptedBy: (cached: Cached) => Accepted): {resources: Taken; kindNames: Taken} => {
   const resources = new Set<string>();
   const kindNames = new Set<string>();
   for (const cached of definitions) {
-    const {plural, singular, shortNames = [], kind, listKind} = newest(cached).status?.acceptedNames ?? {};
+    const {plural, singular, shortNames = [], kind, listKind} = acceptedBy(cached) ?? {};
     for (const name of [plural, singular, ...shortNames]) if (name) resources.add(name);
     for (const name of [kind, listKind]) if (name) kindNames.add(name);
   }
   return {resources, kindNames};
 };
 
-/** The definition as the server holds it, where it wrote it later than the cache heard. */
+/** The names of definitions as the server holds them, where it was told of them later than the cache heard. */
 const memory = () => {
-  const written = new Map<string, Definition>();
+  const written = new Map<string, {readonly resourceVersion: string; readonly names: Accepted}>();
   return {
-    note: (definition: Definition | undefined) => definition && void written.set(definition.metadata!.name!, definition),
-    newest(cached: Cached): Cached {
-      const name = cached.metadata?.name ?? '';
+    note: ({metadata, status}: Definition) => void written.set(metadata!.name!, {resourceVersion: metadata!.resourceVersion!, names: status?.acceptedNames as Accepted}),
+    acceptedBy({metadata, status}: Cached): Accepted {
+      const name = metadata?.name ?? '';
       const own = written.get(name);
-      if (!own) return cached;
-      if (isOlderVersion(cached.metadata?.resourceVersion ?? '', own.metadata?.resourceVersion ?? '')) return own as Cached;
+      if (own && isOlderVersion(metadata?.resourceVersion ?? '', own.resourceVersion)) return own.names;
       written.delete(name);
-      return cached;
+      return status?.acceptedNames;
     },
     forget: (name: string) => void written.delete(name),
   };
@@ -92,15 +95,18 @@ const establishedVerdict = (cached: Cached, accepted: boolean): Verdict => {
 export const namesLoop = defineController({
   doc: 'Accepts the names of custom resources that nobody else has.',
   name: 'crd_naming_condition_controller',
-  primary: kinds.customResourceDefinitions,
+  watches: [sameKey(kinds.customResourceDefinitions, ({type, object}) => type === 'deleted' || !hasItsNames(object))],
   // One at a time: who comes first has the name.
   workers: 1,
   create({lister, writer, clock, enqueue}) {
     const definitions = lister(kinds.customResourceDefinitions as Kind<Definition>) as Lister<Definition>;
     const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
-    const {note, newest, forget} = memory();
+    const {note, acceptedBy, forget} = memory();
     const others = (name: string): void => {
-      for (const {metadata} of definitions.by(byGroup, groupOf(name))) if (metadata?.name !== name) enqueue({namespace: '', name: metadata?.name ?? ''});
+      for (const definition of definitions.by(byGroup, groupOf(name)) as readonly Cached[]) {
+        const other = definition.metadata?.name ?? '';
+        if (other !== name && !hasItsNames(definition)) enqueue({namespace: '', name: other});
+      }
     };
     return async ({name}) => {
       const cached = definitions.get(name) as Cached | undefined;
@@ -109,10 +115,10 @@ export const namesLoop = defineController({
         others(name); // Its names are free now.
         return settled;
       }
+      if (hasItsNames(cached)) return settled;
       const wished = cached.spec.names;
       const had = cached.status?.acceptedNames ?? {};
-      if (sameContent(wished, had)) return settled;
-      const {resources, kindNames} = takenNames(definitions.by(byGroup, cached.spec.group) as readonly Cached[], newest);
+      const {resources, kindNames} = takenNames(definitions.by(byGroup, cached.spec.group) as readonly Cached[], acceptedBy);
       const {names, conflict} = acceptNames(wished, had, resources, kindNames);
       const verdict = namesVerdict(conflict);
       if (sameContent(names, had) && saysAlready(cached, verdict)) return settled;

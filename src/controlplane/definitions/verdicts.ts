@@ -1,12 +1,12 @@
-import {copyOf} from '#src/api/key.js';
+import {copyOf, keyOf} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {approvalOf, isProtected} from '#src/resources/apiextensions/approval.js';
-import {conditionOf, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
+import {conditionOf, isTrue, saysAlready, setCondition} from '#src/resources/apiextensions/conditions.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
 import {schemaOf} from '#src/resources/apiextensions/versions.js';
 import {structuralProblems, unstructuredBecause} from '#src/schema/custom/structural.js';
-import {defineController, settled, type KeyedController} from '#src/runtime/controller.js';
+import {defineController, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
 import {writeStatus, type Cached} from './status.js';
 
 type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -20,27 +20,39 @@ interface Judgement {
   judge(definition: Cached, naming: Naming): Verdict | undefined;
   /** Changes when there may be something new to say. Servers of two releases would otherwise never agree on a text. */
   occasion(definition: Cached, naming: Naming): string;
+  /** How long one that is there when the server starts may wait. Nothing where nothing is to be judged. */
+  waitMs(definition: Cached, naming: Naming): number | undefined;
 }
 
-const verdictLoop = ({doc, name: loop, type, judge, occasion}: Judgement): KeyedController =>
+const verdictLoop = ({doc, name: loop, type, judge, occasion, waitMs}: Judgement): KeyedController =>
   defineController({
     doc,
     name: loop,
-    primary: kinds.customResourceDefinitions,
+    watches: [
+      mapped(kinds.customResourceDefinitions, ({type: change, object}, {naming}) => {
+        const afterMs = waitMs(object, naming);
+        if (afterMs === undefined && change !== 'deleted' && !conditionOf(object, type)) return [];
+        return [{key: keyOf(object), afterMs: change === 'added' ? (afterMs ?? 0) : 0}];
+      }),
+    ],
     workers: 5,
     create({lister, writer, clock, naming}) {
       const definitions = lister(kinds.customResourceDefinitions);
       const {updateStatus} = writer(kinds.customResourceDefinitions as Kind<Definition>);
       const seen = new Map<string, string>();
+      const judged = new Map<string, {readonly on: string; readonly verdict: Verdict | undefined}>();
       return async ({name}) => {
         const cached: Cached | undefined = definitions.get(name);
         if (!cached) {
           seen.delete(name);
+          judged.delete(name);
           return settled;
         }
         const now = `${cached.metadata?.uid} ${occasion(cached, naming)}`;
         if (seen.get(name) === now) return settled;
-        const verdict = judge(cached, naming);
+        const known = judged.get(name);
+        const verdict = known?.on === now ? known.verdict : judge(cached, naming);
+        judged.set(name, {on: now, verdict});
         if (verdict ? saysAlready(cached, verdict) : !conditionOf(cached, type)) return settled;
         const definition = copyOf(cached) as Definition;
         if (verdict) setCondition(definition, verdict, clock.now());
@@ -52,6 +64,9 @@ const verdictLoop = ({doc, name: loop, type, judge, occasion}: Judgement): Keyed
   });
 
 const nonStructural = 'NonStructuralSchema';
+
+/** The same for a name always, up to 20 s. */
+const spread = (name: string): number => ([...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % 1000) * 20;
 
 const structure = ({spec}: Cached): Verdict | undefined => {
   const texts = spec.preserveUnknownFields ? ['spec.preserveUnknownFields: Invalid value: true: must be false'] : [];
@@ -73,6 +88,8 @@ export const structureLoop = verdictLoop({
   type: nonStructural,
   judge: structure,
   occasion: ({metadata}) => String(metadata?.generation ?? 0),
+  // Those that are served have been found well before: a thousand of them are not to make a start longer, nor to be looked at all at once.
+  waitMs: cached => (isTrue(cached, 'Established') ? 10_000 + spread(cached.metadata?.name ?? '') : 0),
 });
 
 const conformant = 'KubernetesAPIApprovalPolicyConformant';
@@ -95,5 +112,6 @@ export const approvalLoop = verdictLoop({
     const [status, reason] = approvalReasons[state];
     return {type: conformant, status, reason, message};
   },
+  waitMs: ({spec}, naming) => (isProtected(spec.group, naming) ? 0 : undefined),
   occasion: ({metadata}, naming) => metadata?.annotations?.[naming.annotations.approved] ?? '',
 });
