@@ -104,4 +104,10 @@ export const proofs: Readonly<Record<string, readonly [file: string, title: stri
   'AdmissionWebhook: honor timeout': ['apiserver/backends.test.ts', 'a webhook that does not answer in time, or whose caller goes away, is given up'],
   'CustomResourceConversionWebhook: be able to convert from CR v1 to CR v2': ['plane/webhooks.test.ts', 'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in'],
   'CustomResourceConversionWebhook: be able to convert a non homogeneous list of CRs': ['plane/webhooks.test.ts', 'custom resources are converted from one version to another by a webhook, one and many, whatever version each is stored in'],
+  'ValidatingAdmissionPolicy: validate against a Deployment': ['plane/policies.test.ts', 'deployments are held against a policy, and against one with variables and parameters'],
+  'ValidatingAdmissionPolicy: allow expressions to refer variables': ['plane/policies.test.ts', 'deployments are held against a policy, and against one with variables and parameters'],
+  'ValidatingAdmissionPolicy: type check validation expressions, type check a CRD': ['plane/policies.test.ts', 'the types of a policy are checked, also against custom resources'],
+  'ValidatingAdmissionPolicy: support ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding API operations': ['plane/policies.test.ts', 'go through every operation, each seen by a watch'],
+  'MutatingAdmissionPolicy: mutate a Deployment': ['plane/policies.test.ts', 'a deployment is changed by a mutating policy before validating ones see it; the policy is served in both versions'],
+  'MutatingAdmissionPolicy: support MutatingAdmissionPolicy and MutatingAdmissionPolicyBinding API operations': ['plane/policies.test.ts', 'go through every operation, each seen by a watch'],
 };
