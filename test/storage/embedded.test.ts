@@ -60,6 +60,28 @@ test('a range that is kept tells what has changed since, and what was read befor
   t.is(clock.pending, 0);
 });
 
+test('a range read while a commit is under way is told with the revision of what it shows', async t => {
+  const store = await open(fresh());
+  const written: Promise<number>[] = [];
+  let seen = 0;
+  let under = 0;
+  for (let at = 0; at < 400; at++) {
+    if (at < 200) written.push(store.create(`/k/${at}`, bytes('x')));
+    await new Promise(resolve => setImmediate(resolve));
+    const {records, revision} = await store.range({start: '/k/', end: '/k0'});
+    const newest = Math.max(1, ...records.map(record => record.revision));
+    t.is(revision, newest);
+    t.true(newest >= seen);
+    if (records.length < written.length) under++;
+    seen = newest;
+  }
+  await Promise.all(written);
+
+  t.true(under > 0);
+  t.is(await store.revision(), (await store.range({start: '/k/', end: '/k0'})).revision);
+  await store.close();
+});
+
 test('a range is kept at its second reading, for as long as it is read, and within the bounds of memory', t => {
   const clock = new VirtualClock();
   const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});

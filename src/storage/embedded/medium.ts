@@ -29,7 +29,8 @@ export class EmbeddedMedium implements Medium {
   readonly #release: () => void;
   /** The newest durable revision, as far as heard. */
   #durable: number;
-  #committing = 0;
+  /** The last revision of the commit under way, which brings all of it at once. */
+  #arriving: number | undefined;
   readonly #recent = new Recent();
   readonly #hot: HotRanges;
   /** Keys of commits under way: what is read of them now may be outdated at any moment. */
@@ -49,7 +50,8 @@ export class EmbeddedMedium implements Medium {
 
   revision(): number {
     // A commit under way may be visible before it was heard of.
-    return this.#committing === 0 ? this.#durable : this.#newestRevision();
+    const arriving = this.#arriving;
+    return arriving !== undefined && this.#tree.doesExist(arriving) ? arriving : this.#durable;
   }
 
   compacted(): number {
@@ -143,12 +145,13 @@ export class EmbeddedMedium implements Medium {
     }
     for (const {id, expiresAt} of granted) writes.put(leaseKey(id), encodeNumber(expiresAt));
     for (const lease of forgotten) writes.remove(leaseKey(lease));
-    this.#committing++;
+    const last = changes.at(-1)?.revision;
+    if (last !== undefined) this.#arriving = last;
     try {
       await writes.durable();
-      this.#durable = changes.at(-1)?.revision ?? this.#durable;
+      this.#durable = last ?? this.#durable;
     } finally {
-      this.#committing--;
+      if (last !== undefined) this.#arriving = undefined;
       for (const {key} of changes) this.#unsettled.delete(key);
     }
   }

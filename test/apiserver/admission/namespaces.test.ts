@@ -1,6 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Namespace} from '#src/api/types.js';
+import {runPhase, type AdmissionAttributes, type AdmissionPlugin} from '#src/apiserver/admission/admission.js';
 import {namespaceLifecycle} from '#src/apiserver/admission/namespace-lifecycle.js';
 import {chosenPlugins, createPlugins, pluginOrder} from '#src/apiserver/admission/plugins.js';
 import {defaultAdmissionPlugins, furtherAdmissionPlugins} from '#src/options/apiserver/admission.js';
@@ -43,6 +44,18 @@ test("the platform's own namespaces stay", async t => {
   for (const name of ['default', words.systemNamespace, words.publicNamespace]) {
     t.is((await refusal(of(kinds.namespaces).delete(name))).message, `namespaces "${name}" is forbidden: this namespace may not be deleted`);
   }
+});
+
+test('a phase is over at once when no plugin of it has to wait, and each waits for those before it', async t => {
+  const attributes = {} as AdmissionAttributes;
+  const seen: string[] = [];
+  const at = (name: string, wait?: Promise<void>): AdmissionPlugin => ({name, validate: () => (wait ? wait.then(() => void seen.push(name)) : void seen.push(name))});
+  const quick = runPhase([at('a'), at('b'), {name: 'of the other phase'}, at('c')], 'validate', attributes);
+  t.deepEqual(seen, ['a', 'b', 'c']);
+  await quick;
+
+  await runPhase([at('d'), at('e', Promise.resolve()), at('f')], 'validate', attributes);
+  t.deepEqual(seen, ['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
 test('the order knows every plugin once', t => {
