@@ -1,5 +1,6 @@
 /** What programs that embed a control plane use: `import {startPlane} from 'plat'`. */
-export {startPlane, type Plane, type PlaneOptions} from './plane.js';
+export {startPlane, type Plane} from './plane.js';
+export type {PlaneOptions} from './options.js';
 export type {Manifest} from './manifests/read.js';
 export type {LocalWebhooks} from './manifests/webhooks.js';
 export type {ServingPair} from './material.js';

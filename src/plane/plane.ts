@@ -1,7 +1,7 @@
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
-import {naming as namingOf, type Naming, type NamingName} from '#src/api/naming.js';
+import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {systemClock, type Clock} from '#src/base/clock.js';
@@ -19,49 +19,20 @@ import type {Manager} from '#src/runtime/manager.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
+import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
 import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {kubeconfig} from './kubeconfig.js';
 import {planeNodes} from './nodes.js';
+import type {PlaneOptions} from './options.js';
 import {usageLater} from './usage.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair, planeMaterial, proxyClientName, writePrivately, type PlaneMaterial, type ServingPair} from './material.js';
+import {localServingPair, planeMaterial, writePrivately, type PlaneMaterial, type ServingPair} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
-
-/** What a plane may be told. Everything has a default: a plane in memory on a free loopback port, with the plat naming. */
-export interface PlaneOptions {
-  readonly naming?: NamingName;
-  /** Where keys, store and connection settings live. Without one the store is in memory and nothing stays behind. */
-  readonly dataDir?: string;
-  /** Whether to open a port. Without one the plane is reached by `client` alone. */
-  readonly listen?: boolean;
-  readonly bindAddress?: string;
-  /** 0 takes a free one. */
-  readonly securePort?: number;
-  /** Where to write the administrator's connection settings; in the data directory unless given. */
-  readonly kubeconfig?: string;
-  /** How many simulated nodes run the pods. None unless given. */
-  readonly nodes?: number;
-  /** A file of rules by which they and their pods behave. */
-  readonly simulationFile?: string;
-  /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
-  readonly apiserverArgs?: readonly string[];
-  readonly controllerManagerArgs?: readonly string[];
-  readonly schedulerArgs?: readonly string[];
-  /** What to apply before the plane is ready, as `apply` does. */
-  readonly manifests?: readonly Manifest[];
-  /** Where the webhooks of manifests are served while they are tried, on this machine and with `webhookPair`, instead of at the services they name. */
-  readonly webhooks?: LocalWebhooks;
-  readonly clock?: Clock;
-  readonly random?: Random;
-  readonly log?: Log;
-  /** Whether cached objects are deeply frozen, so that a test finds who changes them. */
-  readonly freeze?: boolean;
-}
 
 /** A control plane that runs. */
 export interface Plane extends AsyncDisposable {
@@ -102,7 +73,7 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const material = await planeMaterial(join(directory, 'pki'), clock);
   const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
-  const scheduling = parseFlags(schedulerFlags, unlessGiven(options.schedulerArgs ?? [], {naming: naming.name, 'leader-elect': 'false'}));
+  const scheduling = parseFlags(schedulerFlags, schedulerArgs(options));
   const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
   for (const warning of [...apiserver.warnings, ...controllers.warnings, ...scheduling.warnings]) if (concerns(warning, asked)) log.warn(warning);
 
@@ -261,68 +232,3 @@ const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): string =>
     certificate: readFileSync(files.admin, 'utf8'),
     key: readFileSync(files.adminKey, 'utf8'),
   });
-
-/** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
-const concerns = (warning: string, args: readonly string[]): boolean => {
-  const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
-  return flag === undefined || given(args, flag);
-};
-
-/** The plane's own flags go first: what the caller gives wins. */
-const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
-const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => [
-  ...Object.entries(own)
-    .filter(([flag]) => !given(args, flag))
-    .map(([flag, value]) => `--${flag}=${value}`),
-  ...args,
-];
-
-const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] => [
-  // Beside those that the caller names, unless he says something about it.
-  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
-  ...unlessGiven(args, {
-    naming,
-    'data-dir': join(dataDir, 'store'),
-    'bind-address': bindAddress,
-    'secure-port': String(securePort),
-    'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC',
-    'client-ca-file': files.ca,
-    'anonymous-auth': 'true',
-    'allow-privileged': 'true',
-    'service-cluster-ip-range': '10.96.0.0/16',
-    'service-account-issuer': namingOf(naming).issuer,
-    'service-account-key-file': files.serviceAccountPublic,
-    'service-account-signing-key-file': files.serviceAccountKey,
-    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files)),
-  }),
-];
-
-const proxyFlag = /^--(requestheader|proxy-client)-/;
-
-/** How the server tells the servers behind it who is calling, and trusts others to tell it. */
-const proxyFlags = (files: PlaneMaterial['files']): Record<string, string> => ({
-  'proxy-client-cert-file': files.proxyClient,
-  'proxy-client-key-file': files.proxyClientKey,
-  'requestheader-client-ca-file': files.proxyCa,
-  'requestheader-allowed-names': proxyClientName,
-  'requestheader-username-headers': 'X-Remote-User',
-  'requestheader-uid-headers': 'X-Remote-Uid',
-  'requestheader-group-headers': 'X-Remote-Group',
-  'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
-});
-
-const signingFlag = /^--cluster-signing-(?!duration)/;
-
-const controllerManagerArgs = ({naming = 'plat', nodes = 0, controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
-  unlessGiven(args, {
-    naming,
-    'leader-elect': 'false',
-    'root-ca-file': files.ca,
-    'service-account-private-key-file': files.serviceAccountKey,
-    'use-service-account-credentials': 'true',
-    'allocate-node-cidrs': 'true',
-    'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node takes 256 addresses of it.
-    'service-cluster-ip-range': '10.96.0.0/16',
-    ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
-  });
-

@@ -1,5 +1,6 @@
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {startPlane, type Plane, type PlaneOptions} from '#src/plane/plane.js';
+import type {PlaneOptions} from '#src/plane/options.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
 
 export interface TestPlaneOptions extends Omit<PlaneOptions, 'clock' | 'listen' | 'freeze'> {
   readonly clock?: VirtualClock;

@@ -1,7 +1,8 @@
 import {kinds} from '#src/api/kinds.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
-import type {Plane, PlaneOptions} from '#src/plane/plane.js';
+import type {PlaneOptions} from '#src/plane/options.js';
+import type {Plane} from '#src/plane/plane.js';
 import {aPlane} from '#test/controllers/plane.js';
 
 export type NodesPlane = Plane & {readonly clock: VirtualClock};

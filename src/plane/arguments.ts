@@ -1,0 +1,73 @@
+import {join} from 'node:path';
+import {naming as namingOf} from '#src/api/naming.js';
+import {proxyClientName, type PlaneMaterial} from './material.js';
+import type {PlaneOptions} from './options.js';
+
+/** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
+export const concerns = (warning: string, args: readonly string[]): boolean => {
+  const [, flag] = /--([a-z0-9-]+)/.exec(warning) ?? [];
+  return flag === undefined || given(args, flag);
+};
+
+/** The plane's own flags go first: what the caller gives wins. */
+const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
+const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => [
+  ...Object.entries(own)
+    .filter(([flag]) => !given(args, flag))
+    .map(([flag, value]) => `--${flag}=${value}`),
+  ...args,
+];
+
+/** Flags of the API server. */
+export const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] => [
+  // Beside those that the caller names, unless he says something about it.
+  ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
+  ...unlessGiven(args, {
+    naming,
+    'data-dir': join(dataDir, 'store'),
+    'bind-address': bindAddress,
+    'secure-port': String(securePort),
+    'authorization-mode': nodes > 0 ? 'Node,RBAC' : 'RBAC',
+    'client-ca-file': files.ca,
+    'anonymous-auth': 'true',
+    'allow-privileged': 'true',
+    'service-cluster-ip-range': '10.96.0.0/16',
+    'service-account-issuer': namingOf(naming).issuer,
+    'service-account-key-file': files.serviceAccountPublic,
+    'service-account-signing-key-file': files.serviceAccountKey,
+    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files)),
+  }),
+];
+
+const proxyFlag = /^--(requestheader|proxy-client)-/;
+
+/** How the server tells the servers behind it who is calling, and trusts others to tell it. */
+const proxyFlags = (files: PlaneMaterial['files']): Record<string, string> => ({
+  'proxy-client-cert-file': files.proxyClient,
+  'proxy-client-key-file': files.proxyClientKey,
+  'requestheader-client-ca-file': files.proxyCa,
+  'requestheader-allowed-names': proxyClientName,
+  'requestheader-username-headers': 'X-Remote-User',
+  'requestheader-uid-headers': 'X-Remote-Uid',
+  'requestheader-group-headers': 'X-Remote-Group',
+  'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
+});
+
+const signingFlag = /^--cluster-signing-(?!duration)/;
+
+/** Flags of the controller manager. */
+export const controllerManagerArgs = ({naming = 'plat', nodes = 0, controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+  unlessGiven(args, {
+    naming,
+    'leader-elect': 'false',
+    'root-ca-file': files.ca,
+    'service-account-private-key-file': files.serviceAccountKey,
+    'use-service-account-credentials': 'true',
+    'allocate-node-cidrs': 'true',
+    'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node takes 256 addresses of it.
+    'service-cluster-ip-range': '10.96.0.0/16',
+    ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
+  });
+
+/** Flags of the scheduler. */
+export const schedulerArgs = ({naming = 'plat', schedulerArgs: args = []}: PlaneOptions): string[] => unlessGiven(args, {naming, 'leader-elect': 'false'});
