@@ -2,11 +2,11 @@ import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, S
 import {conditionalOf, extended, isAttribute, plainAttribute, resolution, run, testing, type Key, type Node} from './attributes.js';
 import type {CheckedAst} from './check.js';
 import {invocation} from './calls.js';
-import {equal} from './compare.js';
-import {traversal} from './costs.js';
+import {eachOf, eachPair, grown, growing, unlooped} from './folding.js';
 import {charge, type Frame, type Step} from './frame.js';
-import {GrowingList, GrowingMap, NativeList, NativeMap} from './native.js';
-import {Failure, keyOf, ListValue, MapValue, noSuchOverload, OpaqueValue, Optional, sizeOf, typeOfValue, TypeValue, type Value} from './values.js';
+import {both, comparison, either, membership} from './logic.js';
+import {NativeList, NativeMap} from './native.js';
+import {Failure, noSuchOverload, Optional, TypeValue, type Value} from './values.js';
 
 /** What making a list, a map or an object costs. */
 const listCost = 10;
@@ -259,67 +259,6 @@ class Planner {
   }
 }
 
-/** The names the original's messages have for values that nothing loops over. */
-const goNames: Readonly<Record<string, string>> = {
-  bool: 'types.Bool', int: 'types.Int', uint: 'types.Uint', double: 'types.Double', string: 'types.String', bytes: 'types.Bytes', null_type: 'types.Null',
-  'google.protobuf.Timestamp': 'types.Timestamp', 'google.protobuf.Duration': 'types.Duration', optional_type: '*types.Optional', type: '*types.Type',
-};
-
-const unlooped = (over: Value, isPaired: boolean): Failure => {
-  const {name} = typeOfValue(over);
-  const shown = goNames[name] ?? name;
-  return new Failure(isPaired ? `unsupported comprehension range type: ${shown}` : `got '${shown}', expected iterable type`);
-};
-
-/** What a fold that gathers from nothing gathers in. */
-const growing = ({accumulator, init}: ComprehensionExpr): Step | undefined => {
-  if (accumulator !== '@result') return undefined;
-  if (init.kind === 'list' && init.elements.length === 0) return () => new GrowingList();
-  return init.kind === 'map' && init.entries.length === 0 ? () => new GrowingMap() : undefined;
-};
-
-/** What a fold gathered, which grows no more. */
-const grown = (result: Value): Value => {
-  if (result instanceof GrowingList) return new NativeList(result.items);
-  return result instanceof GrowingMap ? new NativeMap(result.entries) : result;
-};
-
-const eachOf = (slot: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
-  if (over instanceof ListValue) {
-    const {size} = over;
-    for (let index = 0; index < size; index += 1) {
-      frame.locals[slot] = over.at(index);
-      if (!turn(frame)) break;
-    }
-    return true;
-  }
-  if (!(over instanceof MapValue)) return false;
-  for (const key of over.keys()) {
-    frame.locals[slot] = key;
-    if (!turn(frame)) break;
-  }
-  return true;
-};
-
-const eachPair = (first: number, second: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
-  if (over instanceof ListValue) {
-    const {size} = over;
-    for (let index = 0; index < size; index += 1) {
-      frame.locals[first] = BigInt(index);
-      frame.locals[second] = over.at(index);
-      if (!turn(frame)) break;
-    }
-    return true;
-  }
-  if (!(over instanceof MapValue)) return false;
-  for (const key of over.keys()) {
-    frame.locals[first] = key;
-    frame.locals[second] = over.find(key) ?? null;
-    if (!turn(frame)) break;
-  }
-  return true;
-};
-
 const costing = (make: Step, cost: number): Step => frame => {
   const made = make(frame);
   charge(frame, cost);
@@ -331,56 +270,6 @@ const settled = (step: Step): Value => {
   const value = step({cost: 0, limit: Number.POSITIVE_INFINITY, locals: [], variables: [], resolve: () => noSuchOverload});
   if (value instanceof Failure) throw new PlanFailure(value.message);
   return value;
-};
-
-/** Whether a value is in a list that never changes: looked up, not searched, and free. Undefined where the list holds more than plain values. */
-const membership = (wanted: Node, list: Node): Node | undefined => {
-  if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
-  if (list.constant.size === 0) return {constant: false};
-  const keys = [...list.constant].map(keyOf);
-  if (keys.includes(undefined)) return undefined;
-  const set: ReadonlySet<unknown> = new Set(keys);
-  const step = run(wanted);
-  return {
-    step: frame => {
-      const value = step(frame);
-      if (value instanceof Failure) return value;
-      const key = keyOf(value);
-      return key !== undefined && set.has(key);
-    },
-  };
-};
-
-/** `a && b`: false where either is, whatever the other is. */
-const both = (left: Step, right: Step): Step => frame => {
-  const first = left(frame);
-  if (first === false) return false;
-  const second = right(frame);
-  if (second === false) return false;
-  if (first === true && second === true) return true;
-  const odd = first === true ? second : first;
-  return odd instanceof Failure ? odd : noSuchOverload;
-};
-
-/** `a || b`: true where either is, whatever the other is. */
-const either = (left: Step, right: Step): Step => frame => {
-  const first = left(frame);
-  if (first === true) return true;
-  const second = right(frame);
-  if (second === true) return true;
-  if (first === false && second === false) return false;
-  const odd = first === false ? second : first;
-  return odd instanceof Failure ? odd : noSuchOverload;
-};
-
-const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
-  const first = left(frame);
-  const second = right(frame);
-  charge(frame, first instanceof OpaqueValue && !isNegated ? 1 : traversal(Math.min(sizeOf(first), sizeOf(second))));
-  if (first instanceof Failure) return first;
-  if (second instanceof Failure) return second;
-  const same = equal(first, second);
-  return isNegated ? same !== true : same;
 };
 
 /** Puts an expression together to be run any number of times. Throws a PlanFailure where a part that never changes fails. */

@@ -1,0 +1,56 @@
+import {run, type Node} from './attributes.js';
+import {equal} from './compare.js';
+import {traversal} from './costs.js';
+import {charge, type Step} from './frame.js';
+import {Failure, keyOf, ListValue, noSuchOverload, OpaqueValue, sizeOf} from './values.js';
+
+/** Whether a value is in a list that never changes: looked up, not searched, and free. Undefined where the list holds more than plain values. */
+export const membership = (wanted: Node, list: Node): Node | undefined => {
+  if (!('constant' in list) || !(list.constant instanceof ListValue)) return undefined;
+  if (list.constant.size === 0) return {constant: false};
+  const keys = [...list.constant].map(keyOf);
+  if (keys.includes(undefined)) return undefined;
+  const set: ReadonlySet<unknown> = new Set(keys);
+  const step = run(wanted);
+  return {
+    step: frame => {
+      const value = step(frame);
+      if (value instanceof Failure) return value;
+      const key = keyOf(value);
+      return key !== undefined && set.has(key);
+    },
+  };
+};
+
+/** `a && b`: false where either is, whatever the other is. */
+export const both = (left: Step, right: Step): Step => frame => {
+  const first = left(frame);
+  if (first === false) return false;
+  const second = right(frame);
+  if (second === false) return false;
+  if (first === true && second === true) return true;
+  const odd = first === true ? second : first;
+  return odd instanceof Failure ? odd : noSuchOverload;
+};
+
+/** `a || b`: true where either is, whatever the other is. */
+export const either = (left: Step, right: Step): Step => frame => {
+  const first = left(frame);
+  if (first === true) return true;
+  const second = right(frame);
+  if (second === true) return true;
+  if (first === false && second === false) return false;
+  const odd = first === false ? second : first;
+  return odd instanceof Failure ? odd : noSuchOverload;
+};
+
+/** `a == b`, or its negation. */
+export const comparison = (left: Step, right: Step, isNegated: boolean): Step => frame => {
+  const first = left(frame);
+  const second = right(frame);
+  charge(frame, first instanceof OpaqueValue && !isNegated ? 1 : traversal(Math.min(sizeOf(first), sizeOf(second))));
+  if (first instanceof Failure) return first;
+  if (second instanceof Failure) return second;
+  const same = equal(first, second);
+  return isNegated ? same !== true : same;
+};
