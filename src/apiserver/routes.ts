@@ -39,7 +39,7 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   const below = others.filter(({path}) => path.endsWith('/*')).map(route => ({...route, prefix: route.path.slice(0, -1)}));
   const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
   return info => {
-    if (info.resource) return resourceHandler(services, info.resource, info.verb) ?? pageNotFound;
+    if (info.resource) return resourceHandler(services, info.resource, info.verb) ?? perhapsSoon(services, info.resource);
     if (info.path === '/' || info.path === '/index.html') return reads(info) ? index : methodRefused;
     const route = exact.get(info.path) ?? below.find(({prefix}) => info.path.startsWith(prefix));
     if (route) return route.methods && !route.methods.includes(info.verb) ? methodRefused : route.handler;
@@ -47,6 +47,15 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
     return document && !reads(info) ? methodRefused : (document ?? pageNotFound);
   };
 };
+
+/** Who has just read that a custom resource is established finds it served. */
+const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handler =>
+  target.group === ''
+    ? pageNotFound
+    : async context => {
+        await services.registry.caughtUp(target.group, target.resource);
+        return (resourceHandler(services, target, context.info.verb) ?? pageNotFound)(context);
+      };
 
 const reads = ({verb}: RequestInfo): boolean => verb === 'get' || verb === 'head';
 

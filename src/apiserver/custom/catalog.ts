@@ -51,6 +51,9 @@ export class CustomCatalog implements CustomResources {
   readonly #parts: CatalogParts;
   readonly #definitions: Resource;
   readonly #entries = new Map<string, Entry>();
+  /** Up to which revision the definitions are known. Nothing is heard of later ones while they are not followed. */
+  #known = Infinity;
+  readonly #waiting = new Set<{readonly revision: number; readonly resolve: () => void}>();
 
   constructor(parts: CatalogParts) {
     this.#parts = parts;
@@ -67,8 +70,29 @@ export class CustomCatalog implements CustomResources {
     if (records.length > 0) this.#parts.registry.changed();
     if (signal.aborted) return;
     // The store ends a watch of this kind only when it closes.
-    const watch = store.watch({...scope, after: revision}, {changes: batch => this.#heard(batch), ended() {}});
-    signal.addEventListener('abort', () => watch[Symbol.dispose](), {once: true});
+    this.#reach(revision);
+    const watch = store.watch({...scope, after: revision}, {changes: batch => this.#heard(batch), ended: () => this.#reach(Infinity)});
+    const stop = () => {
+      watch[Symbol.dispose]();
+      this.#reach(Infinity);
+    };
+    signal.addEventListener('abort', stop, {once: true});
+  }
+
+  /** Resolves once what the store holds of a definition has been heard of. Who reads the definition may see it a moment earlier, and asks for its objects at once. */
+  async caughtUp(group: string, plural: string): Promise<void> {
+    const record = await this.#definitions.settings.store.get(this.#definitions.key('', `${plural}.${group}`));
+    if (!record || record.revision <= this.#known) return;
+    await new Promise<void>(resolve => this.#waiting.add({revision: record.revision, resolve}));
+  }
+
+  #reach(revision: number): void {
+    this.#known = revision;
+    for (const waiter of this.#waiting) {
+      if (waiter.revision > revision) continue;
+      this.#waiting.delete(waiter);
+      waiter.resolve();
+    }
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
@@ -104,6 +128,7 @@ export class CustomCatalog implements CustomResources {
       changed = true;
     }
     if (changed) this.#parts.registry.changed();
+    this.#reach(batch.at(-1)?.revision ?? this.#known);
   }
 
   #broughtBy(entry: Entry): Brought {

@@ -137,6 +137,8 @@ export interface ServedResource {
 export interface CustomResources {
   find(group: string, version: string, plural: string): ServedResource | undefined;
   served(): readonly ServedResource[];
+  /** Resolves once what is stored of a definition is served. */
+  caughtUp(group: string, plural: string): Promise<void>;
 }
 
 /** Every resource the server serves, found by group on the wire, version and plural. */
@@ -175,6 +177,11 @@ export class Registry {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     return this.#served.get(`${group}/${version}/${plural}`) ?? this.#custom?.find(group, version, plural);
+  }
+
+  /** Resolves once what anybody can read of a custom resource's definition is served. */
+  caughtUp(group: string, plural: string): Promise<void> {
+    return this.#custom?.caughtUp(group, plural) ?? Promise.resolve();
   }
 
   /** The resource of a kind's handle, served or not. Throws when there is none: a programming error. */

@@ -2,9 +2,6 @@ import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Decision} from '#src/api/authorization.js';
 import {refusal, words} from '#test/resources/world.js';
-import {createPlugins} from '#src/apiserver/admission/plugins.js';
-import type {AdmissionPlugin} from '#src/apiserver/admission/admission.js';
-import {aPluginContext} from './context.js';
 import {configMaps, policyWorld, type ValidatingSpec} from './policy-world.js';
 
 const by = (message: string) => `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ${message}`;
@@ -432,43 +429,6 @@ for (const [reinvocationPolicy, count] of [['Never', '1'], ['IfNeeded', '11']] a
     t.deepEqual((await world.configMap('c')).data, {count, later: 'yes'});
   });
 }
-
-test('mutating policies are not looked at unless their gate is on', t => {
-  const {plugins} = createPlugins({enable: [], disable: [], exactly: ['MutatingAdmissionPolicy']}, aPluginContext({gate: () => false}));
-
-  t.deepEqual(plugins, [{name: 'MutatingAdmissionPolicy'}]);
-});
-
-test('a policy that is to be reinvoked sees what plugins behind it have changed, and others do not', async t => {
-  for (const [reinvocationPolicy, seen] of [['Never', 'none'], ['IfNeeded', 'late']] as const) {
-    const late: AdmissionPlugin = {
-      name: 'Late',
-      admit({object, resource}) {
-        if (resource !== 'configmaps') return undefined;
-        const labels = (object!.metadata!.labels ??= {});
-        if (labels['late']) return undefined;
-        labels['late'] = 'late';
-        return 'again';
-      },
-    };
-    const world = await policyWorld({after: [late]});
-    await world.mutating(['Object{data: {"seen": has(object.metadata.labels) ? string(object.metadata.labels.late) : "none"}}'], {reinvocationPolicy});
-
-    t.deepEqual((await world.configMap('c')).data, {seen});
-  }
-});
-
-test('calls that are passed on are judged by their options', async t => {
-  const world = await policyWorld();
-  await world.validating({
-    matchConstraints: {resourceRules: [{operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['services/proxy']}]},
-    validations: [{expression: 'request.operation == "CONNECT" && request.subResource == "proxy" && object.kind == "ServiceProxyOptions" && oldObject == null && object.path != "/secret"', message: 'no way'}],
-  });
-  const call = (path: string) => refusal(world.clientOf().request('GET', `/api/v1/namespaces/default/services/s/proxy${path}`));
-
-  t.like(await call('/secret'), {code: 422, message: `services "s" is forbidden: ${by('no way')}`});
-  t.not((await call('/open')).code, 422);
-});
 
 test('mutations count, and what was wrong with them', async t => {
   const world = await policyWorld();
