@@ -1,4 +1,5 @@
 import {certificateRows} from './certificates.js';
+import {definitionRows} from './definitions.js';
 import {garbageRows} from './garbage.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
@@ -19,6 +20,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   certificates: certificateRows,
   garbage: garbageRows,
   scheduling: schedulingRows,
+  definitions: definitionRows,
   simulation: simulationRows,
   rollout: rolloutRows,
   serving: servingRows,
