@@ -1,7 +1,5 @@
 import {setMaxListeners} from 'node:events';
-import {hostname} from 'node:os';
 import type {Exchange} from '#src/api/exchange.js';
-import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {UsageReader} from '#src/api/usage.js';
@@ -20,19 +18,7 @@ import type {Registry} from '#src/apiserver/registry/registry.js';
 import {createApiServer, type ApiServer} from '#src/apiserver/server.js';
 import {inProcessClient} from '#src/client/in-process.js';
 import type {Client} from '#src/client/client.js';
-import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
-import {tellStorageVersions} from '#src/controlplane/storage-versions.js';
 import {storedResources} from '#src/apiserver/request/stored-versions.js';
-import {announceServer, serverIdentity} from '#src/controlplane/identity-lease.js';
-import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
-import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
-import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
-import {ServiceRepair} from '#src/controlplane/service-repair.js';
-import {alone, Peers} from '#src/apiserver/registry/peers.js';
-import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
-import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
-import {keepFlowControl} from '#src/controlplane/flow-control.js';
-import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
@@ -41,9 +27,7 @@ import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
 import {systemNetwork} from '#src/transport/network.js';
-import {anonymousOf, authenticationConfig, authenticatorsOf, tokenAuthenticator} from './authentication.js';
-import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
-import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
 import {registryReader} from '#src/apiserver/registry/reader.js';
@@ -60,15 +44,11 @@ import type {WebhookUsers} from '#src/apiserver/backends/webhook-users.js';
 import {conversions} from '#src/apiserver/custom/conversion.js';
 import {conversionFigures} from '#src/apiserver/custom/conversion-figures.js';
 import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
-import {serverLoops} from '#src/controlplane/loops.js';
-import {apiServiceHooks} from './apiservices.js';
-import {customInstances} from '#src/apiserver/custom/instances.js';
-import {definitionHooks} from './definitions.js';
-import {watchSecondsInProcess} from './watch-seconds.js';
-import {ServerHealth, type StartHook} from './health.js';
+import {ServerHealth} from './health.js';
 import {proxyClient} from './proxy-client.js';
-import {externalAddress, selfServiceOf, serviceRangesOf} from './self-service.js';
+import {externalAddress, serviceRangesOf} from './self-service.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
+import {serverStart, tellsStorageVersions, type ServerStart} from './server-start.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
 export interface ApiServerParts {
@@ -198,67 +178,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   });
   const reader = lazily(() => registryReader(server.registry));
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
-  const tellsVersions = parts.gate('StorageVersionAPI') && parts.gate('APIServerIdentity') && server.registry.serves(kinds.storageVersions);
-  if (tellsVersions) server.storedVersions.expect(storedResources(server.registry));
-  let selfService: SelfService | undefined;
-  const hooks = (): StartHook[] => {
-    const client = clientAs(serverUser);
-    const namespaces = lazily(() => ensureSystemNamespaces(client));
-    const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.metrics, gate: parts.gate, watchSeconds: watchSecondsInProcess}, looping.signal));
-    const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
-    const announced = lazily(async () => {
-      await namespaces();
-      if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, following.signal);
-    });
-    const versionsTold = lazily(async () => {
-      await announced();
-      const {storedVersions, registry} = server;
-      await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.told(resource, error)}, following.signal);
-    });
-    const all: StartHook[] = [
-      {
-        name: 'start-system-namespaces-controller',
-        async run() {
-          await announced();
-          await publishAuthenticationConfig(client, authenticationConfig(options));
-        },
-      },
-      {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
-      {
-        name: 'bootstrap-controller',
-        async run() {
-          await Promise.all([namespaces(), ranges()]);
-          const peers = store.shared ? new Peers({store, prefix: options.kvstorePrefix}) : alone();
-          selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress(), peers)}, following.signal);
-        },
-      },
-      {
-        name: 'start-service-ip-repair-controllers',
-        async run() {
-          const repair = new ServiceRepair({client, clock, log, ports: server.registry.settings.pools().nodePorts});
-          await repair.run();
-          repair.follow(following.signal);
-        },
-      },
-      {
-        name: 'start-legacy-token-tracking-controller',
-        async run() {
-          await namespaces();
-          await ensureLegacyTokenTracking(client, clock.now());
-        },
-      },
-      {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-      ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, following.signal)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, looping.signal)}] : []),
-      ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, serverUser), loops}, looping.signal) : []),
-      ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), following.signal)}] : []),
-      ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, looping.signal) : []),
-      ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
-    ];
-    if (!tellsVersions) return all;
-    // What the other hooks write would be held back until then.
-    const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsTold().then(run)});
-    return [{name: 'built-in-resources-storage-version-updater', run: versionsTold}, ...all.map(after)];
-  };
+  if (tellsStorageVersions(server, parts.gate)) server.storedVersions.expect(storedResources(server.registry));
+  let start: ServerStart | undefined;
   return {
     server,
     exchange: server.exchange,
@@ -269,11 +190,13 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
       await judges.nodes?.follow(server.registry, following.signal);
       await server.custom.follow(following.signal);
-      await health.run(hooks());
+      const client = clientAs(serverUser);
+      start = serverStart({...parts, server, client, user: serverUser, health, judges, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
+      await health.run(start.hooks);
     },
     endLoops: () => looping.abort(),
     async close() {
-      await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
+      await start?.leave();
       looping.abort();
       following.abort();
       server.endWatches();

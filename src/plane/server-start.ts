@@ -1,0 +1,144 @@
+import {hostname} from 'node:os';
+import {kinds} from '#src/api/kinds.js';
+import type {Naming} from '#src/api/naming.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {Aggregation} from '#src/apiserver/aggregation/aggregation.js';
+import type {Registrations} from '#src/apiserver/aggregation/registrations.js';
+import {ensureBootstrapPolicy} from '#src/apiserver/authorization/bootstrap/ensure.js';
+import {bootstrapPolicy} from '#src/apiserver/authorization/bootstrap/policy.js';
+import {customInstances} from '#src/apiserver/custom/instances.js';
+import {alone, Peers} from '#src/apiserver/registry/peers.js';
+import {storedResources} from '#src/apiserver/request/stored-versions.js';
+import type {ApiServer} from '#src/apiserver/server.js';
+import type {Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import {publishAuthenticationConfig} from '#src/controlplane/authentication-config.js';
+import {ensureDefaultServiceCIDR} from '#src/controlplane/default-service-cidr.js';
+import {keepFlowControl} from '#src/controlplane/flow-control.js';
+import {tellDanglingSchemas} from '#src/controlplane/flow-schema-status.js';
+import {announceServer, serverIdentity} from '#src/controlplane/identity-lease.js';
+import {ensureLegacyTokenTracking} from '#src/controlplane/legacy-token-tracking.js';
+import {serverLoops} from '#src/controlplane/loops.js';
+import {ensureSystemNamespaces} from '#src/controlplane/namespaces.js';
+import {ensureSystemPriorityClasses} from '#src/controlplane/priority-classes.js';
+import {keepSelfService, type SelfService} from '#src/controlplane/self-service.js';
+import {ServiceRepair} from '#src/controlplane/service-repair.js';
+import {tellStorageVersions} from '#src/controlplane/storage-versions.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import type {Store} from '#src/storage/store.js';
+import {apiServiceHooks} from './apiservices.js';
+import {authenticationConfig} from './authentication.js';
+import type {Judges} from './authorization.js';
+import {definitionHooks} from './definitions.js';
+import type {ServerHealth, StartHook} from './health.js';
+import type {ProxyClient} from './proxy-client.js';
+import {selfServiceOf, serviceRangesOf} from './self-service.js';
+import {watchSecondsInProcess} from './watch-seconds.js';
+
+export interface ServerStartParts {
+  readonly options: ApiserverOptions;
+  readonly server: ApiServer;
+  /** Acts as the server itself. */
+  readonly client: Client;
+  /** The server's own identity. */
+  readonly user: UserInfo;
+  readonly health: ServerHealth;
+  readonly judges: Judges;
+  readonly proxy: ProxyClient;
+  readonly registrations: Registrations;
+  readonly aggregation: Aggregation | undefined;
+  readonly store: Store;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly meter: MetricsRegistry;
+  gate(name: string): boolean;
+  serverAddress(): string;
+}
+
+/** What the hooks set going ends with these: loops over the server's own objects before watches end, all else after. */
+export interface StartSignals {
+  readonly looping: AbortSignal;
+  readonly serving: AbortSignal;
+}
+
+export interface ServerStart {
+  /** What must be done before the server is ready: bootstrap objects, and loops over its own. */
+  readonly hooks: readonly StartHook[];
+  /** Takes back that this server serves. */
+  leave(): Promise<void>;
+}
+
+/** Whether servers tell in which versions they store resources. */
+export const tellsStorageVersions = ({registry}: ApiServer, gate: (name: string) => boolean): boolean =>
+  gate('StorageVersionAPI') && gate('APIServerIdentity') && registry.serves(kinds.storageVersions);
+
+/** What an API server does about its own objects once it can be asked. */
+export const serverStart = (parts: ServerStartParts, signals: StartSignals): ServerStart => {
+  const {options, server, client, health, judges, proxy, registrations, aggregation, store, naming, clock, random, log} = parts;
+  let selfService: SelfService | undefined;
+  const namespaces = lazily(() => ensureSystemNamespaces(client));
+  const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping));
+  const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
+  const announced = lazily(async () => {
+    await namespaces();
+    if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
+  });
+  const versionsTold = lazily(async () => {
+    await announced();
+    const {storedVersions, registry} = server;
+    await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.told(resource, error)}, signals.serving);
+  });
+  const all: StartHook[] = [
+    {
+      name: 'start-system-namespaces-controller',
+      async run() {
+        await announced();
+        await publishAuthenticationConfig(client, authenticationConfig(options));
+      },
+    },
+    {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
+    {
+      name: 'bootstrap-controller',
+      async run() {
+        await Promise.all([namespaces(), ranges()]);
+        const peers = store.shared ? new Peers({store, prefix: options.kvstorePrefix}) : alone();
+        selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress(), peers)}, signals.serving);
+      },
+    },
+    {
+      name: 'start-service-ip-repair-controllers',
+      async run() {
+        const repair = new ServiceRepair({client, clock, log, ports: server.registry.settings.pools().nodePorts});
+        await repair.run();
+        repair.follow(signals.serving);
+      },
+    },
+    {
+      name: 'start-legacy-token-tracking-controller',
+      async run() {
+        await namespaces();
+        await ensureLegacyTokenTracking(client, clock.now());
+      },
+    },
+    {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
+    ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
+    ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
+    ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
+    ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
+    ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
+  ];
+  // What the other hooks write would be held back until then.
+  const after = ({name, run}: StartHook): StartHook => ({name, run: () => versionsTold().then(run)});
+  return {
+    hooks: tellsStorageVersions(server, parts.gate) ? [{name: 'built-in-resources-storage-version-updater', run: versionsTold}, ...all.map(after)] : all,
+    async leave() {
+      await selfService?.leave().catch((error: unknown) => log.warn({err: error}, 'the endpoint of this server could not be taken back'));
+    },
+  };
+};
