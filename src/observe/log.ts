@@ -1,6 +1,7 @@
 import {pino, type Logger} from 'pino';
 import type {Clock} from '#src/base/clock.js';
-import {noLog, type Log, type LogFields} from '#src/base/log.js';
+import {lazily} from '#src/base/lazily.js';
+import {noLog, type Log, type LogFields, type LogMethod} from '#src/base/log.js';
 import {errorText, textLine} from './text-format.js';
 import {Verbosity} from './verbosity.js';
 
@@ -38,16 +39,22 @@ export const createLog = ({clock, program, pid = process.pid, verbosity = new Ve
     },
     formatted,
   );
-  return over(logger, verbosity, program);
+  return over(() => logger, verbosity, program);
 };
 
-const over = (logger: Logger, verbosity: Verbosity, source: string): Log => {
+/** A logger of some component is made with its first line: there are many, and most say nothing at a start. */
+const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {
   const log: Log = {
-    info: logger.info.bind(logger) as Log['info'],
-    warn: logger.warn.bind(logger) as Log['warn'],
-    error: logger.error.bind(logger) as Log['error'],
+    info: lines(logger, 'info'),
+    warn: lines(logger, 'warn'),
+    error: lines(logger, 'error'),
     v: level => (verbosity.reaches(level, source) ? log : noLog),
-    child: fields => over(logger.child(fields), verbosity, typeof fields.component === 'string' ? fields.component : source),
+    child: fields => over(lazily(() => logger().child(fields)), verbosity, typeof fields.component === 'string' ? fields.component : source),
   };
   return log;
 };
+
+const lines =
+  (logger: () => Logger, level: 'info' | 'warn' | 'error'): LogMethod =>
+  (...line: Parameters<LogMethod> | [string]) =>
+    (logger()[level] as (...what: typeof line) => void)(...line);
