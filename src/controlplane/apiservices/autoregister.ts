@@ -85,7 +85,7 @@ export const autoregisterLoop = (parts: AutoregisterParts): KeyedController =>
     ...(parts.withDefinitions
       ? {watches: [mapped(kinds.customResourceDefinitions, change => [...versionsOf(change.object), ...(change.type === 'updated' ? versionsOf(change.old) : [])])]}
       : {}),
-    workers: 5,
+    workers: 32, // What is written in one turn shares a commit: an empty store is registered in a few.
     create({lister, writer, enqueue}) {
       const {naming} = parts;
       const objects = lister(kinds.apiServices);

@@ -9,7 +9,7 @@ export const localAvailabilityLoop = defineController({
   name: 'apiservice-status-local-available-controller',
   primary: kinds.apiServices,
   queue: {name: 'LocalAvailabilityController', maxDelayMs: 30_000, unshared: true},
-  workers: 5,
+  workers: 32, // As those that register.
   create({lister, writer, clock, meter}) {
     const objects = lister(kinds.apiServices);
     const {tell, forget} = teller({clock, meter, writer: writer(kinds.apiServices)});
