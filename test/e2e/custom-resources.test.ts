@@ -68,3 +68,59 @@ const crontab = (name: string, more: object = {}) => JSON.stringify({apiVersion:
   t.is(await kubectl.ok('api-resources --api-group=example.com -o name'), '');
   rmSync(directory, {recursive: true, force: true});
 });
+
+(hasKubectl() ? test : test.skip)('kubectl writes custom resources in every way it has, shows them as asked, and waits for those that are held', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-custom-'));
+  const settings = join(directory, 'settings.yaml');
+  await using _ = await startPlane({naming: 'kubernetes', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
+  using kubectl = new Kubectl(settings);
+  const both = `${definition(spec, {categories: ['all']})}${crontab('first')}`;
+  const early = await kubectl.try('create -f -', both);
+  t.is(early.stdout, 'customresourcedefinition.apiextensions.k8s.io/crontabs.example.com created\n');
+  t.regex(early.stderr, /no matches for kind "CronTab" in version "example\.com\/v1"\s+ensure CRDs are installed first/);
+  await kubectl.ok('wait --for=condition=Established crd/crontabs.example.com --timeout=10s');
+  t.is(await kubectl.ok('apply -f -', crontab('first')), 'crontab.example.com/first created\n', 'what was just defined is discovered');
+
+  t.regex(await kubectl.ok('explain crontabs --recursive'), /spec\t<[^>]+>[^]*replicas\t<integer>[^]*schedule\t<string> -required-/);
+  const {code, stdout} = await kubectl.try('diff -f -', crontab('first', {schedule: '1 * * * *'}));
+  t.is(code, 1);
+  t.regex(stdout, /^-  schedule: '?\* \* \* \* \*'?$[^]*^\+  schedule: 1 \* \* \* \*$/m);
+  t.is(await kubectl.ok('label ct first tier=a'), 'crontab.example.com/first labeled\n');
+  t.is(await kubectl.ok('annotate ct first why=so'), 'crontab.example.com/first annotated\n');
+  const whole = JSON.parse(await kubectl.ok('get ct first -o json')) as {spec: object};
+  t.is(await kubectl.ok('replace -f -', JSON.stringify({...whole, spec: {...whole.spec, replicas: 4}})), 'crontab.example.com/first replaced\n');
+  t.regex((await kubectl.try('replace -f -', JSON.stringify({...whole, spec: {...whole.spec, replicas: 1}}))).stderr, /Operation cannot be fulfilled on crontabs\.example\.com "first": the object has been modified/);
+  t.regex((await kubectl.try('patch ct first --type=merge -p {"spec":{"replicas":"x"}}')).stderr, /spec\.replicas: Invalid value: "string": spec\.replicas in body must be of type integer: "string"/);
+  t.is(await kubectl.ok('get ct -l tier=a -o custom-columns=N:.metadata.name,R:.spec.replicas'), 'N       R\nfirst   4\n');
+  t.regex(await kubectl.ok('get ct first -o yaml'), /^spec:\n  replicas: 4\n  schedule: '\* \* \* \* \*'$/m);
+  t.regex(await kubectl.ok('get ct first -o wide'), /^NAME +SCHEDULE +REPLICAS\nfirst +\* \* \* \* \* +4\n/);
+  t.regex(await kubectl.ok('get all'), /crontab\.example\.com\/first/);
+  t.regex(await kubectl.ok('describe ct first'), /^Kind: +CronTab$[^]*Replicas: +4$/m);
+  await kubectl.ok('patch ct first --subresource=status --type=merge -p {"status":{"replicas":4}}');
+  t.is(await kubectl.ok('wait ct/first --for=jsonpath={.status.replicas}=4 --timeout=10s'), 'crontab.example.com/first condition met\n');
+
+  await kubectl.ok('patch ct first --type=merge -p {"metadata":{"finalizers":["example.com/held"]}}');
+  t.is((await kubectl.try('delete ct first --timeout=300ms')).code, 1);
+  t.regex(await kubectl.ok('get ct first -o jsonpath={.metadata.deletionTimestamp}'), /^\d{4}-/);
+  await kubectl.ok('patch ct first --type=json -p [{"op":"remove","path":"/metadata/finalizers"}]');
+  t.is(await kubectl.ok('wait ct/first --for=delete --timeout=10s'), '');
+  rmSync(directory, {recursive: true, force: true});
+});
+
+(hasKubectl() ? test : test.skip)('kubectl gets, describes, applies, explains, compares, waits for, patches and deletes custom resources in the other vocabulary', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-custom-'));
+  const settings = join(directory, 'settings.yaml');
+  await using _ = await startPlane({kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
+  using kubectl = new Kubectl(settings);
+  t.is(await kubectl.ok('apply -f -', definition().replace('apiextensions.k8s.io', 'apiextensions.plat.io')), 'customresourcedefinition.apiextensions.plat.io/crontabs.example.com created\n');
+  await kubectl.ok('wait --for=condition=Established crd/crontabs.example.com --timeout=10s');
+  t.is(await kubectl.ok('apply -f -', crontab('daily')), 'crontab.example.com/daily created\n');
+  t.deepEqual(table(await kubectl.ok('get ct')), {columns: ['NAME', 'SCHEDULE', 'REPLICAS'], rows: {daily: ['* * * * *', '2']}});
+  t.regex(await kubectl.ok('explain ct.spec'), /schedule\t<string> -required-\s+When it runs\./);
+  t.regex((await kubectl.try('diff -f -', crontab('daily', {replicas: 5}))).stdout, /^\+  replicas: 5$/m);
+  await kubectl.ok('patch ct daily --type=merge -p {"spec":{"replicas":3}}');
+  t.is(await kubectl.ok('wait ct/daily --for=jsonpath={.spec.replicas}=3 --timeout=10s'), 'crontab.example.com/daily condition met\n');
+  t.regex(await kubectl.ok('describe ct daily'), /^Kind: +CronTab$/m);
+  t.is(await kubectl.ok('delete ct daily'), 'crontab.example.com "daily" deleted\n');
+  rmSync(directory, {recursive: true, force: true});
+});
