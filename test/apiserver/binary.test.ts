@@ -5,6 +5,7 @@ import type {KubeList, KubeObject} from '#src/api/types.js';
 import {decodeEnvelope, decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject} from '#src/schema/protobuf/encode.js';
 import {WireReader} from '#src/schema/protobuf/wire-reader.js';
+import {aDefinition, aWidget, startCustom, widgets} from './custom.js';
 import {names, samples} from './samples.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 
@@ -177,4 +178,30 @@ test('a watch in the binary form is a stream of frames that begin with their len
   await settled(clock);
   t.like(readFrame(gone.frames[0]!), {type: 'ERROR', object: {kind: 'Status', code: 410, reason: 'Expired'}});
   t.is(decodeEnvelope((await get(configMaps, binary)).bytes, words).kind, 'ConfigMapList');
+});
+
+test('what a compiled controller does by default is taken: leases and events in the binary form, custom resources in JSON, lists as streams', async t => {
+  using world = await startCustom({namingName: 'kubernetes'});
+  const headers = {accept: `${type}, application/json`, 'content-type': type, 'user-agent': 'manager/v0.0.0 (linux/amd64) kubernetes/$Format/leader-election'};
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const lease = {apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {name: 'leader'}, spec: {holderIdentity: 'me_1', leaseDurationSeconds: 15, acquireTime: '2024-01-02T03:04:05.678901Z', renewTime: '2024-01-02T03:04:05.678901Z', leaseTransitions: 0}};
+  const made = read((await world.post(leases, encodeObject(lease, words), {headers})).bytes);
+  const renewed = {...lease, metadata: {name: 'leader', resourceVersion: made.metadata!.resourceVersion}, spec: {...lease.spec, renewTime: '2024-01-02T03:04:07.678902Z'}};
+  t.like(read((await world.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).bytes), {spec: renewed.spec} as object);
+  t.is((await world.put(`${leases}/leader`, encodeObject(renewed, words), {headers})).status, 409);
+  const event = {apiVersion: 'v1', kind: 'Event', metadata: {name: 'e', namespace: 'default'}, involvedObject: {kind: 'Widget', name: 'a', namespace: 'default'}, reason: 'Done', message: 'done', type: 'Normal', count: 1, source: {component: 'manager'}};
+  t.is((await world.post('/api/v1/namespaces/default/events', encodeObject(event, words), {headers})).status, 201);
+
+  await world.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {...aDefinition(), apiVersion: 'apiextensions.k8s.io/v1'});
+  await world.clock.drain();
+  const json = {headers: {accept: 'application/json, */*', 'content-type': 'application/json'}};
+  t.is((await world.post(widgets, aWidget('a'), json)).type, 'application/json');
+  t.is((await world.get(widgets, {headers: {accept: `${type}, application/json`}})).type, 'application/json', 'they have no binary form');
+  const applied = {headers: {...json.headers, 'content-type': 'application/apply-patch+yaml'}};
+  t.is((await world.patch(`${widgets}/a?fieldManager=manager&force=true`, aWidget('a', {}, {metadata: {name: 'a', labels: {of: 'it'}}}), applied)).status, 200);
+  using stream = await world.watch(`${widgets}?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=400&watch=true`, json);
+  await settled(world.clock);
+  t.deepEqual(stream.events.map(({type: what, object}) => `${what} ${object.metadata?.annotations?.['k8s.io/initial-events-end'] ?? object.metadata?.name}`), ['ADDED a', 'BOOKMARK true']);
+  using metadata = await world.watch(`${widgets}?watch=true&resourceVersion=0`, {headers: {accept: `${as('PartialObjectMetadata', type)},${as('PartialObjectMetadata', 'application/json')},application/json`}});
+  t.like(readFrame(metadata.frames[0]!), {type: 'ADDED', object: {kind: 'PartialObjectMetadata', metadata: {name: 'a', labels: {of: 'it'}}}} as object);
 });
