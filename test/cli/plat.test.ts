@@ -79,7 +79,7 @@ test('plat up keeps everything from one start to the next', async t => {
   const directory = aDirectory();
   writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
   const start = async () => {
-    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`]);
+    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
     await program.said(/^ready: https:\S+ \(plat naming\)/m);
     return program;
   };
@@ -99,10 +99,10 @@ test('plat up keeps everything from one start to the next', async t => {
 
   t.is(code, 0);
   t.regex(stdout, /^ready: .*\n$/);
-  t.deepEqual(modesOf(`${directory}/plane`), ['700 pki', '600 kubeconfig', '600 pki/ca.key', '600 pki/sa.key']);
+  t.deepEqual(modesOf(`${directory}/plane`), ['700 pki', '600 kubeconfig', '600 pki/ca.key', '600 pki/sa.key', '600 pki/webhook/tls.key']);
 });
 
 const connected = async (directory: string): Promise<Reachable> => ({client: await clientBy(`${directory}/plane/kubeconfig`, 'plat')});
 
 const modesOf = (directory: string): string[] =>
-  execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key'], {cwd: directory, encoding: 'utf8'}).trim().split('\n');
+  execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key', 'pki/webhook/tls.key'], {cwd: directory, encoding: 'utf8'}).trim().split('\n');

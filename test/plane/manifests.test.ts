@@ -8,6 +8,7 @@ import {customKind} from '#src/api/kind.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {StatusError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {patienceMs, until} from '#src/plane/manifests/until.js';
 import type {Plane} from '#src/plane/plane.js';
 import {aDirectory} from '#test/cli/programs.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -125,6 +126,16 @@ test('everything is read before anything is written', async t => {
   await t.throwsAsync(plane.apply(folder), {message: /2\.yaml: kind is missing$/});
 
   await t.throwsAsync(plane.client().resource(kinds.configMaps).get('unwritten', {namespace: 'default'}), {instanceOf: StatusError, message: 'configmaps "unwritten" not found'});
+});
+
+test('what is waited for is given up after ten seconds, and told as it was last', async t => {
+  const client = plane.client();
+  await client.resource(kinds.configMaps).create({metadata: {name: 'slow', namespace: 'default'}, data: {state: 'pending'}});
+  const waiting = until({client, clock: plane.clock, kind: kinds.configMaps, name: 'slow', namespace: 'default', isThere: ({data}) => data?.['state'] === 'ready', late: last => `still ${last?.data?.['state']}`});
+  const given = t.throwsAsync(waiting, {message: 'still pending'});
+  await plane.clock.advance(patienceMs);
+
+  await given;
 });
 
 test('why the server refused is the cause of the error', async t => {
