@@ -10,7 +10,7 @@ import {servedVersions} from '#src/resources/served-versions.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
-import {endOfPrefix, type Store} from '#src/storage/store.js';
+import type {Store} from '#src/storage/store.js';
 import type {Network} from '#src/transport/network.js';
 import {backends, type Backends} from '#src/transport/relay/backends.js';
 import type {AdmissionPlugin} from './admission/admission.js';
@@ -31,6 +31,7 @@ import {InFlight} from './request/in-flight.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
+import {StorageFigures} from './storage-figures.js';
 import {Bookmarks} from './watch/bookmarks.js';
 
 /** What a request core is made of. Everything that lives comes in from outside and is closed by who made it. */
@@ -93,6 +94,7 @@ export interface ApiServer {
   readonly custom: CustomCatalog;
   readonly authorizer: Authorizer;
   readonly inFlight: InFlight;
+  readonly figures: StorageFigures;
   /** Connections to those who answer in this server's place. Closed by who closes the server. */
   readonly backends: Backends;
   readonly draining: {rejects: boolean};
@@ -139,6 +141,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     serves: servedVersions(settings.runtimeConfig, settings),
     pools: () => pools,
   });
+  const figures = new StorageFigures(registry, store);
   const pools = createPools(registry, settings.serviceRanges);
   const {authorizer} = settings;
   plugins.push(...settings.admission(registry));
@@ -152,6 +155,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     custom,
     authorizer,
     backends: toBackends,
+    figures,
     inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
     draining: {rejects: false},
     storedVersions: new StoredVersionsBarrier(naming),
@@ -167,12 +171,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const metrics = new RequestMetrics(settings.meter, {
     inFlight: server.inFlight,
     watchers: () => streams.size,
-    *stored() {
-      for (const {definition, root, ref} of registry.resources) {
-        const count = definition.review || definition.virtual ? undefined : store.count(root, endOfPrefix(root));
-        if (typeof count === 'number') yield [{resource: ref.group ? `${ref.resource}.${ref.group}` : ref.resource}, count];
-      }
-    },
+    stored: () => figures.objects(),
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
       return definition !== undefined && (!subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.passages, subresource)));

@@ -8,6 +8,7 @@ import {gateOf} from '#src/options/parsed.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
+import {storeServersOf} from '#src/plane/store-servers.js';
 import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
@@ -16,7 +17,16 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
   const {options, set} = parsed;
   const naming = namingOf(options.naming);
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
-  const store = await openStore({backend: options.storageBackend, directory: options.dataDir, naming: naming.name, clock, timeoutMs: options.storageInitializationTimeout});
+  const store = await openStore({
+    backend: options.storageBackend,
+    directory: options.dataDir,
+    servers: storeServersOf(options, naming, gateOf(parsed)),
+    naming: naming.name,
+    clock,
+    random,
+    log,
+    timeoutMs: options.storageInitializationTimeout,
+  });
   let address = '';
   const running = await assembleApiServer({
     options,

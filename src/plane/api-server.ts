@@ -47,6 +47,7 @@ import {webhookConversion} from '#src/apiserver/custom/webhook-conversion.js';
 import {ServerHealth} from './health.js';
 import {proxyClient} from './proxy-client.js';
 import {externalAddress, serviceRangesOf} from './self-service.js';
+import {storePrefix} from './store-servers.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
 import {serverStart, tellsStorageVersions, type ServerStart} from './server-start.js';
 
@@ -136,7 +137,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     random,
     store,
     meter: parts.metrics,
-    prefix: options.kvstorePrefix,
+    prefix: storePrefix(options),
     gate: parts.gate,
     runtimeConfig: options.runtimeConfig,
     authenticators,
@@ -186,6 +187,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     health,
     clientAs,
     async begin() {
+      server.figures.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
       await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
       await judges.nodes?.follow(server.registry, following.signal);

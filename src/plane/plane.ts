@@ -31,6 +31,7 @@ import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair, planeMaterial, writePrivately, type PlaneMaterial, type ServingPair} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
+import {storeServersOf} from './store-servers.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
@@ -80,8 +81,11 @@ export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => 
   const store = await openStore({
     backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
+    servers: storeServersOf(apiserver.options, naming, gateOf(apiserver)),
     naming: naming.name,
     clock,
+    random,
+    log,
   });
   const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
   let address = '';

@@ -37,6 +37,7 @@ import {definitionHooks} from './definitions.js';
 import type {ServerHealth, StartHook} from './health.js';
 import type {ProxyClient} from './proxy-client.js';
 import {selfServiceOf, serviceRangesOf} from './self-service.js';
+import {storePrefix} from './store-servers.js';
 import {watchSecondsInProcess} from './watch-seconds.js';
 
 export interface ServerStartParts {
@@ -107,7 +108,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       name: 'bootstrap-controller',
       async run() {
         await Promise.all([namespaces(), ranges()]);
-        const peers = store.shared ? new Peers({store, prefix: options.kvstorePrefix}) : alone();
+        const peers = store.shared ? new Peers({store, prefix: storePrefix(options)}) : alone();
         selfService = await keepSelfService({client, clock, log, ...(store.shared ? {} : {revision: () => store.revision()}), ...selfServiceOf(options, parts.serverAddress(), peers)}, signals.serving);
       },
     },

@@ -36,8 +36,9 @@ export class LeaseNotFound extends Error {
 /** A value that is longer than the store takes. Nothing was written. */
 export class ValueTooLarge extends Error {
   override readonly name = 'ValueTooLarge';
-  constructor(length: number, limit: number) {
-    super(`request is too large: ${length} bytes, and the store takes ${limit}`);
+  /** Without `limit` where the store does not tell its own. */
+  constructor(length: number, limit?: number) {
+    super(`request is too large: ${length} bytes, ${limit === undefined ? 'more than the store takes' : `and the store takes ${limit}`}`);
   }
 }
 

@@ -65,6 +65,13 @@ export interface WriteOptions {
   readonly lease?: LeaseId;
 }
 
+/** The outcome of an attempt at a turn. */
+export interface CompactionTurn {
+  readonly taken: boolean;
+  readonly next: number;
+  readonly revision: number;
+}
+
 /** A value, or the promise of one where the store has to wait. */
 export type Eventually<T> = T | Promise<T>;
 
@@ -92,6 +99,11 @@ export interface Store {
   watch(query: WatchQuery, watcher: Watcher): Disposable;
   /** Forgets what was before `revision`: reads and watches from it on stay exact. One already compacted is left alone; throws `FutureRevision`. */
   compact(revision: number): Promise<void>;
+  /**
+   * Only where others may hold the same store: takes turn number `turn` (from zero) at compacting, unless another server has. Answers whether this one has, which turn is next, and the
+   * newest revision.
+   */
+  takeTurn?(turn: number, revision: number): Promise<CompactionTurn>;
   /** The oldest revision that can still be read or watched from; zero when nothing was compacted. */
   compacted(): Eventually<number>;
   /** A lease that runs out `seconds` from now. It survives a restart from the first write under it; writing under one that ran out throws `LeaseNotFound`. */

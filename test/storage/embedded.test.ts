@@ -274,7 +274,7 @@ test('backends are chosen by the value of the flag, and those not built are refu
     await store.close();
   }
 
-  await t.throwsAsync(openStore({backend: 'etcd3', ...options}), {instanceOf: StoreUnusable, message: /^--storage-backend=etcd3 /});
+  await t.throwsAsync(openStore({backend: 'etcd3', ...options}), {instanceOf: StoreUnusable, message: /^--storage-backend=etcd3 requires --kvstore-servers/});
   await t.throwsAsync(openStore({backend: 'paper', ...options}), {instanceOf: StoreUnusable, message: /^--storage-backend=paper /});
 });
 

@@ -3,7 +3,7 @@ import {brief, Follower} from './follower.js';
 import {bytes, type StoreTest} from './world.js';
 
 export const lifeSuite = (test: StoreTest): void => {
-  test('records under a lease are deleted when it runs out, as ordinary changes', async (t, {store, clock}) => {
+  test.alone('records under a lease are deleted when it runs out, as ordinary changes', async (t, {store, clock}) => {
     using follower = new Follower(store, {after: 1});
     const lease = await store.lease(60);
     await store.create('/a', bytes('1'), {lease});
@@ -19,7 +19,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/c']);
   });
 
-  test('a record written anew without the lease or under another outlives it', async (t, {store, clock}) => {
+  test.alone('a record written anew without the lease or under another outlives it', async (t, {store, clock}) => {
     const short = await store.lease(10);
     const long = await store.lease(100);
     for (const key of ['/free', '/longer', '/again']) await store.create(key, bytes('1'), {lease: short});
@@ -35,7 +35,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(({key}) => key), ['/again', '/free']);
   });
 
-  test('a lease that holds thousands of records empties', async (t, {store, clock}) => {
+  test.alone('a lease that holds thousands of records empties', async (t, {store, clock}) => {
     const lease = await store.lease(1);
     await Promise.all(Array.from({length: 1200}, (_, i) => store.create(`/${i}`, bytes('x'), {lease})));
 
@@ -45,7 +45,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.is(await store.count('/', '0'), 0);
   });
 
-  test('writing under a lease that ran out or never was is refused', async (t, {store, clock}) => {
+  test.alone('writing under a lease that ran out or never was is refused', async (t, {store, clock}) => {
     const lease = await store.lease(1);
     await clock.advance(1000);
 
@@ -92,7 +92,7 @@ export const lifeSuite = (test: StoreTest): void => {
     t.is(clock.pending, 0);
   });
 
-  test('the size grows with what is stored', async (t, {store}) => {
+  test.alone('the size grows with what is stored', async (t, {store}) => {
     const before = await store.size();
 
     for (let i = 0; i < 4; i++) await store.create(`/${i}`, Buffer.alloc(1 << 20));

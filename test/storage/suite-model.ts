@@ -75,8 +75,13 @@ const play = async (t: ExecutionContext, {store}: World, seed: number): Promise<
   for (let step = 0; step < 400; step++) {
     const chance = random.float();
     if (chance < 0.75) {
-      const writes = Array.from({length: 1 + Math.floor(random.float() * 6)}, write);
-      if (random.float() < 0.5) await Promise.all(writes);
+      const count = 1 + Math.floor(random.float() * 6);
+      // Others may come between calls made at once, so that their order is not known.
+      if (store.shared) for (let i = 0; i < count; i++) await write();
+      else {
+        const writes = Array.from({length: count}, write);
+        if (random.float() < 0.5) await Promise.all(writes);
+      }
     } else if (chance < 0.93) await compare();
     else if (chance < 0.98) {
       const after = Math.max(compacted, Math.floor(random.float() * (await store.revision())));

@@ -79,7 +79,7 @@ export const watchSuite = (test: StoreTest): void => {
     t.deepEqual(await Promise.all(read.map(async entry => (await (entry as [number, Promise<{revision: number}>])[1]).revision)), [2, 3]);
   });
 
-  test('writes that share a commit are told in one batch', async (t, {store}) => {
+  test.alone('writes that share a commit are told in one batch', async (t, {store}) => {
     using follower = new Follower(store, {after: 1});
 
     await fill(store, 0, 100);

@@ -62,8 +62,8 @@ export const writeSuite = (test: StoreTest): void => {
 
     const outcomes = await Promise.allSettled(Array.from({length: 20}, (_, i) => store.update('/a', bytes(String(i)), expected)));
 
-    t.deepEqual(outcomes.map(({status}) => status), ['fulfilled', ...Array<string>(19).fill('rejected')]);
-    t.is((await store.get('/a'))?.value.toString(), '0');
+    t.is(outcomes.filter(({status}) => status === 'fulfilled').length, 1);
+    t.is((await store.get('/a'))?.value.toString(), String(outcomes.findIndex(({status}) => status === 'fulfilled')));
   });
 
   test('writers that read and try again at once all get through, each on top of the one before', async (t, {store}) => {
@@ -89,14 +89,22 @@ export const writeSuite = (test: StoreTest): void => {
     t.is(outcomes.filter(({status}) => status === 'fulfilled').length, 1);
   });
 
-  test('a chain of writes that are all pending is checked link by link', async (t, {store}) => {
+  test.alone('of many writers with one expectation the first one wins', async (t, {store}) => {
+    const expected = await store.create('/a', bytes('0'));
+
+    const outcomes = await Promise.allSettled(Array.from({length: 20}, (_, i) => store.update('/a', bytes(String(i)), expected)));
+
+    t.is(outcomes[0]!.status, 'fulfilled');
+  });
+
+  test.alone('a chain of writes that are all pending is checked link by link', async (t, {store}) => {
     const chain = [store.create('/a', bytes('1')), store.update('/a', bytes('2'), 2), store.delete('/a', 3), store.create('/a', bytes('4'))];
 
     t.deepEqual(await Promise.all(chain), [2, 3, 4, 5]);
     t.is((await store.get('/a'))?.created, 5);
   });
 
-  test('a pending write is seen by compares and not by reads', async (t, {store}) => {
+  test.alone('a pending write is seen by compares and not by reads', async (t, {store}) => {
     const pending = store.create('/a', bytes('1'));
 
     t.is(await store.get('/a'), undefined);

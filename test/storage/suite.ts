@@ -1,4 +1,4 @@
-import type {TestFn} from 'ava';
+import type {ExecutionContext} from 'ava';
 import type {Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Store} from '#src/storage/store.js';
@@ -7,18 +7,20 @@ import {modelSuite} from './suite-model.js';
 import {readSuite} from './suite-reads.js';
 import {watchSuite} from './suite-watches.js';
 import {writeSuite} from './suite-writes.js';
-import type {StoreTest} from './world.js';
+import type {StoreTest, World} from './world.js';
 
 /** One way to have a store, and to have it again after it was closed. */
 export interface Backend {
   readonly name: string;
+  /** Whether others could hold the store, too. */
+  readonly isShared?: boolean;
   /** Opens an empty store. */
   open(clock: Clock): Promise<Store>;
 }
 
 /** What every store promises, whichever keeps its records. */
-export const storeSuite = (test: TestFn, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
-  const storeTest: StoreTest = (title, body) =>
+export const storeSuite = (test: (title: string, body: (t: ExecutionContext) => Promise<void>) => void, backend: Backend, suites = [writeSuite, readSuite, watchSuite, lifeSuite, modelSuite]): void => {
+  const state = (title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void =>
     test(`${backend.name}: ${title}`, async t => {
       const clock = new VirtualClock();
       const store = await backend.open(clock);
@@ -28,5 +30,6 @@ export const storeSuite = (test: TestFn, backend: Backend, suites = [writeSuite,
         await store.close();
       }
     });
+  const storeTest: StoreTest = Object.assign(state, {alone: backend.isShared ? () => {} : state});
   for (const suite of suites) suite(storeTest);
 };

@@ -7,7 +7,13 @@ export interface World {
   readonly clock: VirtualClock;
 }
 
-/** States a test over a fresh store on virtual time, closed at its end. */
-export type StoreTest = (title: string, body: (t: ExecutionContext, world: World) => Promise<void>) => void;
+/**
+ * States a test over a fresh store on virtual time, closed at its end. What is said of `alone` holds for a store this process has to itself: calls take effect in the order they are made, and its
+ * time is the given clock's.
+ */
+export interface StoreTest {
+  (title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void;
+  alone(title: string, body: (t: ExecutionContext, world: World) => Promise<void>): void;
+}
 
 export const bytes = (text: string): Buffer => Buffer.from(text);

@@ -10,15 +10,24 @@ export interface CompactionSettings {
   readonly intervalMs: number;
 }
 
-/** Forgets history at each interval up to the revision seen an interval earlier, so that the last one or two intervals can always be read. */
+/**
+ * Forgets history at each interval up to the revision seen an interval earlier, so that the last one or two intervals can always be read. Of the servers that share a store one does so at each
+ * interval.
+ */
 export const compactRegularly = ({store, clock, log, intervalMs}: CompactionSettings, signal: AbortSignal): void => {
   if (intervalMs <= 0) return;
   let seen = 0;
+  let turn = 0;
   every(clock, intervalMs, signal, async () => {
     using _ = clock.hold();
     try {
       const target = seen;
-      seen = await store.revision();
+      if (store.takeTurn) {
+        const {taken, next, revision} = await store.takeTurn(turn, target);
+        turn = next;
+        seen = revision;
+        if (!taken) return;
+      } else seen = await store.revision();
       if (target > (await store.compacted())) await store.compact(target);
     } catch (error) {
       if (!signal.aborted) log.error({err: error}, 'compacting the store failed; it is tried again');

@@ -1,3 +1,4 @@
+import type {KubeObject} from '#src/api/types.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
 import {endOfPrefix} from '#src/storage/store.js';
 import {encodeRecord} from './record.js';
@@ -33,7 +34,7 @@ export class Peers {
     const {store} = this.#settings;
     const key = this.#root + address;
     const record = await store.get(key);
-    const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {name: address}});
+    const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {}, subsets: [{addresses: [{ip: address}]}]} as KubeObject);
     const lease = await store.lease(lifeSeconds);
     try {
       await (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease}));

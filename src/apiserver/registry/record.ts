@@ -37,6 +37,9 @@ const spliceOf = (record: Buffer): number => headerLength + (((record[4]! << 24)
 const versionText = (record: Buffer, splice: number, revision: number): string =>
   record[splice] === quote ? `"resourceVersion":"${revision}",` : `"resourceVersion":"${revision}"`;
 
+/** The object's JSON without its resourceVersion. */
+export const recordText = (record: Buffer): string => record.toString('utf8', headerLength);
+
 /** The whole object's JSON with its resourceVersion, between two texts of ASCII. */
 export const recordJson = (record: Buffer, revision: number, before: string, after: string): Buffer => {
   const splice = spliceOf(record);

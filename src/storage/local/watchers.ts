@@ -45,9 +45,8 @@ export class Watchers {
     };
   }
 
-  /** Tells a commit, whose changes are in order of revision. */
-  tell(changes: readonly Change[]): void {
-    const upTo = changes.at(-1)?.revision;
+  /** Tells a commit, whose changes are in order of revision, up to the revision of the last or the one given. */
+  tell(changes: readonly Change[], upTo = changes.at(-1)?.revision): void {
     if (upTo === undefined) return;
     this.#told = upTo;
     for (const [watches, concerned] of this.#live.concernedBy(changes)) {

@@ -7,22 +7,40 @@ import {SortedKeys} from './sorted-keys.js';
 /** An empty store is at this revision, so that zero can mean "any". */
 const firstRevision = 1;
 
+/** What records begin with that are kept elsewhere, too. */
+export interface Beginning {
+  readonly records: readonly StoredRecord[];
+  /** The revision at which the records are all there is. */
+  readonly revision: number;
+}
+
 /** Records kept in this process's memory, and gone with it. */
 export class MemoryMedium implements Medium {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new SortedKeys();
-  /** Every change since the last compaction: the one of revision r stands at r - `#base`. */
+  /** Every change since the last compaction, in order of revision. */
   #changes: Change[] = [];
-  #base = firstRevision + 1;
+  #revision: number;
   #compacted = 0;
-  /** The revisions at which a key changed, as far as history goes back. */
-  readonly #trail = new Map<string, number[]>();
+  /** The changes of a key, as far as history goes back. */
+  readonly #trail = new Map<string, Change[]>();
   readonly #changedKeys = new SortedKeys();
   readonly #under = new Map<LeaseId, Set<string>>();
   #bytes = 0;
 
+  constructor(beginning: Beginning = {records: [], revision: firstRevision}) {
+    this.#revision = beginning.revision;
+    if (beginning.revision > firstRevision) this.#compacted = beginning.revision;
+    for (const record of beginning.records) this.#place(record.key, record, undefined);
+  }
+
   revision(): number {
-    return this.#base + this.#changes.length - 1;
+    return this.#revision;
+  }
+
+  /** Goes on to a revision at which nothing changed here. */
+  skip(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
   }
 
   compacted(): number {
@@ -52,7 +70,7 @@ export class MemoryMedium implements Medium {
 
   history({start, end, after, upTo, scan}: HistoryQuery): History {
     const reached = Math.min(upTo, after + scan);
-    const scanned = this.#changes.slice(Math.max(0, after + 1 - this.#base), Math.max(0, reached + 1 - this.#base));
+    const scanned = this.#changes.slice(this.#placeAfter(after), this.#placeAfter(reached));
     return {changes: scanned.filter(({key}) => within(key, start, end)), reached};
   }
 
@@ -70,7 +88,7 @@ export class MemoryMedium implements Medium {
   }
 
   compact(revision: number): void {
-    const gone = this.#changes.slice(0, Math.max(0, revision + 1 - this.#base));
+    const gone = this.#changes.slice(0, this.#placeAfter(revision));
     for (const {key, previous} of gone) {
       this.#bytes -= previous?.value.length ?? 0;
       const trail = this.#trail.get(key)!;
@@ -80,7 +98,6 @@ export class MemoryMedium implements Medium {
       this.#changedKeys.delete(key);
     }
     this.#changes = this.#changes.slice(gone.length);
-    this.#base += gone.length;
     this.#compacted = revision;
   }
 
@@ -96,12 +113,29 @@ export class MemoryMedium implements Medium {
   #apply(change: Change): void {
     const {key, revision, record, previous} = change;
     this.#changes.push(change);
+    this.#revision = revision;
     const trail = this.#trail.get(key);
-    if (trail) trail.push(revision);
+    if (trail) trail.push(change);
     else {
-      this.#trail.set(key, [revision]);
+      this.#trail.set(key, [change]);
       this.#changedKeys.add(key);
     }
+    this.#place(key, record, previous);
+  }
+
+  /** Where changes begin that came after the revision. */
+  #placeAfter(revision: number): number {
+    let low = 0;
+    let high = this.#changes.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#changes[middle]!.revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #place(key: string, record: StoredRecord | undefined, previous: StoredRecord | undefined): void {
     if (record) this.#records.set(key, record);
     else this.#records.delete(key);
     if (record && !previous) this.#keys.add(key);
@@ -124,8 +158,8 @@ export class MemoryMedium implements Medium {
 
   *#former(start: string, end: string, revision: number): Generator<Former> {
     for (const key of this.#changedKeys.between(start, end)) {
-      const next = this.#trail.get(key)!.find(at => at > revision);
-      if (next !== undefined) yield {key, record: this.#changes[next - this.#base]!.previous};
+      const next = this.#trail.get(key)!.find(change => change.revision > revision);
+      if (next) yield {key, record: next.previous};
     }
   }
 }

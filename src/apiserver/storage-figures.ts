@@ -1,0 +1,74 @@
+import type {Naming} from '#src/api/naming.js';
+import {every, type Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Labels, Meter} from '#src/base/meter.js';
+import {endOfPrefix, type Store} from '#src/storage/store.js';
+import type {Registry, Resource} from './registry/registry.js';
+
+export interface PollingSettings {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly naming: Naming;
+  /** Zero never counts. */
+  readonly countEveryMs: number;
+  /** Zero never asks. */
+  readonly sizeEveryMs: number;
+}
+
+/** How much the store holds. A store that has to be asked is asked now and then; any other when somebody wants to know. */
+export class StorageFigures {
+  readonly #registry: Registry;
+  readonly #store: Store;
+  readonly #counted = new Map<string, number>();
+  #counts = true;
+
+  constructor(registry: Registry, store: Store) {
+    this.#registry = registry;
+    this.#store = store;
+  }
+
+  /** How many objects there are of each resource, as far as that is known. */
+  *objects(): Generator<readonly [Labels, number]> {
+    if (!this.#counts) return;
+    for (const [resource, {root}] of this.#stored()) {
+      const count = this.#store.shared ? this.#counted.get(root) : this.#store.count(root, endOfPrefix(root));
+      if (typeof count === 'number') yield [{resource}, count];
+    }
+  }
+
+  /** Asks at once and then at each interval, until the signal aborts. */
+  follow({clock, log, meter, naming, countEveryMs, sizeEveryMs}: PollingSettings, signal: AbortSignal): void {
+    this.#counts = countEveryMs > 0;
+    const poll = (what: string, periodMs: number, ask: () => Promise<void>): void => {
+      if (periodMs <= 0) return;
+      const now = async (): Promise<void> => {
+        try {
+          await ask();
+        } catch (error) {
+          if (!signal.aborted) log.warn({err: error, what}, 'the store was asked for figures in vain');
+        }
+      };
+      void now();
+      every(clock, periodMs, signal, now);
+    };
+    if (this.#store.shared) poll('counts', countEveryMs, () => this.#countAll(signal));
+    const cluster = {storage_cluster_id: `${naming.store}-0`};
+    const size = meter.gauge({name: 'apiserver_storage_size_bytes', help: 'Size of the storage database file physically allocated in bytes.', labels: ['storage_cluster_id']});
+    poll('size', sizeEveryMs, async () => size.set(await this.#store.size(), cluster));
+  }
+
+  async #countAll(signal: AbortSignal): Promise<void> {
+    for (const [, {root}] of this.#stored()) {
+      if (signal.aborted) return;
+      this.#counted.set(root, await this.#store.count(root, endOfPrefix(root)));
+    }
+  }
+
+  *#stored(): Generator<readonly [string, Resource]> {
+    for (const resource of this.#registry.resources) {
+      const {definition, ref} = resource;
+      if (!definition.review && !definition.virtual) yield [ref.group ? `${ref.resource}.${ref.group}` : ref.resource, resource];
+    }
+  }
+}

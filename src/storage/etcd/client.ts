@@ -1,0 +1,160 @@
+import {exponential} from '#src/base/backoff.js';
+import {sleep, type Clock} from '#src/base/clock.js';
+import {FutureRevision, LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
+import {grpcCodes, GrpcChannel, GrpcError, type OpenStream} from '#src/transport/grpc/channel.js';
+import * as messages from './messages.js';
+import type {RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchRequest, WatchResponse} from './messages.js';
+
+export interface EtcdClientSettings {
+  readonly channel: GrpcChannel;
+  readonly clock: Clock;
+}
+
+/** How long one call may take, tries of reads included. */
+const patienceMs = 10_000;
+const delay = exponential(25, 1000);
+
+/** What etcd says when history is gone; up to where, it does not say. */
+export class HistoryGone extends Error {
+  override readonly name = 'HistoryGone';
+}
+
+/** The calls of etcd's third API that a store needs. Reads are linearizable and tried again while no server answers; writes are tried again only where they surely reached nobody. */
+export class EtcdClient {
+  readonly #channel: GrpcChannel;
+  readonly #clock: Clock;
+
+  constructor({channel, clock}: EtcdClientSettings) {
+    this.#channel = channel;
+    this.#clock = clock;
+  }
+
+  /** Throws `HistoryGone` and `FutureRevision`. */
+  async range(request: RangeRequest): Promise<RangeResponse> {
+    return messages.decodeRange(await this.#call('KV/Range', messages.encodeRange(request), true));
+  }
+
+  /** The newest revision. */
+  async revision(): Promise<number> {
+    return (await this.range({start: nobodysKey, countOnly: true})).revision;
+  }
+
+  /** Throws `ValueTooLarge` and `LeaseNotFound`. */
+  async transact(request: TxnRequest): Promise<TxnResponse> {
+    const bytes = messages.encodeTxn(request);
+    try {
+      return messages.decodeTxn(await this.#call('KV/Txn', bytes, false));
+    } catch (error) {
+      if (error instanceof GrpcError && /request is too large|larger than max/.test(error.message)) throw new ValueTooLarge(bytes.length);
+      throw error;
+    }
+  }
+
+  /** One that was already compacted further is left alone. Throws `FutureRevision`. */
+  async compact(revision: number): Promise<void> {
+    try {
+      await this.#call('KV/Compact', messages.encodeCompaction(revision), true);
+    } catch (error) {
+      if (!(error instanceof HistoryGone)) throw error;
+    }
+  }
+
+  async grant(seconds: number, id: number): Promise<void> {
+    await this.#call('Lease/LeaseGrant', messages.encodeLease(seconds, id), false);
+  }
+
+  async size(): Promise<number> {
+    return messages.decodeSize(await this.#call('Maintenance/Status', Buffer.alloc(0), true));
+  }
+
+  /** Opens a watch. `ended` comes once, unless the handle is disposed of before: the stream broke, or the server ended the watch. */
+  async watch(request: WatchRequest, heard: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
+    let stream: OpenStream | undefined = undefined;
+    let over = false;
+    const end = (error: Error): void => {
+      if (over) return;
+      over = true;
+      stream?.[Symbol.dispose]();
+      ended(error);
+    };
+    stream = await this.#channel.stream('/etcdserverpb.Watch/Watch', {hasleader: 'true'}, {
+      message(bytes) {
+        if (over) return;
+        const response = messages.decodeWatch(bytes);
+        if (!response.canceled) return heard(response);
+        end(response.compacted > 0 ? new WatchCompacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
+      },
+      ended: error => end(error),
+    });
+    stream.send(messages.encodeWatch(request));
+    return {
+      [Symbol.dispose]() {
+        over = true;
+        stream[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Up to where history is gone; zero when none is. */
+  async compacted(): Promise<number> {
+    try {
+      await this.range({start: nobodysKey, revision: 1, countOnly: true});
+      return 0;
+    } catch (error) {
+      if (!(error instanceof HistoryGone)) throw error;
+    }
+    // Only a watch that begins too early is told how far history is gone.
+    using _ = this.#clock.hold();
+    return new Promise((resolve, reject) => {
+      const ended = (error: Error): void => (error instanceof WatchCompacted ? resolve(error.compacted) : reject(error));
+      this.watch({start: nobodysKey, from: 1}, () => {}, ended).catch(reject);
+    });
+  }
+
+  /** Goes to another server with the next call. */
+  turnAway(): void {
+    this.#channel.turnAway();
+  }
+
+  async close(): Promise<void> {
+    await this.#channel[Symbol.asyncDispose]();
+  }
+
+  async #call(method: string, message: Buffer, repeatable: boolean): Promise<Buffer> {
+    const deadline = this.#clock.monotonic() + patienceMs;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#channel.call(`/etcdserverpb.${method}`, message, Math.max(1, deadline - this.#clock.monotonic()));
+      } catch (error) {
+        if (!(error instanceof GrpcError)) throw error;
+        if (error.code !== grpcCodes.unavailable) throw meaningOf(error);
+        // A server that is up and yet does not serve may have lost the others.
+        if (!error.unsent) this.#channel.turnAway();
+        if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw error;
+        await sleep(this.#clock, delay(attempt));
+      }
+    }
+  }
+}
+
+/** A watch ended since history was gone from where it began. */
+export class WatchCompacted extends Error {
+  override readonly name = 'WatchCompacted';
+  readonly compacted: number;
+  constructor(compacted: number) {
+    super(`history up to revision ${compacted} is compacted`);
+    this.compacted = compacted;
+  }
+}
+
+/** A key no store writes. */
+const nobodysKey = '\0';
+
+/** What etcd tells apart by its words alone. */
+const meaningOf = (error: GrpcError): Error => {
+  const {message} = error;
+  if (message.includes('required revision has been compacted')) return new HistoryGone(message);
+  if (message.includes('required revision is a future revision')) return new FutureRevision(0);
+  if (message.includes('requested lease not found')) return new LeaseNotFound('the lease ran out or never was');
+  return error;
+};

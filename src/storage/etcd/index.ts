@@ -1,0 +1,241 @@
+import {held, sleep, systemClock, type Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {systemRandom, type Random} from '#src/base/random.js';
+import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
+import {checkKey, compareKeys} from '#src/storage/local/keys.js';
+import type {CompactionTurn, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
+import {EtcdClient, HistoryGone} from './client.js';
+import {Feed} from './feed.js';
+import {plainForm, type StoredForm} from './form.js';
+import {checkMark} from './mark.js';
+import type {Operation} from './messages.js';
+
+export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> {
+  /** What all keys of the store begin with, without the slash at its end. */
+  readonly prefix: string;
+  /** Kept with the store: one that was written with another is refused. Unless it is given, nothing is kept. */
+  readonly naming?: string;
+  readonly form?: StoredForm;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly log?: Log;
+  /** Whether lists are read from the copy that is kept here. */
+  readonly cached?: boolean;
+  /** Ends the wait for servers. */
+  readonly signal?: AbortSignal;
+}
+
+/** The longest record in bytes: as much as a request can carry. What the servers take may be less. */
+const longestRecord = 3 << 20;
+
+/** How long a read waits for the copy here to come up with the store before it asks the store itself, and a write to be told to those who follow. */
+const patienceMs = 3000;
+
+/** How often this key was written is the number of the next turn at compacting; the original's servers take part in it. */
+const turnsKey = 'compact_rev_key';
+
+/** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming. */
+export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
+  const {servers, tls, prefix, naming, signal, form = plainForm, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
+  const channel = new GrpcChannel({servers, clock, ...(tls ? {tls} : {})});
+  const client = new EtcdClient({channel, clock});
+  try {
+    await waitFor(client, {clock, log, signal});
+    if (naming !== undefined) await checkMark(client, prefix, naming);
+    const feed = await Feed.begin({client, clock, log, form, prefix: `${prefix}/`});
+    return new EtcdStore({client, feed, clock, random, form, cached});
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+};
+
+/** Resolves once a server answers. */
+const waitFor = async (client: EtcdClient, {clock, log, signal}: {clock: Clock; log: Log; signal: AbortSignal | undefined}): Promise<void> => {
+  for (let told = false; ; told = true) {
+    signal?.throwIfAborted();
+    try {
+      await client.revision();
+      return;
+    } catch (error) {
+      if (!told) log.warn({err: error}, 'the store does not answer; it is tried again');
+      await sleep(clock, 500, signal);
+    }
+  }
+};
+
+interface Parts {
+  readonly client: EtcdClient;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly form: StoredForm;
+  readonly cached: boolean;
+}
+
+/**
+ * A store in etcd, which others may hold, too. Single records are read from etcd; lists from the copy here, once it has reached the revision etcd was at when they were asked for; whoever follows
+ * hears from the copy. A write has been told to who follows by the time it resolves, unless the connection is broken.
+ */
+export class EtcdStore implements Store {
+  readonly shared = true;
+  readonly #parts: Parts;
+  readonly #writing = new Set<Promise<unknown>>();
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async revision(): Promise<number> {
+    return this.#open().client.revision();
+  }
+
+  async compacted(): Promise<number> {
+    return this.#open().client.compacted();
+  }
+
+  async get(key: string): Promise<StoredRecord | undefined> {
+    const {client, feed} = this.#open();
+    if (key === '') return undefined;
+    const {kvs} = await client.range({start: key});
+    return kvs[0] && feed.mirror.shown(kvs[0]);
+  }
+
+  async range({start, end, limit = Infinity, revision}: RangeQuery): Promise<Range> {
+    const {client, feed, cached} = this.#open();
+    const {mirror} = feed;
+    if (revision !== undefined && revision <= mirror.revision) {
+      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, revision);
+      return this.#fromServer({start, end, limit, revision});
+    }
+    const newest = await client.revision();
+    if (revision !== undefined && revision > newest) throw new FutureRevision(newest);
+    if (!(cached || revision !== undefined) || !mirror.covers(start, end) || !(await feed.soonReached(newest, patienceMs)))
+      return this.#fromServer({start, end, limit, ...(revision === undefined ? {} : {revision})});
+    return this.#fromMirror({start, end, limit}, revision ?? mirror.revision);
+  }
+
+  async count(start: string, end: string): Promise<number> {
+    const {client, feed} = this.#open();
+    if (compareKeys(start, end) >= 0) return 0;
+    if (feed.mirror.covers(start, end) && (await feed.soonReached(await client.revision(), patienceMs))) return feed.mirror.count(start, end);
+    return (await client.range({start, end, countOnly: true})).count;
+  }
+
+  create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
+    return this.#put(key, value, {expected: 0, lease, refusal: () => new KeyExists(`${key} exists`)});
+  }
+
+  async update(key: string, value: Buffer, expected: number, {lease}: WriteOptions = {}): Promise<number> {
+    this.#open();
+    // Etcd would take an expectation of zero for a key that is not there.
+    if (expected === 0) throw mismatch(key, expected);
+    return this.#put(key, value, {expected, lease, refusal: () => mismatch(key, expected)});
+  }
+
+  async delete(key: string, expected: number): Promise<number> {
+    this.#open();
+    if (expected === 0 || key === '') throw mismatch(key, expected);
+    return this.#write(() => this.#transact(key, expected, 'delete', () => mismatch(key, expected)));
+  }
+
+  watch(query: WatchQuery, watcher: Watcher): Disposable {
+    return this.#open().feed.mirror.watchers.follow(query, watcher);
+  }
+
+  async compact(revision: number): Promise<void> {
+    const {client, feed} = this.#open();
+    const newest = await client.revision();
+    if (revision > newest) throw new FutureRevision(newest);
+    await client.compact(revision);
+    await feed.soonReached(revision, patienceMs);
+    feed.mirror.compact(revision);
+  }
+
+  async lease(seconds: number): Promise<LeaseId> {
+    const {client, random} = this.#open();
+    // Chosen here, since those that etcd chooses do not fit a number.
+    const id = 1 + Math.floor(random.float() * (Number.MAX_SAFE_INTEGER - 1));
+    await client.grant(Math.ceil(seconds), id);
+    return id;
+  }
+
+  async size(): Promise<number> {
+    return this.#open().client.size();
+  }
+
+  async takeTurn(turn: number, revision: number): Promise<CompactionTurn> {
+    const {client} = this.#open();
+    const {succeeded, found, revision: newest} = await client.transact({key: turnsKey, expected: {version: turn}, apply: {put: Buffer.from(String(revision))}, otherwise: 'get'});
+    return {taken: succeeded, next: succeeded ? turn + 1 : (found?.version ?? 0), revision: newest};
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#shut());
+  }
+
+  async #shut(): Promise<void> {
+    await Promise.allSettled(this.#writing);
+    this.#parts.feed[Symbol.dispose]();
+    await this.#parts.client.close();
+  }
+
+  #open(): Parts {
+    if (this.#closed) throw new StoreClosed();
+    return this.#parts;
+  }
+
+  #fromMirror({start, end, limit}: {start: string; end: string; limit: number}, revision: number): Range {
+    const {mirror} = this.#parts.feed;
+    if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision, more: false};
+    const records = mirror.range(start, end, limit + 1, revision);
+    const more = records.length > limit;
+    return {records: more ? records.slice(0, limit) : records, revision, more};
+  }
+
+  async #fromServer({start, end, limit = Infinity, revision}: RangeQuery): Promise<Range> {
+    const {client, feed} = this.#parts;
+    if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: revision ?? (await client.revision()), more: false};
+    try {
+      const {kvs, more, revision: read} = await client.range({start, end, limit: limit === Infinity ? 0 : limit, ...(revision === undefined ? {} : {revision})});
+      return {records: kvs.map(kv => feed.mirror.shown(kv)), revision: revision ?? read, more};
+    } catch (error) {
+      throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
+    }
+  }
+
+  async #put(key: string, value: Buffer, {expected, lease, refusal}: {expected: number; lease: LeaseId | undefined; refusal(): Error}): Promise<number> {
+    const {form, feed} = this.#open();
+    checkKey(key);
+    if (value.length > longestRecord) throw new ValueTooLarge(value.length, longestRecord);
+    return this.#write(async () => {
+      const bytes = form.stored(key, value);
+      using _ = feed.mirror.expect(key, bytes, value);
+      return await this.#transact(key, expected, {put: bytes, lease}, refusal);
+    });
+  }
+
+  async #transact(key: string, expected: number, apply: Operation, refusal: () => Error): Promise<number> {
+    const {client, feed} = this.#parts;
+    const {succeeded, revision} = await client.transact({key, expected: {revision: expected}, apply});
+    // What it was refused for is known to followers, too, when it is refused.
+    await feed.soonReached(revision, patienceMs);
+    if (!succeeded) throw refusal();
+    return revision;
+  }
+
+  /** Lets the store close only once a write is done. Virtual time stands still meanwhile. */
+  async #write(act: () => Promise<number>): Promise<number> {
+    const writing = held(this.#parts.clock, act);
+    this.#writing.add(writing);
+    try {
+      return await writing;
+    } finally {
+      this.#writing.delete(writing);
+    }
+  }
+}
+
+const mismatch = (key: string, expected: number): RevisionMismatch => new RevisionMismatch(`${key} is not at revision ${expected}`);

@@ -1,0 +1,41 @@
+import {readFile} from 'node:fs/promises';
+import {systemClock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {StoreUnusable} from '#src/storage/errors.js';
+import type {Store} from '#src/storage/store.js';
+import type {StoredForm} from './form.js';
+import {openEtcdStore, type EtcdStoreOptions} from './index.js';
+
+/** The servers of a store that is not this process's own. */
+export interface StoreServers {
+  /** As `scheme://host:port`. */
+  readonly urls: readonly string[];
+  /** Files, read anew for each connection. Absent where empty. */
+  readonly tls: {readonly caFile: string; readonly certFile: string; readonly keyFile: string};
+  readonly prefix: string;
+  /** Whether lists are read from a copy in this process. */
+  readonly cached: boolean;
+  form(): Promise<StoredForm>;
+}
+
+/** Opens the store in the servers named by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
+export const openStoreServers = async ({urls, tls, prefix, cached, form}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming'>, signal: AbortSignal): Promise<Store> => {
+  const {clock = systemClock, random, log, naming} = options;
+  const files = () => filesOf(tls);
+  await files();
+  return openEtcdStore({servers: urls, tls: files, prefix, cached, form: await form(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log})});
+};
+
+const filesOf = async ({caFile, certFile, keyFile}: StoreServers['tls']): Promise<{ca?: Buffer; cert?: Buffer; key?: Buffer}> => {
+  const [ca, cert, key] = await Promise.all([fileOf('kvstore-cafile', caFile), fileOf('kvstore-certfile', certFile), fileOf('kvstore-keyfile', keyFile)]);
+  return {...(ca && {ca}), ...(cert && {cert}), ...(key && {key})};
+};
+
+const fileOf = async (flag: string, path: string): Promise<Buffer | undefined> => {
+  if (!path) return undefined;
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new StoreUnusable(`--${flag}: ${messageOf(error)}`);
+  }
+};

@@ -1,0 +1,229 @@
+import {connect, constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
+import type {Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {frameOf, Frames} from './frames.js';
+
+/** What a procedure failed with; `code` is one of the sixteen that all servers share. */
+export class GrpcError extends Error {
+  override readonly name = 'GrpcError';
+  readonly code: number;
+  /** Whether the request surely reached nobody. */
+  readonly unsent: boolean;
+  constructor(code: number, message: string, unsent = false) {
+    super(message);
+    this.code = code;
+    this.unsent = unsent;
+  }
+}
+
+export const grpcCodes = {cancelled: 1, unknown: 2, invalidArgument: 3, deadlineExceeded: 4, notFound: 5, resourceExhausted: 8, failedPrecondition: 9, outOfRange: 11, internal: 13, unavailable: 14} as const;
+
+export interface GrpcSettings {
+  /** Servers that are one service, as `scheme://host:port`; any of them will do. */
+  readonly servers: readonly string[];
+  readonly clock: Clock;
+  /** Read anew for each connection, so that renewed files are taken up. */
+  readonly tls?: () => Promise<{readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer}>;
+  readonly connectTimeoutMs?: number;
+}
+
+/** Who hears a stream. `ended` comes once and last. */
+export interface StreamEars {
+  message(bytes: Buffer): void;
+  ended(error: GrpcError): void;
+}
+
+export interface OpenStream extends Disposable {
+  send(message: Buffer): void;
+}
+
+const keepAliveMs = 30_000;
+const keepAliveTimeoutMs = 10_000;
+/** How much may be on its way to this side: lists are large. */
+const windowBytes = 16 << 20;
+
+/** Calls remote procedures over one HTTP/2 connection, made when needed and made again, to the next server, when it breaks. */
+export class GrpcChannel implements AsyncDisposable {
+  readonly #settings: GrpcSettings;
+  #session: ClientHttp2Session | undefined;
+  #connecting: Promise<ClientHttp2Session> | undefined;
+  #next = 0;
+  #closed = false;
+  #keepAlive: Disposable | undefined;
+
+  constructor(settings: GrpcSettings) {
+    this.#settings = settings;
+  }
+
+  /** Calls a procedure that takes one message and answers one. Throws `GrpcError`. */
+  async call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    const {clock} = this.#settings;
+    using _ = clock.hold();
+    const session = await this.#connected();
+    return new Promise((resolve, reject) => {
+      const stream = this.#open(session, path, {'grpc-timeout': `${Math.max(1, Math.ceil(timeoutMs))}m`});
+      let isLate = false;
+      const timer = clock.schedule(timeoutMs, () => {
+        isLate = true;
+        stream.close(constants.NGHTTP2_CANCEL);
+      });
+      let answer: Buffer | undefined;
+      this.#hear(stream, {
+        message: bytes => void (answer ??= bytes),
+        ended: error => {
+          timer[Symbol.dispose]();
+          if (error.code === 0 && answer) resolve(answer);
+          else if (error.code === 0) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
+          else reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);
+        },
+      });
+      stream.end(frameOf(message));
+    });
+  }
+
+  /** Opens a stream of messages in both directions. Throws `GrpcError` when there is no server. */
+  async stream(path: string, headers: Readonly<Record<string, string>>, ears: StreamEars): Promise<OpenStream> {
+    const stream = this.#open(await this.#connected(), path, headers);
+    this.#hear(stream, ears);
+    return {
+      send: message => void stream.write(frameOf(message)),
+      [Symbol.dispose]: () => stream.close(constants.NGHTTP2_CANCEL),
+    };
+  }
+
+  /** Leaves the present server: the next call goes to another one. */
+  turnAway(): void {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#next += 1;
+    session?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#keepAlive?.[Symbol.dispose]();
+    const session = this.#session ?? (await this.#connecting?.catch(() => undefined));
+    this.#session = undefined;
+    session?.destroy();
+  }
+
+  #open(session: ClientHttp2Session, path: string, headers: Readonly<Record<string, string>>): ClientHttp2Stream {
+    try {
+      return session.request({':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers});
+    } catch (error) {
+      throw new GrpcError(grpcCodes.unavailable, messageOf(error), true);
+    }
+  }
+
+  #hear(stream: ClientHttp2Stream, ears: StreamEars): void {
+    const frames = new Frames();
+    let outcome: GrpcError | undefined;
+    let failure: unknown;
+    const look = (headers: Readonly<Record<string, unknown>>): void => {
+      const status = headers['grpc-status'];
+      if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
+      else if (headers[':status'] !== undefined && headers[':status'] !== 200) outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
+    };
+    stream.on('response', look);
+    stream.on('trailers', look);
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        for (const message of frames.push(chunk)) ears.message(message);
+      } catch (error) {
+        failure = error;
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+    });
+    stream.on('error', error => (failure ??= error));
+    stream.on('close', () => {
+      ears.ended(outcome ?? new GrpcError(grpcCodes.unavailable, failure ? messageOf(failure) : 'the connection broke', stream.rstCode === constants.NGHTTP2_REFUSED_STREAM));
+    });
+  }
+
+  #connected(): Promise<ClientHttp2Session> | ClientHttp2Session {
+    if (this.#closed) throw new GrpcError(grpcCodes.cancelled, 'the channel is closed', true);
+    const session = this.#session;
+    if (session && !session.closed && !session.destroyed) return session;
+    return (this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined)));
+  }
+
+  async #connect(): Promise<ClientHttp2Session> {
+    const {servers} = this.#settings;
+    const failures = new Set<string>();
+    for (let tried = 0; tried < servers.length; tried++) {
+      const server = servers[this.#next % servers.length]!;
+      try {
+        const session = await this.#dial(server);
+        if (this.#closed) session.destroy();
+        else this.#keep(session);
+        return session;
+      } catch (error) {
+        failures.add(`${server}: ${messageOf(error)}`);
+        this.#next += 1;
+      }
+    }
+    throw new GrpcError(grpcCodes.unavailable, [...failures].join('; '), true);
+  }
+
+  async #dial(server: string): Promise<ClientHttp2Session> {
+    const {clock, tls, connectTimeoutMs = 5000} = this.#settings;
+    const files = server.startsWith('https:') ? await tls?.() : undefined;
+    return new Promise((resolve, reject) => {
+      const session = connect(server, {...files, settings: {initialWindowSize: windowBytes, enablePush: false}, maxSessionMemory: 4096});
+      const timer = clock.schedule(connectTimeoutMs, () => session.destroy(new Error(`no connection within ${connectTimeoutMs / 1000} s`)));
+      session.once('connect', () => {
+        timer[Symbol.dispose]();
+        session.setLocalWindowSize(windowBytes);
+        resolve(session);
+      });
+      // Later ones are told by the streams they break.
+      session.on('error', error => {
+        timer[Symbol.dispose]();
+        reject(error);
+      });
+      session.once('close', () => {
+        timer[Symbol.dispose]();
+        reject(new Error('the connection was closed'));
+      });
+    });
+  }
+
+  #keep(session: ClientHttp2Session): void {
+    this.#session = session;
+    const gone = (): void => {
+      if (this.#session !== session) return;
+      this.#session = undefined;
+      this.#keepAlive?.[Symbol.dispose]();
+    };
+    session.once('close', gone);
+    session.once('goaway', gone);
+    this.#watchOver(session);
+  }
+
+  /** Asks now and then whether the server is still there, and gives the connection up when it is not. */
+  #watchOver(session: ClientHttp2Session): void {
+    const {clock} = this.#settings;
+    this.#keepAlive?.[Symbol.dispose]();
+    this.#keepAlive = clock.schedule(keepAliveMs, () => {
+      if (session.closed || session.destroyed) return;
+      const hold = clock.hold();
+      const late = clock.schedule(keepAliveTimeoutMs, () => session.destroy(new Error('the server no longer answers')));
+      this.#keepAlive = late;
+      const answered = (error: Error | null): void => {
+        hold[Symbol.dispose]();
+        late[Symbol.dispose]();
+        if (!error && this.#session === session) this.#watchOver(session);
+      };
+      if (!session.ping(answered)) answered(new Error('the connection is gone'));
+    });
+  }
+}
+
+/** Messages carry what is not plain ASCII as %XX. */
+const unescaped = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};

@@ -1,0 +1,172 @@
+import {mkdtempSync, readdirSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import {naming as namingOf} from '#src/api/naming.js';
+import type {StatusError} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
+import {storedForm} from '#src/apiserver/registry/stored-form.js';
+import {systemClock} from '#src/base/clock.js';
+import {startPlane, type Plane} from '#src/plane/plane.js';
+import {decodeObject} from '#src/schema/protobuf/decode.js';
+import {encodeObject} from '#src/schema/protobuf/encode.js';
+import {EtcdClient} from '#src/storage/etcd/client.js';
+import {GrpcChannel} from '#src/transport/grpc/channel.js';
+import {etcdMissing, EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
+import {hasKubectl, Kubectl} from '#test/e2e/kubectl.js';
+
+const naming = namingOf('kubernetes');
+const oracle = process.env['PLAT_ORACLE'];
+const samples = oracle ? join(oracle, 'roundtrip') : '';
+
+/** Started before anything is declared, as it must be. */
+const server = hasEtcd ? await EtcdServer.start() : undefined;
+
+/** Only these differ: no object in the store has a resourceVersion. */
+const withoutVersion = (object: KubeObject): KubeObject => {
+  const {resourceVersion: _, ...metadata} = object.metadata ?? {};
+  return {...object, metadata};
+};
+
+for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(Pod|Service|Secret|Node)|apps\.v1\.Deployment|certificates\.k8s\.io\.v1\.CertificateSigningRequest)\.pb$/.test(name)) : [])
+  test(`${file} lies in the store as the original puts it there`, async t => {
+    const bytes = readFileSync(join(samples, file));
+    const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
+    const expected = encodeObject({...withoutVersion(decodeObject(bytes, naming) as unknown as KubeObject)}, naming);
+
+    const record = form.shown('', bytes);
+
+    t.deepEqual(form.stored('', record), expected);
+    t.deepEqual(form.shown('', form.stored('', record)), record);
+  });
+
+const object: KubeObject = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', namespace: 'default', uid: 'u'}, data: {x: 'y'}} as KubeObject;
+const custom: KubeObject = {apiVersion: 'ex.io/v1', kind: 'Test', metadata: {name: 'a'}, spec: {a: 1}} as KubeObject;
+
+test('objects are written in the form asked for, custom ones as JSON or CBOR, and read in any', async t => {
+  const plain = (record: Buffer): string => recordObject<KubeObject>(record, 1) && JSON.stringify({...recordObject<KubeObject>(record, 1), metadata: undefined});
+  const settings = [
+    ['application/json', false],
+    ['application/yaml', false],
+    [naming.protobufMediaType, false],
+    [naming.protobufMediaType, true],
+  ] as const;
+  const forms = await Promise.all(settings.map(([mediaType, cbor]) => storedForm({naming, mediaType, cbor})));
+  const written = forms.map(form => form.stored('', encodeRecord(object)));
+  const customs = forms.map(form => form.stored('', encodeRecord(custom)));
+
+  t.is(written[0]!.toString(), '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u"},"data":{"x":"y"}}\n');
+  t.is(written[1]!.toString(), 'apiVersion: v1\ndata:\n  x: "y"\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n  uid: u\n');
+  t.is(written[2]!.toString('latin1', 0, 4), 'k8s\0');
+  t.deepEqual(written[3], written[2]);
+  for (const bytes of customs.slice(0, 3)) t.is(bytes.toString(), '{"kind":"Test","apiVersion":"ex.io/v1","metadata":{"name":"a"},"spec":{"a":1}}\n');
+  t.is(customs[3]!.toString('hex', 0, 3), 'd9d9f7');
+  for (const form of forms) {
+    for (const bytes of written) t.is(plain(form.shown('', bytes)), plain(encodeRecord(object)));
+    for (const bytes of customs) t.is(plain(form.shown('', bytes)), plain(encodeRecord(custom)));
+  }
+  const other = await storedForm({naming: namingOf('plat'), mediaType: namingOf('plat').protobufMediaType, cbor: false});
+  t.throws(() => other.shown('', written[2]!));
+  t.is(other.stored('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
+});
+
+if (server) {
+  const channel = new GrpcChannel({servers: [server.url], clock: systemClock});
+  const client = new EtcdClient({channel, clock: systemClock});
+  const directory = mkdtempSync(join(tmpdir(), 'plat-on-etcd-'));
+  test.after.always(async () => {
+    await client.close();
+    await server.stop();
+    rmSync(directory, {recursive: true, force: true});
+  });
+
+  const start = (name: string, ...args: string[]): Promise<Plane> =>
+    startPlane({
+      naming: 'kubernetes',
+      dataDir: join(directory, name),
+      listen: name === 'kubectl',
+      controllerManagerArgs: ['--controllers=serviceaccount-controller'],
+      apiserverArgs: [`--kvstore-servers=${server.url}`, `--kvstore-prefix=/${name}`, ...args],
+    });
+  const settings = {namespace: 'default'};
+  const aMap = (name: string, data: Record<string, string> = {}) => ({metadata: {name, namespace: 'default'}, data});
+
+  test.serial('an API server lives on etcd: it creates, watches, starts again and outlives the servers\' death', async t => {
+    let plane = await start('life');
+    const maps = () => plane.client().resource(kinds.configMaps);
+    const created = await maps().create(aMap('a', {x: '1'}));
+    const {kvs} = await client.range({start: '/life/configmaps/default/a'});
+    await plane.stop();
+
+    t.is(kvs[0]!.value.toString('latin1', 0, 4), 'k8s\0');
+    t.is(String(kvs[0]!.revision), created.metadata!.resourceVersion!);
+    t.like(decodeObject(kvs[0]!.value, naming) as unknown as Record<string, unknown>, {kind: 'ConfigMap', data: {x: '1'}});
+
+    plane = await start('life', '--kvstore-compaction-interval=100ms');
+    const found = await maps().get('a', settings);
+    t.is(found.metadata!.resourceVersion, created.metadata!.resourceVersion);
+    await server.kill();
+    const waiting = maps().get('a', settings);
+    await server.resume();
+    t.is((await waiting).data!['x'], '1');
+    await maps().create(aMap('b'));
+    const {items} = await maps().list({...settings, resourceVersion: '0'});
+    t.true(items.some(item => item.metadata!.name === 'b'));
+
+    const old = {...settings, resourceVersion: created.metadata!.resourceVersion!, resourceVersionMatch: 'Exact'} as const;
+    for (let code: number | undefined = 200; code === 200; ) {
+      code = await maps()
+        .list(old)
+        .then(() => 200, (error: StatusError) => error.status.code);
+      t.true(code === 200 || code === 410);
+    }
+    await plane.stop();
+  });
+
+  test.serial('two API servers over one store see what the other writes', async t => {
+    const [one, other] = [await start('shared', '--service-cluster-ip-range=10.96.0.0/24'), await start('shared', '--service-cluster-ip-range=10.96.0.0/24')];
+    const services = (plane: Plane) => plane.client().resource(kinds.services);
+    const aService = (name: string) => ({metadata: {name, namespace: 'default'}, spec: {type: 'NodePort', selector: {a: 'b'}, ports: [{port: 80}]}});
+
+    const made = await Promise.all(Array.from({length: 12}, (_, i) => services(i % 2 ? one : other).create(aService(`s${i}`))));
+
+    t.is(new Set(made.map(({spec}) => spec!.clusterIP)).size, 12);
+    t.is(new Set(made.map(({spec}) => spec!.ports![0]!.nodePort)).size, 12);
+    for (const plane of [one, other]) t.is((await services(plane).list(settings)).items.length, 13);
+    await Promise.all([one.stop(), other.stop()]);
+  });
+
+  test.serial('figures tell how much the store holds, unless they are not asked for', async t => {
+    const ask = async (plane: Plane): Promise<string> => {
+      const answer = await plane.api.exchange({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+      return answer.body.kind === 'bytes' ? Buffer.from(answer.body.bytes).toString() : '';
+    };
+    const plane = await start('figures', '--kvstore-count-metric-poll-period=50ms');
+    let text = '';
+    while (!/^apiserver_storage_objects\{resource="namespaces"\} 4$/m.test(text)) text = await ask(plane);
+    await plane.stop();
+    const silent = await start('figures', '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0');
+    const nothing = await ask(silent);
+    await silent.stop();
+
+    t.regex(text, /^apiserver_storage_size_bytes\{storage_cluster_id="etcd-0"\} [1-9]\d+$/m);
+    t.notRegex(nothing, /^apiserver_storage_(objects|size_bytes)\{/m);
+  });
+
+  (hasKubectl() ? test.serial : test.serial.skip)('kubectl creates, applies, watches and deletes on a plane over etcd', async t => {
+    const plane = await start('kubectl', '--storage-media-type=application/json');
+    using kubectl = new Kubectl(join(directory, 'kubectl', 'kubeconfig'));
+    const said = (...args: string[]) => kubectl.okay(args);
+
+    await said('create', 'configmap', 'a', '--from-literal=x=1');
+    await said('patch', 'configmap', 'a', '-p', '{"data":{"x":"2"}}');
+    t.is(await said('get', 'configmap', 'a', '-o', 'jsonpath={.data.x}'), '2');
+    const {kvs} = await client.range({start: '/kubectl/configmaps/default/a'});
+    t.like(JSON.parse(kvs[0]!.value.toString()), {kind: 'ConfigMap', data: {x: '2'}});
+    await said('delete', 'configmap', 'a');
+    t.deepEqual((await client.range({start: '/kubectl/configmaps/default/a'})).kvs, []);
+    await plane.stop();
+  });
+} else test(etcdMissing, t => t.pass());

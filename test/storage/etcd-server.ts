@@ -1,0 +1,94 @@
+import {spawn, type ChildProcess} from 'node:child_process';
+import {once} from 'node:events';
+import {existsSync, mkdtempSync, rmSync} from 'node:fs';
+import {createServer, type AddressInfo} from 'node:net';
+import {tmpdir} from 'node:os';
+import {delimiter, join} from 'node:path';
+
+/** Whether there is an etcd to test with; where there is none, why tests are skipped. */
+export const hasEtcd = (process.env['PATH'] ?? '').split(delimiter).some(directory => existsSync(join(directory, 'etcd')));
+export const etcdMissing = 'skipped: no etcd on this machine (Debian: apt-get install etcd-server)';
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const {port} = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+export interface EtcdFiles {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A real etcd in a directory of its own, which can be killed and comes back with what it had. */
+export class EtcdServer {
+  readonly url: string;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'plat-etcd-'));
+  readonly #peer: string;
+  readonly #tls: EtcdFiles | undefined;
+  #process: ChildProcess | undefined;
+
+  private constructor(url: string, peer: string, tls: EtcdFiles | undefined) {
+    this.url = url;
+    this.#peer = peer;
+    this.#tls = tls;
+  }
+
+  /** Resolves once it serves; with `tls` only to those who have a certificate of that authority. */
+  static async start(tls?: EtcdFiles): Promise<EtcdServer> {
+    const server = new EtcdServer(`${tls ? 'https' : 'http'}://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`, tls);
+    await server.resume();
+    return server;
+  }
+
+  async resume(): Promise<void> {
+    const tls = this.#tls ? ['--client-cert-auth', '--trusted-ca-file', this.#tls.ca, '--cert-file', this.#tls.cert, '--key-file', this.#tls.key] : [];
+    const child = spawn(
+      'etcd',
+      [
+        `--data-dir=${this.#directory}`,
+        '--name=one',
+        `--listen-client-urls=${this.url}`,
+        `--advertise-client-urls=${this.url}`,
+        `--listen-peer-urls=${this.#peer}`,
+        `--initial-advertise-peer-urls=${this.#peer}`,
+        `--initial-cluster=one=${this.#peer}`,
+        '--unsafe-no-fsync',
+        '--heartbeat-interval=20',
+        '--election-timeout=200',
+        `--max-request-bytes=${4 << 20}`,
+        '--logger=zap',
+        '--log-level=info',
+        ...tls,
+      ],
+      {stdio: ['ignore', 'ignore', 'pipe']},
+    );
+    this.#process = child;
+    let text = '';
+    await new Promise<void>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', code => reject(new Error(`etcd ended with ${code}: ${text.slice(-2000)}`)));
+      child.stderr.on('data', (chunk: Buffer) => {
+        text = (text + chunk.toString()).slice(-20_000);
+        if (/serving (insecure client requests|client traffic)/.test(text)) resolve();
+      });
+    });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (!child || child.exitCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.#directory, {recursive: true, force: true});
+  }
+}
