@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {own} from '#src/base/own.js';
-import {methodNotAllowed} from '#src/api/status.js';
+import {methodNotAllowed, notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Passage, View} from '#src/resources/definition.js';
 import type {Discovery} from './discovery/handler.js';
@@ -65,13 +65,18 @@ const methodRefused: Handler = ({info}) => {
 
 const resourceHandler = (services: ResourceServices, target: ResourceTarget, verb: string): Handler | undefined => {
   const served = services.registry.find(target.group, target.version, target.resource);
-  if (!served || !isAddress(served, target)) return undefined;
+  if (!served) return undefined;
+  const {custom} = served.resource.definition;
+  // Where kinds are defined while the server runs, nothing but reads goes on without a namespace, and a part that objects lack is told of like an object.
+  if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
+  if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
+    return () => {
+      throw notFound(served.resource.ref, target.name);
+    };
+  }
+  if (!isAddress(served, target)) return undefined;
   const passage = own(served.resource.definition.passages, target.subresource);
   if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
-  const refusal = own(served.resource.definition.refuses, verb);
-  if (refusal !== undefined) return () => {
-    throw methodNotAllowed(served.resource.ref, verb, refusal);
-  };
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   if (run) {
     const view = viewOf(served, target);
@@ -87,9 +92,15 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   };
 };
 
+/** Whether the resource's objects have the part that is asked for, if one is. */
+const hasPart = ({resource: {definition}}: ServedResource, {subresource}: ResourceTarget): boolean =>
+  !subresource || Boolean(own(definition.subresources, subresource) ?? own(definition.actions, subresource) ?? own(definition.passages, subresource));
+
 /** Whether the resource has such an address at all, whatever is done there. */
-const isAddress = ({kind, resource: {definition}}: ServedResource, {subresource, item, namespace, resource}: ResourceTarget): boolean => {
-  if (subresource && !own(definition.subresources, subresource) && !own(definition.actions, subresource) && !own(definition.passages, subresource)) return false;
+const isAddress = (served: ServedResource, target: ResourceTarget): boolean => {
+  const {kind, resource: {definition}} = served;
+  const {item, namespace, resource} = target;
+  if (!hasPart(served, target)) return false;
   if (!kind.namespaced) return (!namespace || resource === 'namespaces') && !(definition.review && item);
   return definition.review ? Boolean(namespace) && !item : Boolean(namespace) || !item;
 };

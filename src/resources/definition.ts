@@ -291,8 +291,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly storedKind?: Kind;
   /** Whether the version that is stored is served nowhere: then discovery does not tell of it. */
   readonly storedUnserved?: boolean;
-  /** Verbs that are not allowed just now, and why. */
-  readonly refuses?: Readonly<Record<string, string>>;
+  /** Why no object may be created just now, in whatever way. */
+  readonly refusesCreation?: string;
   /** Set for kinds that are defined while the server runs: items of lists say what they are, patches by directives are not offered (415). */
   readonly custom?: boolean;
   /** What documents say of the objects of such a kind; the same each time it is asked for. */

@@ -1,4 +1,5 @@
 import test from 'ava';
+import {encodeRecord} from '#src/apiserver/registry/record.js';
 import {aDefinition, aVersion, aWidget, definitions, startCustom, widgets, type VersionSketch} from './custom.js';
 
 const sized: VersionSketch = {
@@ -211,4 +212,47 @@ test('finalizers that say not whose they are bring a warning when they are added
   t.is(made.status, 201);
   t.regex(warned(made).join(), /metadata\.finalizers: \\"a\.b\\": prefer a domain-qualified finalizer name including a path \(\/\) to avoid.*\\"mine\\": prefer a domain-qualified finalizer name to avoid/s);
   t.deepEqual(warned(await world.patch(path, {metadata: {labels: {a: 'b'}}})), []);
+});
+
+const labels: readonly [title: string, change: object, query: string, status: number, message: string][] = [
+  ['no kind', {kind: undefined}, '', 400, `the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{"apiVersion":"example.com/v1","metadata":{"name":"b"},"spec":{}}' ({"apiVersion":"example.com/v1" ...)`],
+  ['no kind that is looked at', {kind: undefined}, '?fieldValidation=Ignore', 400, `Widget in version "v1" cannot be handled as a Widget: Object 'Kind' is missing in '{"apiVersion":"example.com/v1","metadata":{"name":"b"},"spec":{}}'`],
+  ['no version', {apiVersion: undefined}, '', 400, 'the API version in the data () does not match the expected API version (example.com/v1)'],
+  ['another version', {apiVersion: 'example.com/v7'}, '', 400, 'the API version in the data (example.com/v7) does not match the expected API version (example.com/v1)'],
+  ['another kind', {kind: 'Gadget'}, '', 422, 'Gadget.example.com "b" is invalid: kind: Invalid value: "Gadget": must be Widget'],
+];
+
+test('a custom object says itself what it is, and parts and places it does not have are told of', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({spec: {properties: {replicas: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas'}}})]));
+  await world.post(widgets, aWidget('a'));
+  const told = (answer: {status: number; json<T>(): T}) => [answer.status, answer.json<{message: string}>().message];
+
+  for (const [title, change, query, status, message] of labels) t.deepEqual(told(await world.post(`${widgets}${query}`, {...aWidget('b'), ...change})), [status, message], title);
+  t.deepEqual(told(await world.patch(`${widgets}/a`, {kind: 'Gadget'})), [422, 'Gadget.example.com "a" is invalid: kind: Invalid value: "Gadget": must be Widget']);
+  t.deepEqual(told(await world.get(`${widgets}/a/other`)), [404, 'widgets.example.com "a" not found']);
+  for (const [method, body] of [['POST', aWidget('b')], ['DELETE', undefined]] as const) {
+    t.is((await world.send(method, '/apis/example.com/v1/widgets', {body})).text, '404 page not found\n', `${method} without a namespace`);
+  }
+  t.regex((await world.post(widgets, {...aWidget('b', {replicas: 'x'}), metadata: {name: 'b', labels: {a: 'x y'}}})).json<{message: string}>().message, /is invalid: \[metadata\.labels: .*, spec\.replicas: /);
+  t.deepEqual((await world.get('/apis/example.com/v1')).json<{resources: {name: string}[]}>().resources.map(({name}) => name), ['widgets', 'widgets/status', 'widgets/scale']);
+});
+
+test('nothing is created while a definition goes, in whatever way', async t => {
+  using world = await startCustom();
+  await world.define();
+  await world.post(widgets, {...aWidget('a'), metadata: {name: 'a', finalizers: ['example.com/held']}});
+  await world.remove(`${definitions}/widgets.example.com`);
+  await world.clock.drain();
+
+  const why = 'widgets.example.com "b" is forbidden: create not allowed while custom resource definition is terminating';
+  const applied = await world.patch(`${widgets}/b?fieldManager=me`, aWidget('b'), {headers: {'content-type': 'application/apply-patch+yaml'}});
+  for (const answer of [await world.post(widgets, aWidget('b')), applied]) t.deepEqual([answer.status, answer.json<{message: string}>().message], [403, why]);
+});
+
+test('an object without a generation has its first', async t => {
+  using world = await startCustom();
+  await world.define();
+  await world.store.create('/registry/example.com/widgets/default/a', encodeRecord({...aWidget('a'), metadata: {name: 'a', namespace: 'default'}}));
+  t.is((await world.get(`${widgets}/a`)).json().metadata!.generation, 1);
 });

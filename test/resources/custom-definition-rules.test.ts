@@ -32,6 +32,10 @@ const form = (name: string, more: object = {}): string =>
 
 judgesCreations(kind, [
   ['a plain one', a(), []],
+  ['versions that differ in what says nothing', versions(version({schema: {openAPIV3Schema: {...plain, properties: {a: {}}}}}), version({name: 'v2', storage: false, schema: {openAPIV3Schema: {...plain, properties: {b: {}}}}})), [
+    'spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be empty for specified object fields',
+    'spec.versions[1].schema.openAPIV3Schema.properties[b].type: Required value: must not be empty for specified object fields',
+  ]],
   ['one without anything', {metadata: {name: 'a.b'}, spec: {}}, [
     'metadata.name: Invalid value: "a.b": must be spec.names.plural+"."+spec.group',
     'spec.group: Required value',

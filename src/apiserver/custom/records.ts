@@ -40,6 +40,8 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     const own = versions.find(({apiVersion}) => apiVersion === object.apiVersion);
     own?.schema.coerce(object as PlainObject, 'drop');
     own?.schema.applyDefaults(object as PlainObject);
+    // What was written before there were generations has had its first.
+    object.metadata!.generation ||= 1;
     return object;
   };
   const put = (record: StoredRecord, object: KubeObject): StoredRecord => {

@@ -67,7 +67,8 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
     storageVersionHash: definition.review || definition.virtual || definition.storedUnserved ? undefined : storageHash(settings.naming, definition.storedKind ?? definition.kind),
-    subresources: [...endpoints, ...actions, ...passages].sort(byName),
+    // Kinds that are defined while the server runs have theirs told in the order of their definition.
+    subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',
     schema: definition.described,
   };

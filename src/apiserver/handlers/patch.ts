@@ -1,3 +1,4 @@
+import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, notFound, unsupportedMediaType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
@@ -34,7 +35,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
-    checkIdentity(object, live);
+    checkIdentity(object, live, served);
     checkAddress(object, context.target);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
@@ -42,10 +43,13 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
 };
 
 /** A patch may change what an object says, not what it is. */
-const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>): void => {
-  for (const field of ['kind', 'apiVersion'] as const) {
-    if (object[field] && !sameJson(object[field], live[field])) {
-      throw badRequest(`the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
-    }
+const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>, {resource}: ServedResource): void => {
+  const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
+  if (changed.length === 0) return;
+  if (resource.definition.custom) {
+    const kind = String(object.kind || live.kind);
+    throw invalidObject({group: resource.ref.group, kind}, live.metadata?.name ?? '', changed.map(field => invalid(field, object[field], `must be ${live[field]}`)));
   }
+  const [field] = changed as [(typeof changed)[number]];
+  throw badRequest(`the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
 };

@@ -23,6 +23,7 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   schemas: served.resource.settings.schemas,
   cbor: served.resource.settings.cbor,
   kind: served.kind,
+  custom: served.resource.definition.custom,
   fieldValidation,
   warn: text => context.warnings.add(text),
 });

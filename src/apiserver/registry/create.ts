@@ -1,5 +1,5 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
-import {alreadyExists, badRequest, nameNotGenerated, statusError} from '#src/api/status.js';
+import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {nameSuffix} from '#src/base/random.js';
@@ -76,6 +76,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   if (recording) await recording;
   const recorded = meta.managedFields;
   const attributes = attributesFor(resource, incoming, namespace, context);
+  if (definition.refusesCreation) throw forbidden(resource.ref, attributes.name, definition.refusesCreation);
   await runPhase(settings.admission, 'admit', attributes);
   placeIn(resource, meta, namespace);
   restoreMalformed(meta, recorded, context.warn);
@@ -95,10 +96,10 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   const nameProblems: NameProblems = (name, prefix) => definition.nameProblems(name, prefix, hooks);
   definition.main.prepare?.(object, undefined, hooks);
   const errors = [
+    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, ...(resource.definition.anyFinalizers ? {} : {naming: settings.naming})}),
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
     ...resource.versionErrors(context.served, object, undefined, hooks),
     ...unstorableName(resource, namespace, object.metadata!.name),
-    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, ...(resource.definition.anyFinalizers ? {} : {naming: settings.naming})}),
   ];
   if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);

@@ -122,9 +122,9 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);
   const errors = [
+    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, definition.anyFinalizers ? {} : settings),
     ...(endpoint.validate?.(object, old, hooks) ?? []),
     ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
-    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, definition.anyFinalizers ? {} : settings),
   ];
   if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);

@@ -1,6 +1,7 @@
 import type {ApiRequest} from '#src/api/exchange.js';
 import type {Kind} from '#src/api/kinds.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
+import {invalid, invalidObject} from '#src/api/field-error.js';
 import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/status.js';
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
@@ -26,6 +27,8 @@ export interface BodyReader {
   readonly kind: Kind;
   /** Versions of its group that a body may also say it is of. */
   readonly otherVersions?: readonly string[] | undefined;
+  /** Whether bodies must say themselves what they are: so it is with kinds that are defined while the server runs. */
+  readonly custom?: boolean | undefined;
   readonly fieldValidation: FieldValidation;
   warn(text: string): void;
 }
@@ -82,21 +85,33 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   const body = await parsedBody(request, {naming, cbor, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
-  checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
+  if (reader.custom) checkOwnLabel(body, reader, apiVersion);
+  else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
   const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
+  if (body.kind && body.kind !== kind.kind) {
+    throw invalidObject({group: naming.group(kind.group), kind: body.kind}, decoded.object.metadata?.name ?? '', [invalid('kind', body.kind, `must be ${kind.kind}`)]);
+  }
   return {...decoded.object, kind: kind.kind, apiVersion};
 };
 
-const parsedBody = async (request: ApiRequest, expected: Expected): Promise<ParsedBody> => {
+/** A body, with its bytes where it came as such. */
+interface ReadBody extends ParsedBody {
+  readonly bytes?: Buffer;
+}
+
+const parsedBody = async (request: ApiRequest, expected: Expected): Promise<ReadBody> => {
   if (request.body?.kind === 'object') return labelled(request.body.value as KubeObject);
   const bytes = await readBytes(request);
   try {
-    return await parsedBytes(request, bytes, expected);
+    return {...(await parsedBytes(request, bytes, expected)), bytes};
   } catch (error) {
-    throw error instanceof DecodeError ? badRequest(`the object provided is unrecognized (must be of type ${expected.kind}): ${error.message} (${beginning(bytes)})`, error) : error;
+    throw error instanceof DecodeError ? unrecognized(expected.kind, bytes, error) : error;
   }
 };
+
+const unrecognized = (wanted: string, bytes: Buffer, error: Error): StatusError =>
+  badRequest(`the object provided is unrecognized (must be of type ${wanted}): ${error.message} (${beginning(bytes)})`, error);
 
 const shownBytes = 30;
 
@@ -124,8 +139,19 @@ const checkKind = (body: ParsedBody, {kind}: Kind, apiVersion: string): void => 
   if (body.kind && body.kind !== kind) {
     throw undecodable(found, body.kind, kind, new Error(`no kind ${JSON.stringify(body.kind)} in version ${JSON.stringify(found)} is served here`));
   }
-  if (found !== apiVersion) throw badRequest(`the API version in the data (${found}) does not match the expected API version (${apiVersion})`);
+  if (found !== apiVersion) throw otherVersion(found, apiVersion);
 };
+
+/** Throws 400 for a body that does not say of itself what it is, or says another version; another kind is found wrong with the rest of the object. */
+const checkOwnLabel = ({kind, apiVersion, value, bytes = Buffer.from(JSON.stringify(value))}: ReadBody, {kind: wanted, fieldValidation}: BodyReader, expected: string): void => {
+  if (!kind) {
+    const error = new Error(`Object 'Kind' is missing in '${bytes.toString()}'`);
+    throw fieldValidation === 'Ignore' ? undecodable(expected, wanted.kind, wanted.kind, error) : unrecognized(wanted.kind, bytes, error);
+  }
+  if (apiVersion !== expected) throw otherVersion(apiVersion, expected);
+};
+
+const otherVersion = (found: string, wanted: string): StatusError => badRequest(`the API version in the data (${found}) does not match the expected API version (${wanted})`);
 
 const held = (body: ParsedBody, node: SchemaNode, validation: FieldValidation, apiVersion: string, kind: string): Decoded<KubeObject> => {
   try {

@@ -1,4 +1,4 @@
-import {sameContent} from '#src/api/equal.js';
+import {sameContent, sameJson} from '#src/api/equal.js';
 import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
 import {hasLooseSet, validateIdentity} from '#src/schema/custom/list-rules.js';
@@ -40,7 +40,7 @@ const isUnstructured = (schema: JsonSchema): boolean => unstructuredBecause(sche
 /** Versions whose schema stays as it was. */
 export const unchangedSchemas = ({spec}: Readonly<Definition>, old: Readonly<Definition>): ReadonlySet<string> => {
   const before = new Map(old.spec.versions.map(version => [version.name, version]));
-  return new Set(spec.versions.filter(version => before.has(version.name) && sameContent(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name));
+  return new Set(spec.versions.filter(version => before.has(version.name) && sameJson(schemaOf(version), schemaOf(before.get(version.name)!))).map(({name}) => name));
 };
 
 /** The leave that what is stored gives to what is to take its place. */

@@ -1,4 +1,4 @@
-import {sameContent} from '#src/api/equal.js';
+import {sameJson} from '#src/api/equal.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import type {PrinterColumn, SelectableField, Spec, Subresources, Version} from './types.js';
 
@@ -32,7 +32,7 @@ const fields = ['schema', 'subresources', 'additionalPrinterColumns', 'selectabl
 
 export const gathered = ({versions = []}: Partial<Spec>): Gathered => {
   const [first] = versions;
-  const alike = fields.filter(field => first && versions.every(version => sameContent(version[field], first[field])));
+  const alike = fields.filter(field => first && versions.every(version => sameJson(version[field], first[field])));
   const pick = (version: Version, wanted: (field: (typeof fields)[number]) => boolean): Said =>
     Object.fromEntries(fields.filter(field => wanted(field) && version[field] !== undefined).map(field => [field, version[field]]));
   return {

@@ -94,7 +94,7 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     unconditionalUpdate: false,
     generation: hasStatus ? true : changesContent,
     verbs: terminating ? verbsOfTerminating : verbs,
-    ...(terminating ? {refuses: {create: 'create not allowed while custom resource definition is terminating'}} : {}),
+    ...(terminating ? {refusesCreation: 'create not allowed while custom resource definition is terminating'} : {}),
     custom: true,
     described: () => ({source: version.schema?.openAPIV3Schema as JsonSchema | undefined, preserveUnknownFields: spec.preserveUnknownFields === true, selectableFields: version.selectableFields?.map(({jsonPath}) => jsonPath) ?? []}),
     anyFinalizers: true,
