@@ -2,7 +2,8 @@
 // Arguments go to ava; files may be named as they stand in the repository (test/pki/chain.test.ts).
 import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
-import {existsSync, statSync} from 'node:fs';
+import {existsSync, rmSync, statSync} from 'node:fs';
+import {folder, putTogether} from './test-together.mjs';
 
 const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
 
@@ -12,7 +13,13 @@ const isBundled = () => {
   return existsSync(bundle) && existsSync(compiled) && statSync(bundle).mtimeMs >= statSync(compiled).mtimeMs;
 };
 
-const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...args], {
+// All of them run together as far as they can; where some are named, these run as they are.
+const isEverything = args.length === 0;
+rmSync(folder, {recursive: true, force: true});
+process.on('exit', () => rmSync(folder, {recursive: true, force: true}));
+const run = isEverything ? await putTogether() : args;
+
+const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...run], {
   stdio: ['inherit', 'pipe', 'inherit'],
   env: {...process.env, ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
 });
@@ -30,15 +37,24 @@ const read = line => {
   if (/^(skipped: |PLAT_ORACLE is unset)/.test(plain)) reasons.add(plain.replace(/^skipped: /, ''));
 };
 
+// oxlint-disable-next-line no-control-regex
+const notText = /[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/g;
+
+/** The line as people and other programs read it: a test by its place in the repository, and nothing that is no text. */
+const told = line => (isEverything ? line.replace(/\b(?:together › \d+|test) › /, '') : line).replaceAll(notText, '\uFFFD');
+
 let rest = '';
 child.stdout.setEncoding('utf8').on('data', text => {
-  process.stdout.write(text);
   const lines = (rest + text).split('\n');
   rest = lines.pop();
-  lines.forEach(read);
+  for (const line of lines) {
+    console.log(told(line));
+    read(line);
+  }
 });
 
 child.on('close', code => {
+  if (rest) console.log(told(rest));
   read(rest);
   if (code !== 0 && counts.failed === 0) counts.failed = 1;
   if (reasons.size > 0) console.log(`\nskipped because:\n${[...reasons].map(reason => `  ${reason}\n`).join('')}`);

@@ -1,6 +1,7 @@
 import {once} from 'node:events';
 import http2 from 'node:http2';
 import https from 'node:https';
+import {createServer, type AddressInfo} from 'node:net';
 import {connect} from 'node:tls';
 import test from 'ava';
 import type {ApiResponse} from '#src/api/exchange.js';
@@ -234,10 +235,14 @@ test('a backend that keeps silent is given up after the time it has', async t =>
 });
 
 test('a backend that says nothing when hands are to be shaken is given up after the time there is to reach it', async t => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const {port} = silent.address() as AddressInfo;
   await using backend = await aBackend(() => {});
-  await using server = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port: backend.port, connectTimeoutMs: 30}});
+  await using server = await relaying(backend, {to: {scheme: 'https', host: '127.0.0.1', port: String(port), connectTimeoutMs: 30}});
 
-  t.is(messageOf((await ask1(server)).body), `dial tcp 127.0.0.1:${backend.port}: i/o timeout`);
+  t.is(messageOf((await ask1(server)).body), `dial tcp 127.0.0.1:${port}: i/o timeout`);
+  silent.close();
 });
 
 test('a caller who leaves while the backend is still to be reached is not kept waiting', async t => {
