@@ -8,7 +8,10 @@ import {pathToFileURL} from 'node:url';
 export const folder = 'dist/together';
 
 /** Files of their own: they start programs and wait for them, and meanwhile others of their tests go on. */
-const apart = /^(cli|docs|e2e|storage)\//;
+const starts = /^(cli|docs|e2e|storage)\//;
+
+/** One that loads modules by names it works out would get others than those of its script. */
+const loadsByName = /\bimport\((?!['"])/;
 
 /** Where a test stands in the repository, in front of its title, as ava has it for files of their own. */
 const placeOf = path => path.slice(resolve('dist/test').length + 1).replace(/(\.test)?\.js$/, '').split('/').join(' › ');
@@ -54,7 +57,8 @@ const together = scripts => ({
 /** Writes the scripts and resolves to what ava is to run: these, of about the same length and each of neighbours, and the files that stay apart. */
 export const putTogether = async (count = 9) => {
   const all = readdirSync('dist/test', {recursive: true}).filter(file => file.endsWith('.test.js')).sort();
-  const files = all.filter(file => !apart.test(file)).map(file => join('dist/test', file));
+  const isApart = file => starts.test(file) || loadsByName.test(readFileSync(join('dist/test', file), 'utf8'));
+  const files = all.filter(file => !isApart(file)).map(file => join('dist/test', file));
   const sizes = files.map(file => statSync(file).size);
   const total = sizes.reduce((sum, size) => sum + size, 0);
 
@@ -80,5 +84,5 @@ export const putTogether = async (count = 9) => {
     logLevel: 'warning',
     plugins: [together(scripts)],
   });
-  return [...Object.keys(scripts).map(name => `${folder}/${name}.test.js`), ...all.filter(file => apart.test(file)).map(file => join('dist/test', file))];
+  return [...Object.keys(scripts).map(name => `${folder}/${name}.test.js`), ...all.filter(isApart).map(file => join('dist/test', file))];
 };

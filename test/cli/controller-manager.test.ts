@@ -33,7 +33,7 @@ const holderOf = async ({client}: ServerProcess) => {
 
 test('two managers elect one leader, and killing it moves the lead once the lease has run out', async t => {
   await using server = await aServer('kubernetes');
-  const managers = [1, 2].map(() => aManager(server, '--secure-port=0', ...shortLease));
+  const managers = [1, 2].map(() => aManager(server, '--secure-port=0', '--controllers=serviceaccount', ...shortLease));
   const leader = await Promise.any(managers.map(manager => manager.said(/ready: /).then(() => manager)));
   const standby = managers.find(manager => manager !== leader)!;
   await standby.said(/attempting to acquire leader lease/);
@@ -104,7 +104,7 @@ test('the secure port tells health to everyone and everything else to those whom
     keyPairPem(await issueClientCertificate(authority, {now: systemClock.now(), commonName, organizations, lifetimeMs: 3_600_000}));
   const [monitor, stranger] = await Promise.all([pairOf('prometheus', ['system:monitoring']), pairOf('stranger', [])]);
   const admin = {certificate: readFileSync(files.admin, 'utf8'), key: readFileSync(files.adminKey, 'utf8')};
-  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, `--authentication-kubeconfig=${server.settings}`, `--authorization-kubeconfig=${server.settings}`);
+  const manager = aManager(server, '--bind-address=127.0.0.1', `--secure-port=${await freePort()}`, '--controllers=namespace', `--authentication-kubeconfig=${server.settings}`, `--authorization-kubeconfig=${server.settings}`);
   const [, port = ''] = await manager.said(/"serving" address="127.0.0.1" port=(\d+)/);
   await manager.said(/ready: /);
 

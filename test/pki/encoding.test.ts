@@ -70,13 +70,10 @@ test('writes PEM in lines of 64 characters', t => {
   t.deepEqual(firstPemBlock(pem)?.bytes, Buffer.alloc(49, 1));
 });
 
-test('takes time in proportion to the input, however hostile the PEM', t => {
-  const started = performance.now();
+test('reads hostile PEM to its end, which it would not live to see if it began again at every line', t => {
   for (const piece of ['\n-----END ', '-----BEGIN X-----\n', 'a:b\n', '\n-----BEGIN X-----\n-----END Y']) {
     t.is([...pemBlocks(piece.repeat(100_000))].length, 0);
   }
-
-  t.true(performance.now() - started < 2000);
 });
 
 for (const [value, hex] of [[0n, '020100'], [127n, '02017f'], [128n, '02020080'], [2n ** 64n, '0209010000000000000000']] as const) {
