@@ -9,10 +9,13 @@ import type {KubeObject} from '#src/api/types.js';
 import {encodeRecord, recordObject} from '#src/apiserver/registry/record.js';
 import {storedForm} from '#src/apiserver/registry/stored-form.js';
 import {systemClock} from '#src/base/clock.js';
+import {localServingPair, planeMaterial} from '#src/plane/material.js';
 import {startPlane, type Plane} from '#src/plane/plane.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject} from '#src/schema/protobuf/encode.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
+import {StoreUnusable} from '#src/storage/errors.js';
+import {openStore} from '#src/storage/open.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {etcdMissing, EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
 import {hasKubectl, Kubectl} from '#test/e2e/kubectl.js';
@@ -123,6 +126,21 @@ if (server) {
       t.true(code === 200 || code === 410);
     }
     await plane.stop();
+  });
+
+  test.serial('servers that ask for certificates are reached with the files of the flags, and whoever has none waits in vain', async t => {
+    const {files, authority} = await planeMaterial(join(directory, 'tls'), systemClock);
+    const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
+    const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
+    const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number) =>
+      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [guarded.url], prefix: '/tls', cached: true, tls, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+
+    const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
+    t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
+    await store.close();
+    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500), {instanceOf: StoreUnusable, message: '--storage-initialization-timeout: the store was not ready within 0.5 s'});
+    await t.throwsAsync(open({caFile: join(directory, 'none'), certFile: '', keyFile: ''}, 500), {instanceOf: StoreUnusable, message: /^--kvstore-cafile: ENOENT/});
+    await guarded.stop();
   });
 
   test.serial('two API servers over one store see what the other writes', async t => {

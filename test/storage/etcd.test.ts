@@ -4,10 +4,11 @@ import {EtcdClient} from '#src/storage/etcd/client.js';
 import {openEtcdStore, type EtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
 import {MessageWriter} from '#src/transport/grpc/message.js';
+import {Leases} from '#src/apiserver/registry/leases.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {Compacted, LeaseNotFound, RevisionMismatch, StoreUnusable} from '#src/storage/errors.js';
+import {Compacted, LeaseNotFound, RevisionMismatch, StoreClosed, StoreUnusable} from '#src/storage/errors.js';
 import type {StoredForm} from '#src/storage/etcd/form.js';
 import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {fromOne} from './from-one.js';
@@ -230,6 +231,21 @@ if (hasEtcd) {
     t.deepEqual(follower.heard.slice(3).map(({key: name, record, previous}) => [name, previous?.value.toString(), record?.value.toString()]), [['/changed', '1', '3'], ['/gone', '1', undefined]]);
     t.deepEqual((await store.range({start: '/', end: '0'})).records.map(record => record.key), ['/changed', '/same']);
     await Promise.all([store.close(), other.close()]);
+  });
+
+  test.serial('a lease that was not granted is not used again', async t => {
+    const store = await open({clock: new VirtualClock()});
+    const closed = await open();
+    await closed.close();
+    let granting: Pick<EtcdStore, 'lease'> = closed;
+    const leases = new Leases({...fromOne(store, 1), lease: seconds => granting.lease(seconds)}, systemClock, 60);
+
+    await t.throwsAsync(async () => leases.for(3600), {instanceOf: StoreClosed});
+    granting = store;
+    const lease = await leases.for(3600);
+
+    t.is(await leases.for(3600), lease);
+    await store.close();
   });
 
   test.serial('the size is that of the database', async t => {

@@ -107,5 +107,7 @@ const play = async (t: ExecutionContext, {store}: World, seed: number): Promise<
 };
 
 export const modelSuite = (test: StoreTest): void => {
-  for (const seed of [1, 2, 3, 4, 5, 6]) test(`random operations agree with a plain model (seed ${seed})`, (t, world) => play(t, world, seed));
+  const title = (seed: number): string => `random operations agree with a plain model (seed ${seed})`;
+  for (const seed of [1, 2]) test(title(seed), (t, world) => play(t, world, seed));
+  for (const seed of [3, 4, 5, 6]) test.alone(title(seed), (t, world) => play(t, world, seed));
 };

@@ -21,7 +21,10 @@ export class Leases {
     if (known && known.until > now) return known.id;
     const spare = Math.min(this.#reuseSeconds, seconds * 0.05);
     const id = this.#store.lease(seconds + spare);
-    this.#recent.set(seconds, {id, until: now + spare * 1000});
+    const made = {id, until: now + spare * 1000};
+    this.#recent.set(seconds, made);
+    // One that was not granted is of no use to the next.
+    if (id instanceof Promise) id.catch(() => this.#recent.get(seconds) === made && this.#recent.delete(seconds));
     return id;
   }
 }

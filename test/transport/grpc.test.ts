@@ -1,0 +1,103 @@
+import {once} from 'node:events';
+import {createServer, type ServerHttp2Stream} from 'node:http2';
+import type {AddressInfo} from 'node:net';
+import test from 'ava';
+import {systemClock} from '#src/base/clock.js';
+import {GrpcChannel, GrpcError} from '#src/transport/grpc/channel.js';
+import {frameOf, Frames} from '#src/transport/grpc/frames.js';
+import {BrokenMessage, MessageWriter, readMessage} from '#src/transport/grpc/message.js';
+
+test('fields come back as they were written, whatever their size', t => {
+  const integers = [1, 127, 128, 300, 2 ** 31, 2 ** 32 + 5, Number.MAX_SAFE_INTEGER];
+  const writer = new MessageWriter().flag(2, true).bytes(3, 'ä€').message(4, new MessageWriter().int(1, 7)).int(20, 0).bytes(21, '').present(22, 0);
+  for (const value of integers) writer.int(1, value);
+  const read: unknown[] = [];
+
+  readMessage(writer.finish(), {
+    1: field => read.push(field.int),
+    2: field => read.push(field.flag),
+    3: field => read.push(field.text),
+    4: field => readMessage(field.bytes, {1: inner => read.push([inner.int])}),
+    20: () => t.fail(),
+    21: () => t.fail(),
+    22: field => read.push(field.int),
+  });
+
+  t.deepEqual(read, [true, 'ä€', [7], 0, ...integers]);
+});
+
+test('a message that is cut off is refused', t => {
+  const whole = new MessageWriter().bytes(3, 'text').int(1, 300).finish();
+
+  for (const length of [1, 3, whole.length - 1]) t.throws(() => readMessage(whole.subarray(0, length), {}), {instanceOf: BrokenMessage});
+});
+
+test('messages are whole however their bytes are chopped up', t => {
+  const messages = ['', 'a', 'x'.repeat(1000)].map(text => Buffer.from(text));
+  const wire = Buffer.concat(messages.map(frameOf));
+
+  for (const size of [1, 2, 5, 7, 999, wire.length]) {
+    const frames = new Frames();
+    const heard: Buffer[] = [];
+    for (let at = 0; at < wire.length; at += size) heard.push(...frames.push(wire.subarray(at, at + size)));
+    t.deepEqual(heard, messages);
+  }
+  t.throws(() => new Frames().push(Buffer.of(1, 0, 0, 0, 0)), {message: /compressed/});
+});
+
+/** A server that does one thing with every call. */
+const serving = async (act: (stream: ServerHttp2Stream) => void): Promise<{url: string; stop(): void}> => {
+  const server = createServer();
+  const sessions = new Set<{destroy(): void}>();
+  server.on('session', session => sessions.add(session));
+  server.on('stream', act);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const stop = (): void => {
+    for (const session of sessions) session.destroy();
+    server.close();
+  };
+  return {url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop};
+};
+
+const answering = (stream: ServerHttp2Stream): void => {
+  stream.respond({':status': 200}, {waitForTrailers: true});
+  stream.on('wantTrailers', () => stream.sendTrailers({'grpc-status': '0'}));
+  stream.end(frameOf(Buffer.from('answer')));
+};
+
+test('a call is answered, by the next server when the first is not there', async t => {
+  const [gone, server] = [await serving(answering), await serving(answering)];
+  gone.stop();
+  await using channel = new GrpcChannel({servers: [gone.url, server.url], clock: systemClock});
+
+  t.is((await channel.call('/a/B', Buffer.alloc(0), 5000)).toString(), 'answer');
+  server.stop();
+});
+
+const refusals: readonly [string, (stream: ServerHttp2Stream) => void, number, RegExp, boolean][] = [
+  ['what a server refuses with', stream => stream.respond({':status': 200, 'grpc-status': '5', 'grpc-message': 'not %C3%A4 there'}, {endStream: true}), 5, /^not ä there$/, false],
+  ['an answer of another kind of server', stream => stream.respond({':status': 404}, {endStream: true}), 14, /404/, false],
+  ['a connection that breaks', stream => stream.session?.destroy(), 14, /./, false],
+  ['no answer in time', () => {}, 4, /not answered within 0\.2 s/, false],
+];
+for (const [title, act, code, message, unsent] of refusals)
+  test(`${title} is told as it is`, async t => {
+    const server = await serving(act);
+    await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});
+
+    const error = await t.throwsAsync(channel.call('/a/B', Buffer.alloc(0), 200), {instanceOf: GrpcError, message});
+
+    t.deepEqual([error?.code, error?.unsent], [code, unsent]);
+    server.stop();
+  });
+
+test('a call that no server can take was sent to nobody', async t => {
+  const server = await serving(answering);
+  server.stop();
+  await using channel = new GrpcChannel({servers: [server.url], clock: systemClock});
+
+  const error = await t.throwsAsync(channel.call('/a/B', Buffer.alloc(0), 200), {instanceOf: GrpcError, message: /ECONNREFUSED/});
+
+  t.true(error?.unsent);
+});
