@@ -223,7 +223,9 @@ test('aliases and nesting are bounded', t => {
   t.is(refusal(configMap, laughs, 'yaml'), 'yaml: document contains excessive aliasing');
   t.is(refusal(configMap, '['.repeat(100_000), 'json'), "couldn't get version/kind; json parse error: unexpected end of JSON input");
   t.is(refusal(configMap, `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`), "couldn't get version/kind; json parse error: exceeded max depth");
-  t.regex(refusal(configMap, '['.repeat(20_000), 'yaml'), /^yaml: /);
+  const deep: readonly string[] = ['['.repeat(20_000), `{"a":${'['.repeat(5000)}${']'.repeat(5000)}}`, '{a: '.repeat(5000), '- '.repeat(5000), Array.from({length: 1000}, (_, i) => `${' '.repeat(i)}a:`).join('\n')];
+  for (const text of deep) t.is(refusal(configMap, text, 'yaml'), 'yaml: exceeded max depth', text.slice(0, 9));
+  t.is(refusal(configMap, `data: ${'['.repeat(300)}${']'.repeat(300)}`, 'yaml'), 'json: cannot unmarshal array into Go struct field ConfigMap.data of type map[string]string');
 });
 
 test('keys of the language itself are data', t => {

@@ -1,7 +1,23 @@
-import {Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type Node, type Pair} from 'yaml';
+import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
 import {DecodeError, type DecodeProblem} from './error.js';
 
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
+
+/**
+ * How deep a text may be nested. What lies deeper would be composed with the stack nearly used up, where an overflow is not always an error that can be
+ * caught: a regular expression that is compiled there ends the process.
+ */
+const deepestNesting = 400;
+
+/** The tokens of a text. Throws as soon as they are nested too deep, before anything recurses over them. */
+const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Token, void> {
+  const parser = new Parser(lines.addNewLine);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > deepestNesting) throw new DecodeError('yaml: exceeded max depth');
+  }
+  yield* parser.end();
+};
 
 /** The first document of a text, by YAML 1.1 as the field reads it: `yes` is a boolean, a time is a string, base 60 is unknown. */
 const firstDocument = (text: string, lines: LineCounter): Document.Parsed | undefined => {
@@ -12,7 +28,7 @@ const firstDocument = (text: string, lines: LineCounter): Document.Parsed | unde
     logLevel: 'silent',
     customTags: tags => tags.filter(tag => typeof tag !== 'object' || (!dropped.has(tag.tag) && tag.format !== 'TIME')),
   });
-  for (const document of composer.compose(new Parser(lines.addNewLine).parse(text))) return document;
+  for (const document of composer.compose(tokensOf(text, lines))) return document;
   return undefined;
 };
 
