@@ -133,6 +133,8 @@ export interface Action<In extends KubeObject = KubeObject> {
   readonly otherVersions?: readonly string[];
   /** What the server must have for the action to be there at all. */
   readonly needs?: 'tokens';
+  /** Fills in what was not said, before admission sees it. */
+  default?(object: In): void;
   validate?(object: Readonly<In>, context: ActionContext): Iterable<FieldError>;
   /** Resolves to the object to answer with (201). */
   run(object: In, context: ActionContext): Promise<KubeObject>;

@@ -22,6 +22,13 @@ for (const [accept, type] of [
   ['application/yaml, application/json', 'application/yaml'],
   ['application/yaml;q=0.5, application/json', 'application/json'],
   ['application/yaml;q=0, application/json', 'application/json'],
+  ['application/yaml;q=0', 'application/yaml'],
+  ['*', 'application/json'],
+  ['*/*, application/yaml', 'application/yaml'],
+  ['*/*, application/yaml;q=0.5', 'application/yaml'],
+  ['application/yaml;q=0.5, */*', 'application/json'],
+  ['application/yaml;stream=watch, application/json;stream=watch', 'application/json'],
+  ['application/json;g=meta.k8s.io;v=v1, application/yaml', 'application/yaml'],
   ['text/html, */*;q=0.1', 'application/json'],
   [`${as('Nothing')}, application/json`, 'application/json'],
   [`${as('PartialObjectMetadataList')}, application/json`, 'application/json'],
@@ -68,8 +75,11 @@ test('errors come in the form that was asked for, and indented for people', asyn
   t.like(table.json<Status>(), {kind: 'Status', code: 404});
 });
 
-for (const [query, agent, indented] of [
+for (const [query, agent, indented, accept] of [
   ['', 'kubectl/v1.35', false],
+  ['', 'kubectl/v1.35', true, 'unknown/type, application/json; pretty=1'],
+  ['?pretty=false', '', true, 'application/json;pretty=1'],
+  ['', 'kubectl/v1.35', false, 'application/json;pretty=true'],
   ['', 'curl/8.5', true],
   ['', 'Wget/1', true],
   ['', 'Mozilla/5.0 (X11)', true],
@@ -80,10 +90,10 @@ for (const [query, agent, indented] of [
   ['?pretty=', '', false],
   ['?pretty=', 'curl/8.5', true],
   ['?pretty=maybe', 'curl/8.5', false],
-] as const) {
-  test(`the body is ${indented ? 'indented' : 'compact'} with '${query}' for '${agent}'`, async t => {
+] as const satisfies readonly (readonly [string, string, boolean, string?])[]) {
+  test(`the body is ${indented ? 'indented' : 'compact'} with '${query}' for '${agent}' who accepts '${accept ?? ''}'`, async t => {
     for (const path of [one, configMaps]) {
-      const {text} = await get(`${path}${query}`, {headers: {'user-agent': agent}});
+      const {text} = await get(`${path}${query}`, {headers: {'user-agent': agent, ...(accept && {accept})}});
       t.is(text.startsWith('{\n  "kind"'), indented);
       t.true(text.endsWith('}\n'));
     }

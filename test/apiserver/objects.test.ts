@@ -252,6 +252,9 @@ for (const [title, patch, code, message] of [
   ['the namespace', {metadata: {namespace: 'b'}}, 400, 'the namespace of the object (b) does not match the namespace on the request (default)'],
   ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
   ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
+  ['the kind', {kind: 'Secret'}, 422, ' "" is invalid: patch: Invalid value: "{'],
+  ['what it is', {kind: 'Secret'}, 422, 'the kind of the patched object (Secret) does not match that of the stored one (ConfigMap)'],
+  ['the version of its API', {apiVersion: 'v2'}, 422, 'the API version of the patched object (v2) does not match that of the stored one (v1)'],
 ] as const) {
   test(`a patch cannot change ${title}`, async t => {
     const {post, patch: send} = await startWire();
@@ -262,6 +265,14 @@ for (const [title, patch, code, message] of [
     t.true(answer.message?.includes(message), answer.message);
   });
 }
+
+test('what a strategic patch says of the kind of an object does not count', async t => {
+  const {post, patch} = await startWire();
+  await post(configMaps, aConfigMap('a'));
+  const answer = await patch(`${configMaps}/a`, {kind: 'Secret', apiVersion: 'v2', data: {k: 'v'}}, {headers: {'content-type': 'application/strategic-merge-patch+json'}});
+
+  t.like(answer.json(), {kind: 'ConfigMap', apiVersion: 'v1', data: {k: 'v'}} as object);
+});
 
 test('a patch of what is not there is a 404, one of no known type a 415', async t => {
   const {patch} = await startWire();

@@ -88,6 +88,15 @@ test('an eviction is told as such, and may be refused', async t => {
   t.like(server.asked[0], {operation: 'CREATE', kind: {group: 'policy', version: 'v1', kind: 'Eviction'}, resource: {group: '', version: 'v1', resource: 'pods'}, subResource: 'eviction', object: {kind: 'Eviction', apiVersion: 'policy/v1'}});
 });
 
+test('a request for a token is told with the life it has unless told otherwise', async t => {
+  const {namespace, register, hook} = await begin();
+  await using server = await aHookServer();
+  await register('validating', 'token', hook(server, ['serviceaccounts/token']));
+
+  t.is((await post(`/api/v1/namespaces/${namespace}/serviceaccounts/default/token`, {spec: {audiences: ['api']}})).status, 201);
+  t.like(server.asked[0], {subResource: 'token', kind: {kind: 'TokenRequest'}, object: {spec: {audiences: ['api'], expirationSeconds: 3600}}});
+});
+
 const bodyOf = (version: string, properties: object, more: object = {}) => ({name: version, served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', properties: {data: {type: 'object', ...properties}}}}, ...more});
 const anyData = {'x-kubernetes-preserve-unknown-fields': true};
 const define = async (group: string, versions: readonly object[]) => {

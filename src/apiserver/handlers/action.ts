@@ -36,6 +36,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
+  action.default?.(object);
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
     ...addressOf(resource, writeContext(context, served, query.dryRun)),

@@ -5,10 +5,10 @@ import {yamlText} from '#src/schema/yaml-text.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 
 /** A body that is made when asked for: as bytes in the media type agreed on, or as the object itself. */
-export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType'>, make: () => unknown, pretty: boolean): ResponseBody => {
+export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'contentType' | 'pretty'>, make: () => unknown, pretty: boolean): ResponseBody => {
   let made: unknown;
   const object = () => (made ??= make());
-  return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty)};
+  return {kind: 'object', contentType: form.contentType, object, bytes: () => bytesOf(form, object(), pretty || form.pretty === true)};
 };
 
 /** What does not tell its version is of the core group: the oldest document of discovery. */

@@ -1,8 +1,9 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {badRequest, notFound, unsupportedMediaType} from '#src/api/status.js';
+import {notFound, unsupportedMediaType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
+import {undecodable} from '#src/schema/patch/errors.js';
 import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
@@ -35,21 +36,24 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
-    checkIdentity(object, live, served);
+    keepIdentity(object, live, type, served);
     checkAddress(object, context.target);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
   };
 };
 
-/** A patch may change what an object says, not what it is. */
-const checkIdentity = (object: KubeObject, live: Readonly<KubeObject>, {resource}: ServedResource): void => {
+/** A patch may change what an object says, not what it is. What a strategic one says of that does not count: it is put into an object of the kind. */
+const keepIdentity = (object: KubeObject, live: Readonly<KubeObject>, type: PatchType, {resource}: ServedResource): void => {
   const changed = (['kind', 'apiVersion'] as const).filter(field => object[field] && !sameJson(object[field], live[field]));
   if (changed.length === 0) return;
   if (resource.definition.custom) {
     const kind = String(object.kind || live.kind);
     throw invalidObject({group: resource.ref.group, kind}, live.metadata?.name ?? '', changed.map(field => invalid(field, object[field], `must be ${live[field]}`)));
   }
-  const [field] = changed as [(typeof changed)[number]];
-  throw badRequest(`the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
+  if (type !== 'strategic') {
+    const [field] = changed as [(typeof changed)[number]];
+    throw undecodable(JSON.stringify(object), `the ${field === 'kind' ? 'kind' : 'API version'} of the patched object (${object[field]}) does not match that of the stored one (${live[field]})`);
+  }
+  for (const field of changed) Object.assign(object, {[field]: live[field]});
 };

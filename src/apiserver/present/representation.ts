@@ -95,7 +95,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
       return {
         ...base,
         key: `${form}object/${apiVersion}`,
-        raw: !served.version && accepted.media === 'json',
+        raw: !served.version && accepted.media === 'json' && !accepted.pretty,
         one: shown,
         event: shown,
         bookmark: object => ({...object, apiVersion}),

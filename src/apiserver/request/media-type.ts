@@ -18,6 +18,8 @@ export interface Accepted {
   readonly shapeVersion: string;
   /** The media type with its parameters, as the response repeats them. */
   readonly contentType: string;
+  /** Whether the caller asked for an indented body beside the media type. */
+  readonly pretty?: true;
 }
 
 const medias: Readonly<Record<string, 'json' | 'yaml'>> = {
@@ -35,8 +37,25 @@ interface Clause {
   readonly q: number;
 }
 
-const parseClauses = (header: string): Clause[] =>
-  header
+/** Whether a clause comes before one that the caller wrote earlier: what is wanted more, and what is named before what stands for anything. */
+const comesBefore = (one: Clause, other: Clause): boolean => {
+  const isNamed = ({type}: Clause, part: 0 | 1) => type.split('/')[part] !== '*';
+  return one.q > other.q || ([0, 1] as const).some(part => isNamed(one, part) && !isNamed(other, part));
+};
+
+/** Clause by clause, as the original sorts them: its order is none that holds of any three clauses, so how it is made matters. */
+const inOrder = (clauses: readonly Clause[]): Clause[] => {
+  const sorted: Clause[] = [];
+  for (const clause of clauses) {
+    let at = sorted.length;
+    while (at > 0 && comesBefore(clause, sorted[at - 1]!)) at--;
+    sorted.splice(at, 0, clause);
+  }
+  return sorted;
+};
+
+const parseClauses = (header: string): Clause[] => {
+  const clauses = header
     .split(',')
     .map(clause => {
       const [type = '', ...rest] = clause.split(';').map(part => part.trim());
@@ -47,17 +66,17 @@ const parseClauses = (header: string): Clause[] =>
         }),
       );
       const q = Number(params.get('q') ?? 1);
-      return {type: type.toLowerCase(), params, q: Number.isNaN(q) ? 1 : q};
+      return {type: type === '*' ? '*/*' : type.toLowerCase(), params, q: Number.isNaN(q) ? 0 : q};
     })
-    .filter(({type, q}) => type !== '' && q > 0)
-    // A stable sort keeps the caller's order among equals.
-    .sort((a, b) => b.q - a.q);
+    .filter(({type}) => type !== '');
+  return inOrder(clauses);
+};
 
 const knownGroup = (group: string, token: string): boolean => knownApiSuffixes.some(suffix => group === `${token}.${suffix}`);
 
 const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape>): {shape: Shape; version: string} | undefined => {
   const as = params.get('as');
-  if (as === undefined) return {shape: 'object', version: ''};
+  if (as === undefined) return params.has('g') || params.has('v') ? undefined : {shape: 'object', version: ''};
   const group = params.get('g') ?? '';
   const version = params.get('v') ?? '';
   if (!allowed.has(as as Shape)) return undefined;
@@ -100,6 +119,9 @@ const contentTypeOf = (media: Accepted['media'], {params}: Clause, shape: Shape,
   return shape === 'APIGroupDiscoveryList' ? `${type};g=${params.get('g')};v=${params.get('v')};as=${shape}` : type;
 };
 
+/** The one way of streaming a clause may name, and only where there is a stream of the media. */
+const canStream = (media: Accepted['media'], {params}: Clause): boolean => !params.get('stream') || (media !== 'yaml' && params.get('stream') === 'watch');
+
 /** Whether a shape can be written in a form: tables cannot be in the binary one, nor what goes by names of the other vocabulary. */
 const isWritable = (media: Accepted['media'], {shape, version}: {shape: Shape; version: string}, {binary, onlyMetadata}: Offer): boolean => {
   if (media !== 'binary') return true;
@@ -122,10 +144,10 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
       const media = mediaOf(clause.type, offer);
-      if (!media || (media === 'yaml' && stream)) return undefined;
+      if (!media || (media === 'yaml' && stream) || !canStream(media, clause)) return undefined;
       const shape = shapeOf(clause.params, allowed);
       if (!shape || !isWritable(media, shape, offer)) return undefined;
-      return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer)};
+      return {media, ...(media === 'binary' ? {naming: binary!} : media === 'cbor' ? {cbor: cbor!} : {}), shape: shape.shape, shapeVersion: shape.version, contentType: contentTypeOf(media, clause, shape.shape, offer), ...(clause.params.get('pretty') === '1' && {pretty: true})};
     })
     .find(accepted => accepted !== undefined);
   if (key.length > longestCached) return found;

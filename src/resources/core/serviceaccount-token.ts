@@ -25,7 +25,7 @@ interface Bound {
 }
 
 function* wellFormed({spec}: TokenRequest): Iterable<FieldError> {
-  const seconds = spec.expirationSeconds ?? usualSeconds;
+  const {expirationSeconds: seconds = usualSeconds} = spec;
   const path = 'spec.expirationSeconds';
   if (seconds < shortestSeconds) yield invalid(path, seconds, 'may not specify a duration less than 10 minutes');
   if (seconds > longestSeconds) yield invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
@@ -142,4 +142,9 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
 };
 
 /** A new token of the account, for some time and for some audience, perhaps bound to an object (the API reference, TokenRequest). Nothing is stored. */
-export const tokenRequest: Action<TokenRequest> = {kind: kinds.tokenRequests, needs: 'tokens', run};
+export const tokenRequest: Action<TokenRequest> = {
+  kind: kinds.tokenRequests,
+  needs: 'tokens',
+  default: ({spec}) => void (spec.expirationSeconds ??= usualSeconds),
+  run,
+};
