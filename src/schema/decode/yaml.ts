@@ -12,6 +12,7 @@ const deepestNesting = 400;
 /** The tokens of a text. Throws as soon as they are nested too deep, before anything recurses over them. */
 const tokensOf = function* (text: string, lines: LineCounter): Generator<CST.Token, void> {
   const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
     if (parser.stack.length > deepestNesting) throw new DecodeError('yaml: exceeded max depth');
