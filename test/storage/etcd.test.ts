@@ -1,5 +1,6 @@
 import test from 'ava';
 import {systemClock} from '#src/base/clock.js';
+import {Barrier} from '#src/storage/etcd/barrier.js';
 import {EtcdClient} from '#src/storage/etcd/client.js';
 import {openEtcdStore, type EtcdStore, type EtcdStoreOptions} from '#src/storage/etcd/index.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
@@ -255,3 +256,32 @@ if (hasEtcd) {
     await store.close();
   });
 } else test(etcdMissing, t => t.pass());
+
+test('whoever asks while a question is under way is answered by one that began later', async t => {
+  const answers: ((value: number) => void)[] = [];
+  const barrier = new Barrier(() => new Promise<number>(resolve => answers.push(resolve)));
+
+  const first = barrier.pass();
+  const [second, third] = [barrier.pass(), barrier.pass()];
+  answers[0]!(1);
+
+  t.is(await first, 1);
+  await Promise.resolve();
+  t.is(answers.length, 2);
+  answers[1]!(2);
+  t.deepEqual(await Promise.all([second, third]), [2, 2]);
+});
+
+test('a question that fails fails for those who asked it, and the next is asked', async t => {
+  let asked = 0;
+  const barrier = new Barrier(async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('no');
+    return asked;
+  });
+
+  const [first, second] = [barrier.pass(), barrier.pass()];
+
+  await t.throwsAsync(first, {message: 'no'});
+  t.is(await second, 2);
+});

@@ -84,7 +84,7 @@ export class EtcdClient {
         if (!response.canceled) return heard(response);
         end(response.compacted > 0 ? new WatchCompacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
       },
-      ended: error => end(error),
+      ended: error => end(error ?? new Error('the server ended the stream')),
     });
     stream.send(messages.encodeWatch(request));
     return {

@@ -5,6 +5,7 @@ import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, Val
 import {checkKey, compareKeys} from '#src/storage/local/keys.js';
 import type {CompactionTurn, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
+import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
 import {Feed} from './feed.js';
 import {plainForm, type StoredForm} from './form.js';
@@ -20,7 +21,7 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> 
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
-  /** Whether lists are read from the copy that is kept here. */
+  /** Whether reads are from the copy that is kept here. */
   readonly cached?: boolean;
   /** Ends the wait for servers. */
   readonly signal?: AbortSignal;
@@ -75,21 +76,24 @@ interface Parts {
 }
 
 /**
- * A store in etcd, which others may hold, too. Single records are read from etcd; lists from the copy here, once it has reached the revision etcd was at when they were asked for; whoever follows
- * hears from the copy. A write has been told to who follows by the time it resolves, unless the connection is broken.
+ * A store in etcd, which others may hold, too. Reads are from the copy here, once it has reached the revision etcd was at when they were asked for; whoever follows hears from the copy. A write has been told to who follows by the time it resolves, unless the connection is broken.
  */
 export class EtcdStore implements Store {
   readonly shared = true;
   readonly #parts: Parts;
+  /** The newest revision there is, for reads that are to see it. */
+  readonly #newest: Barrier<number>;
   readonly #writing = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    this.#newest = new Barrier(() => parts.client.revision());
   }
 
   async revision(): Promise<number> {
-    return this.#open().client.revision();
+    this.#open();
+    return this.#newest.pass();
   }
 
   async compacted(): Promise<number> {
@@ -97,20 +101,21 @@ export class EtcdStore implements Store {
   }
 
   async get(key: string): Promise<StoredRecord | undefined> {
-    const {client, feed} = this.#open();
+    const {client, feed, cached} = this.#open();
     if (key === '') return undefined;
+    if (cached && feed.mirror.covers(key, key) && (await feed.soonReached(await this.#newest.pass(), patienceMs))) return feed.mirror.get(key);
     const {kvs} = await client.range({start: key});
     return kvs[0] && feed.mirror.shown(kvs[0]);
   }
 
   async range({start, end, limit = Infinity, revision}: RangeQuery): Promise<Range> {
-    const {client, feed, cached} = this.#open();
+    const {feed, cached} = this.#open();
     const {mirror} = feed;
     if (revision !== undefined && revision <= mirror.revision) {
       if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, revision);
       return this.#fromServer({start, end, limit, revision});
     }
-    const newest = await client.revision();
+    const newest = await this.#newest.pass();
     if (revision !== undefined && revision > newest) throw new FutureRevision(newest);
     if (!(cached || revision !== undefined) || !mirror.covers(start, end) || !(await feed.soonReached(newest, patienceMs)))
       return this.#fromServer({start, end, limit, ...(revision === undefined ? {} : {revision})});
@@ -120,7 +125,7 @@ export class EtcdStore implements Store {
   async count(start: string, end: string): Promise<number> {
     const {client, feed} = this.#open();
     if (compareKeys(start, end) >= 0) return 0;
-    if (feed.mirror.covers(start, end) && (await feed.soonReached(await client.revision(), patienceMs))) return feed.mirror.count(start, end);
+    if (feed.mirror.covers(start, end) && (await feed.soonReached(await this.#newest.pass(), patienceMs))) return feed.mirror.count(start, end);
     return (await client.range({start, end, countOnly: true})).count;
   }
 

@@ -48,8 +48,9 @@ export class Mirror {
     return this.#medium.compacted();
   }
 
-  /** Whether all of a range lies here. */
+  /** Whether all of a range lies here, or a single key that is both of its ends. */
   covers(start: string, end: string): boolean {
+    if (start === end) return within(start, this.#start, this.#end);
     return within(start, this.#start, this.#end) && (end <= this.#end || !within(end, this.#start, `${this.#end}\uffff`));
   }
 
@@ -57,6 +58,12 @@ export class Mirror {
   shown(kv: KeyValue): StoredRecord {
     const known = this.#medium.get(kv.key);
     return this.#readable(known?.revision === kv.revision ? known : this.#recordOf(kv));
+  }
+
+  /** Throws for one that cannot be read. */
+  get(key: string): StoredRecord | undefined {
+    const record = this.#medium.get(key);
+    return record && this.#readable(record);
   }
 
   range(start: string, end: string, limit: number, revision: number): readonly StoredRecord[] {

@@ -13,7 +13,7 @@ export interface StoreServers {
   /** Files, read anew for each connection. Absent where empty. */
   readonly tls: {readonly caFile: string; readonly certFile: string; readonly keyFile: string};
   readonly prefix: string;
-  /** Whether lists are read from a copy in this process. */
+  /** Whether reads are from a copy in this process. */
   readonly cached: boolean;
   form(): Promise<StoredForm>;
 }

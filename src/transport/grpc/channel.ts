@@ -30,7 +30,8 @@ export interface GrpcSettings {
 /** Who hears a stream. `ended` comes once and last. */
 export interface StreamEars {
   message(bytes: Buffer): void;
-  ended(error: GrpcError): void;
+  /** Without an error where the server said that all is well. */
+  ended(error?: GrpcError): void;
 }
 
 export interface OpenStream extends Disposable {
@@ -72,8 +73,8 @@ export class GrpcChannel implements AsyncDisposable {
         message: bytes => void (answer ??= bytes),
         ended: error => {
           timer[Symbol.dispose]();
-          if (error.code === 0 && answer) resolve(answer);
-          else if (error.code === 0) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
+          if (!error && answer) resolve(answer);
+          else if (!error) reject(new GrpcError(grpcCodes.internal, `${path} was answered with nothing`));
           else reject(isLate ? new GrpcError(grpcCodes.deadlineExceeded, `${path} was not answered within ${timeoutMs / 1000} s`) : error);
         },
       });
@@ -117,11 +118,12 @@ export class GrpcChannel implements AsyncDisposable {
 
   #hear(stream: ClientHttp2Stream, ears: StreamEars): void {
     const frames = new Frames();
-    let outcome: GrpcError | undefined;
+    let outcome: GrpcError | 'fine' | undefined;
     let failure: unknown;
     const look = (headers: Readonly<Record<string, unknown>>): void => {
       const status = headers['grpc-status'];
-      if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
+      if (status === '0') outcome = 'fine';
+      else if (status !== undefined) outcome = new GrpcError(Number(status), unescaped(String(headers['grpc-message'] ?? '')));
       else if (headers[':status'] !== undefined && headers[':status'] !== 200) outcome = new GrpcError(grpcCodes.unavailable, `the server answered ${String(headers[':status'])}`);
     };
     stream.on('response', look);
@@ -136,6 +138,7 @@ export class GrpcChannel implements AsyncDisposable {
     });
     stream.on('error', error => (failure ??= error));
     stream.on('close', () => {
+      if (outcome === 'fine') return ears.ended();
       ears.ended(outcome ?? new GrpcError(grpcCodes.unavailable, failure ? messageOf(failure) : 'the connection broke', stream.rstCode === constants.NGHTTP2_REFUSED_STREAM));
     });
   }
