@@ -22,6 +22,8 @@ export interface Scenario {
   readonly touch: Kind;
   /** Flags of the controller manager beside those all have. */
   readonly args?: readonly string[];
+  /** Features that the server has too. */
+  readonly gates?: readonly string[];
   /** Fields whose content is random, whatever the run. */
   readonly blurred?: readonly string[];
   /** Writes that are lost with a manager that stops before them: only the deletion of something that left no trace asks for them, as in the original. */
@@ -73,7 +75,7 @@ interface Stream {
 
 /** Runs a scenario of a controller over a server of its own, with a fault or undisturbed. */
 export const play = async (controller: Controller, scenario: Scenario, files: readonly string[], planned?: Planned): Promise<Outcome> => {
-  const {clock, server, clientOf} = startServer({garbageCollector: true});
+  const {clock, server, clientOf} = startServer({garbageCollector: true, gate: name => scenario.gates?.includes(name) ?? false});
   const client = clientOf('admin');
   const {naming} = client;
   const parsed = parseFlags(controllerManagerFlags, [`--controllers=${controller.name}`, '--leader-elect=false', '--use-service-account-credentials', ...files, ...(scenario.args ?? [])]);

@@ -431,6 +431,35 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     touch: kinds.statefulSets,
     compare: [kinds.statefulSets, kinds.pods, kinds.controllerRevisions, kinds.persistentVolumeClaims],
   },
+  'storage-version-migrator': {
+    args: ['--feature-gates=StorageVersionMigrator=true'],
+    gates: ['StorageVersionMigrator'],
+    steps: [
+      stage => stage.make(kinds.configMaps, ...named('one', 'two')),
+      stage => stage.make(kinds.storageVersionMigrations, {metadata: {name: 'maps'}, spec: {resource: {group: '', resource: 'configmaps'}}}, {metadata: {name: 'nothing'}, spec: {resource: {group: 'example.com', resource: 'nothing'}}}),
+    ],
+    settleMs: 5 * minute,
+    touch: kinds.storageVersionMigrations,
+    compare: [kinds.storageVersionMigrations, kinds.configMaps],
+  },
+  'storageversion-garbage-collector': {
+    args: ['--feature-gates=StorageVersionAPI=true,APIServerIdentity=true'],
+    gates: ['StorageVersionAPI', 'APIServerIdentity'],
+    steps: [
+      async stage => {
+        const identity = {[stage.naming.subKey('apiserver', 'identity')]: stage.naming.component('apiserver')};
+        for (const name of ['first', 'second']) await stage.make(kinds.leases, {metadata: {name, namespace: stage.naming.systemNamespace, labels: identity}, spec: {}});
+        for (const [name, ...servers] of [['example.com.two', 'first', 'second', 'nobody'], ['example.com.one', 'second'], ['example.com.none', 'nobody']]) {
+          await stage.make(kinds.storageVersions, {metadata: {name: name!}, spec: {}, status: {}});
+          const storageVersions = servers.map(apiServerID => ({apiServerID, encodingVersion: 'v1', decodableVersions: ['v1']}));
+          await stage.change(kinds.storageVersions, name!, {status: {storageVersions, commonEncodingVersion: 'v1'}}, 'status');
+        }
+      },
+      stage => stage.client.resource(kinds.leases).delete('second', {namespace: stage.naming.systemNamespace}),
+    ],
+    touch: kinds.storageVersions,
+    compare: [kinds.storageVersions],
+  },
   'taint-eviction': {
     steps: [
       async stage => {
