@@ -256,3 +256,11 @@ test('an object without a generation has its first', async t => {
   await world.store.create('/registry/example.com/widgets/default/a', encodeRecord({...aWidget('a'), metadata: {name: 'a', namespace: 'default'}}));
   t.is((await world.get(`${widgets}/a`)).json().metadata!.generation, 1);
 });
+
+test('objects within custom objects have any name a path can carry', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({spec: {properties: {part: {type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true}}}})]));
+  const named = (name: string) => world.post(widgets, aWidget('a', {part: {apiVersion: 'v1', kind: 'Pod', metadata: {name}}}));
+  t.is((await named('..')).json<{message: string}>().message, 'Widget.example.com "a" is invalid: spec.part.metadata.name: Invalid value: "..": may not be \'..\'');
+  t.is((await named('Any_Name')).status, 201);
+});

@@ -2,10 +2,9 @@ import {sameJson} from '#src/api/equal.js';
 import {kindOnWire, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {isTrue} from '#src/resources/apiextensions/conditions.js';
+import {validateMetadata} from '#src/resources/apiextensions/metadata.js';
 import type {Definition, Version} from '#src/resources/apiextensions/types.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
-import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
-import {subdomainName} from '#src/resources/validation/names.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
 import {customSchema, type CustomSchema} from '#src/schema/custom/schema.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
@@ -65,7 +64,7 @@ export const customFamily = (definition: Definition, {naming, gate, schemas}: {r
     const lazily = () =>
       (schema ??= customSchema((version.schema?.openAPIV3Schema ?? anything) as JsonSchema, {
         metadata: schemas.of('meta', 'v1', 'ObjectMeta')!,
-        validateMetadata: (metadata, {namespaced, path}) => validateObjectMeta(metadata, {namespaced, nameProblems: subdomainName}, path),
+        validateMetadata,
         preserveUnknownFields: spec.preserveUnknownFields === true,
       }));
     return {
