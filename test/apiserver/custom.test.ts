@@ -257,10 +257,12 @@ test('an object without a generation has its first', async t => {
   t.is((await world.get(`${widgets}/a`)).json().metadata!.generation, 1);
 });
 
-test('objects within custom objects have any name a path can carry', async t => {
+test('objects within custom objects have any name a path can carry, and no metadata that there is not', async t => {
   using world = await startCustom();
-  await world.define(aDefinition([aVersion({spec: {properties: {part: {type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true}}}})]));
+  await world.define(aDefinition([aVersion({spec: {properties: {part: {type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true, properties: {metadata: {type: 'object', properties: {unknown: {type: 'string', default: 'x'}}}}}}}})]));
   const named = (name: string) => world.post(widgets, aWidget('a', {part: {apiVersion: 'v1', kind: 'Pod', metadata: {name}}}));
   t.is((await named('..')).json<{message: string}>().message, 'Widget.example.com "a" is invalid: spec.part.metadata.name: Invalid value: "..": may not be \'..\'');
-  t.is((await named('Any_Name')).status, 201);
+  const made = await named('Any_Name');
+  t.is(made.status, 201);
+  t.deepEqual(made.json<{spec: {part: {metadata: object}}}>().spec.part.metadata, {name: 'Any_Name'}, 'without what there is not');
 });

@@ -77,7 +77,10 @@ class Schema implements CustomSchema {
 
   applyDefaults(object: PlainObject): void {
     this.#hasDefaults ??= somePart(this.source, part => (part.default ?? null) !== null);
-    if (this.#hasDefaults) applyDefaults(object, this.source);
+    if (!this.#hasDefaults) return;
+    applyDefaults(object, this.source);
+    // Defaults may say of metadata what there is not.
+    if (this.#embedsObjects()) new MetadataReader(this.#options.metadata, 'drop').embedded(object, this.source, '');
   }
 
   validate(object: Readonly<PlainObject>, old?: Readonly<PlainObject>): FieldError[] {
