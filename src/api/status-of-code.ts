@@ -1,7 +1,7 @@
 import type {Status} from './status.js';
 
 /** Reason and message where the server sent no `Status`, by code (client-go's words, which people search for). */
-const generic: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+export const genericWords: Readonly<Record<number, readonly [reason: string, message: string]>> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   404: ['NotFound', 'the server could not find the requested resource'],
@@ -54,8 +54,8 @@ const aboutText = ({verb, group, resource, name}: NonNullable<PlainAnswer['about
   [verb, group ? `${resource}.${group}` : resource, ...(name ? [name] : [])].join(' ');
 
 const words = (code: number, method: string, text: string): {reason: string; message: string} => {
-  if (code === 409 && method === 'POST') return {reason: 'AlreadyExists', message: generic[409]![1]};
-  const known = generic[code];
+  if (code === 409 && method === 'POST') return {reason: 'AlreadyExists', message: genericWords[409]![1]};
+  const known = genericWords[code];
   if (known) return {reason: known[0], message: known[1]};
   if (spoken[code]) return {reason: spoken[code], message: text || 'unknown'};
   if (code >= 500) return {reason: 'InternalError', message: `an error on the server (${JSON.stringify(text || 'unknown')}) has prevented the request from succeeding`};

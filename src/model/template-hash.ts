@@ -1,13 +1,5 @@
+import {canonicalJson} from '#src/base/canonical-json.js';
 import {suffixAlphabet} from '#src/base/random.js';
-
-/** JSON with the keys in order and without what is undefined: the same bytes for the same value, however it was put together. */
-export const canonicalJson = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
-  const fields = value as Record<string, unknown>;
-  const keys = Object.keys(fields).filter(key => fields[key] !== undefined).sort();
-  return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
-};
 
 /** FNV-1a in 32 bits. */
 const fnv1a = (text: string): number => {

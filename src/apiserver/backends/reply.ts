@@ -1,3 +1,4 @@
+import {genericWords} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {Answer} from '#src/transport/kept-calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
@@ -6,20 +7,12 @@ import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 /** How much of an answer's text is told. */
 const mostShown = 2048;
 
-/** What clients of the original say of an answer whose code is no success: its reason and words. `{}` stands for what the server said. */
+/** What is said of the answer to a call where that is not what is said of any. `{}` stands for what the server said. */
 const refusals: Readonly<Record<number, readonly [reason: string, message: string]>> = {
-  400: ['BadRequest', 'the server rejected our request for an unknown reason'],
-  401: ['Unauthorized', 'the server has asked for the client to provide credentials'],
   403: ['Forbidden', '{}'],
-  404: ['NotFound', 'the server could not find the requested resource'],
-  405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
   406: ['NotAcceptable', 'the server was unable to respond with a content type that the client supports'],
   409: ['AlreadyExists', 'the server reported a conflict'],
   415: ['UnsupportedMediaType', '{}'],
-  422: ['Invalid', 'the server rejected our request due to an error in our request'],
-  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
-  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
-  504: ['Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request'],
 };
 
 const mediaType = (answer: Answer): string => (answer.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
@@ -34,7 +27,7 @@ const refusal = (answer: Answer): StatusError => {
   const {status: code} = answer;
   const text = said(answer);
   const general = code >= 500 ? (['InternalError', `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`] as const) : (['', `the server responded with the status code ${code} but did not return more information`] as const);
-  const [reason, words] = refusals[code] ?? general;
+  const [reason, words] = refusals[code] ?? genericWords[code] ?? general;
   const message = code === 406 && text && text !== 'unknown' ? text : words === '{}' ? text : words;
   const retryAfter = Number(answer.header('retry-after'));
   return new StatusError({

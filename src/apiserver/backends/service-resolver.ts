@@ -62,6 +62,13 @@ type Found = Pick<ServiceResolverParts, 'reader' | 'random' | 'naming'>;
 
 const typeOf = ({spec}: Service): string => spec?.type ?? 'ClusterIP';
 
+const routed = new Set(['ClusterIP', 'LoadBalancer', 'NodePort']);
+
+/** Throws for a type of service that leads nowhere. */
+const checkRouted = (type: string): void => {
+  if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
+};
+
 const portOf = ({spec, metadata}: Service, wanted: number) => {
   const port = spec?.ports?.find(({port}) => port === wanted);
   if (!port) throw serviceUnavailable(`no service port ${wanted} found for service ${JSON.stringify(metadata?.name)}`);
@@ -72,16 +79,13 @@ const clusterAddress = (service: Service, {port}: ServiceReference): ServiceAddr
   const {clusterIP = '', externalName = ''} = service.spec ?? {};
   const type = typeOf(service);
   if (type === 'ExternalName') return {host: externalName, port};
-  if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
+  checkRouted(type);
   if (type === 'ClusterIP' && clusterIP === 'None') throw new Error('cannot route to service with ClusterIP "None"');
   return {host: clusterIP, port: portOf(service, port).port};
 };
 
-const routed = new Set(['ClusterIP', 'LoadBalancer', 'NodePort']);
-
 const behind = async (service: Service, {namespace, name, port}: ServiceReference, {reader, random, naming}: Found): Promise<ServiceAddress> => {
-  const type = typeOf(service);
-  if (!routed.has(type)) throw new Error(`unsupported service type ${JSON.stringify(type)}`);
+  checkRouted(typeOf(service));
   const servicePort = portOf(service, port);
   const slices = ((await reader.list(kinds.endpointSlices, namespace)) as readonly Slice[]).filter(({metadata}) => metadata?.labels?.[naming.key('service-name')] === name);
   for (const slice of inRandomOrder(slices, service.spec?.ipFamilies?.[0], random)) {

@@ -55,10 +55,11 @@ export const translationOf = ({versions, stored, mark}: CustomFamily, version: C
     const made = known.get(`${record.key} ${record.revision}`);
     return made && {...record, ...made};
   };
+  const isCurrent = (value: Buffer): boolean => isStored && markOf(value) === mark;
   return {
-    isCurrent: value => isStored && markOf(value) === mark,
+    isCurrent,
     seen(records) {
-      const result = records.map(record => (isStored && markOf(record.value) === mark ? record : remember(record)));
+      const result = records.map(record => (isCurrent(record.value) ? record : remember(record)));
       const left = records.flatMap((record, index) => (result[index] ? [] : [{record, index}]));
       if (left.length === 0) return result as StoredRecord[];
       const converted = conversion.convert(left.map(({record}) => inOwnVersion(record)), version.apiVersion);

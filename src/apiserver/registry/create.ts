@@ -91,7 +91,8 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
 
 const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: WriteContext): Promise<Stored> => {
   const {definition, settings} = resource;
-  await definition.ready?.(object);
+  const loading = definition.ready?.(object);
+  if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
   const nameProblems: NameProblems = (name, prefix) => definition.nameProblems(name, prefix, hooks);
   definition.main.prepare?.(object, undefined, hooks);

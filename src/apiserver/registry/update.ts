@@ -117,7 +117,8 @@ interface Pending {
 const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record, old, object, attributes}: Pending, context: WriteContext): Promise<Updated> => {
   const {definition, settings} = resource;
   const endpoint: Endpoint<KubeObject> = subresource ? own(definition.subresources, subresource)! : definition.main;
-  await definition.ready?.(object);
+  const loading = definition.ready?.(object);
+  if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);

@@ -1,16 +1,7 @@
 import {duplicate, invalid, type FieldError} from '#src/api/field-error.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
-
-/** JSON whose keys are sorted, so that equal values have equal texts. */
-export const canonicalJson = (value: unknown): string => {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  return `{${Object.keys(value)
-    .sort()
-    .map(key => `${JSON.stringify(key)}:${canonicalJson((value as PlainObject)[key])}`)
-    .join(',')}}`;
-};
 
 /** What two values have in common only if they are equal: a scalar is itself, anything else its text, which no scalar is. */
 const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);

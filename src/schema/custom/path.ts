@@ -1,5 +1,5 @@
 import {put, type PlainObject} from '#src/schema/decode/plain.js';
-import {canonicalJson} from './lists.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
 import {shownNumber} from './numbers.js';
 
 const unsafe = /[<>&\u2028\u2029]/g;

@@ -6,7 +6,7 @@ import type {Correlated} from './correlated.js';
 import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './format.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
-import {canonicalJson} from './lists.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
 import {isNearlyWhole, isWhole, shownNumber} from './numbers.js';
 import {textFormats} from './text-formats.js';
 

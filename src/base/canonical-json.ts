@@ -1,0 +1,8 @@
+/** JSON with the keys in order and without what is undefined: the same bytes for the same value, however it was put together. */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  const fields = value as Record<string, unknown>;
+  const keys = Object.keys(fields).filter(key => fields[key] !== undefined).sort();
+  return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
+};
