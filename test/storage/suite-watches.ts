@@ -37,15 +37,20 @@ export const watchSuite = (test: StoreTest): void => {
 
   test('watches that begin at any moment under load miss nothing and hear nothing twice', async (t, {store}) => {
     const followers: Follower[] = [];
+    const all: Promise<void>[] = [];
     for (let round = 0; round < 20; round++) {
       const writes = fill(store, round * 50, 50);
+      all.push(writes);
       followers.push(new Follower(store, {after: 1}), new Follower(store, {after: await store.revision()}));
       if (round % 3 === 0) await writes;
     }
+    await Promise.all(all);
+    // Who began last may have begun after all of them, and hears of this one only.
+    await store.create('/last', bytes('x'));
 
-    for (const follower of followers) await follower.until(({heard}) => heard.at(-1)?.revision === 1001);
-    for (const {heard} of followers) t.deepEqual(heard.map(({revision}) => revision), Array.from({length: heard.length}, (_, i) => 1002 - heard.length + i));
-    t.true(followers.every((follower, i) => i % 2 === 1 || follower.heard.length === 1000));
+    for (const follower of followers) await follower.until(({heard}) => heard.at(-1)?.revision === 1002);
+    for (const {heard} of followers) t.deepEqual(heard.map(({revision}) => revision), Array.from({length: heard.length}, (_, i) => 1003 - heard.length + i));
+    t.true(followers.every((follower, i) => i % 2 === 1 || follower.heard.length === 1001));
   });
 
   test('a watch tells only its range', async (t, {store}) => {

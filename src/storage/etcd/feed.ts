@@ -107,10 +107,12 @@ export class Feed implements Disposable {
 
   /** Follows until the watch breaks, and rejects with why. */
   async #hear(live: () => void): Promise<never> {
+    using beginning = this.#clock.hold();
     try {
       return await new Promise<never>((_, reject) => {
         const heard = ({created, events}: {readonly created: boolean; readonly events: Parameters<Mirror['apply']>[0]}): void => {
           if (created) {
+            beginning[Symbol.dispose]();
             this.#isLive = true;
             live();
           }

@@ -151,7 +151,8 @@ export class GrpcChannel implements AsyncDisposable {
   }
 
   async #connect(): Promise<ClientHttp2Session> {
-    const {servers} = this.#settings;
+    const {servers, clock} = this.#settings;
+    using _ = clock.hold();
     const failures = new Set<string>();
     for (let tried = 0; tried < servers.length; tried++) {
       const server = servers[this.#next % servers.length]!;
