@@ -128,6 +128,19 @@ if (hasEtcd) {
     await store.close();
   });
 
+  test.serial('the first write after a start has been told when it resolves', async t => {
+    await empty();
+    for (let round = 0; round < 5; round++) {
+      const store = await open();
+      using follower = new Follower(store, {after: await store.revision()});
+
+      await store.create(`/${round}`, bytes('1'));
+
+      t.is(follower.heard.length, 1);
+      await store.close();
+    }
+  });
+
   test.serial('of servers that share a store one takes each turn at compacting', async t => {
     await empty();
     const [one, other] = await Promise.all([open(), open()]);

@@ -34,6 +34,8 @@ export class Feed implements Disposable {
   readonly #waiting = new Set<Waiting>();
   #watch: Disposable | undefined;
   #isLive = false;
+  #begun: () => void = () => {};
+  readonly #beginning = new Promise<void>(resolve => (this.#begun = resolve));
 
   private constructor({client, clock, log, prefix}: FeedSettings, mirror: Mirror) {
     this.#client = client;
@@ -43,7 +45,7 @@ export class Feed implements Disposable {
     this.mirror = mirror;
   }
 
-  /** Resolves once the mirror holds what there was at the time of the call. */
+  /** Resolves once the mirror holds what there was at the time of the call, and what is written from then on will be heard. */
   static async begin(settings: FeedSettings): Promise<Feed> {
     const {client, prefix} = settings;
     const newest = await client.revision();
@@ -53,6 +55,7 @@ export class Feed implements Disposable {
         const mirror = new Mirror(settings, await readAll(client, prefix, from), from);
         const feed = new Feed(settings, mirror);
         void feed.#follow();
+        await feed.#beginning;
         while (!(await feed.reached(newest, 1000)));
         return feed;
       } catch (error) {
@@ -114,6 +117,7 @@ export class Feed implements Disposable {
           if (created) {
             beginning[Symbol.dispose]();
             this.#isLive = true;
+            this.#begun();
             live();
           }
           if (events.length === 0) return;
