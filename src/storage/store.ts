@@ -21,7 +21,12 @@ export interface Change {
   readonly previous?: StoredRecord | undefined;
 }
 
-export interface RangeQuery {
+export interface ReadOptions {
+  /** Whether what lies at hand will do, though another holder of the store may have changed it a moment ago. What one wrote oneself is seen all the same. */
+  readonly near?: boolean;
+}
+
+export interface RangeQuery extends ReadOptions {
   /** Keys are compared bytewise: from `start` inclusive to `end` exclusive. */
   readonly start: string;
   readonly end: string;
@@ -85,7 +90,7 @@ export interface Store {
   readonly shared: boolean;
   /** The newest durable revision. An empty store is at revision 1, so that zero can mean "any". */
   revision(): Eventually<number>;
-  get(key: string): Eventually<StoredRecord | undefined>;
+  get(key: string, options?: ReadOptions): Eventually<StoredRecord | undefined>;
   /** Throws `Compacted` for a revision whose history is gone, `FutureRevision` for one not reached yet. */
   range(query: RangeQuery): Eventually<Range>;
   count(start: string, end: string): Eventually<number>;

@@ -205,6 +205,28 @@ if (hasEtcd) {
     await Promise.all([store.close(), other.close()]);
   });
 
+  test.serial('what lies at hand is read without asking the server, and what does not is asked for', async t => {
+    await empty();
+    const [store, other] = await Promise.all([open(), open()]);
+    await store.create('/a', bytes('1'));
+    await other.create('/b', bytes('1'));
+    t.is((await store.get('/b', {near: true}))?.value.toString(), '1');
+    const asked: string[] = [];
+    const call = GrpcChannel.prototype.call;
+    GrpcChannel.prototype.call = function (path, ...rest) {
+      asked.push(path);
+      return call.call(this, path, ...rest);
+    };
+    t.teardown(() => void (GrpcChannel.prototype.call = call));
+
+    t.is((await store.get('/a', {near: true}))?.value.toString(), '1');
+    t.is((await store.range({start: '/', end: '0', near: true})).records.length, 2);
+    t.deepEqual(asked, []);
+    t.is(await store.get('/c', {near: true}), undefined);
+    t.is(asked.length, 1);
+    await Promise.all([store.close(), other.close()]);
+  });
+
   test.serial('followers go on where they were once a killed server is back', async t => {
     await empty();
     const store = await open();

@@ -20,7 +20,7 @@ export const fromOne = (store: Store, beginning: number): Store => {
     shared: store.shared,
     revision: () => asked(async () => (await store.revision()) - base),
     compacted: () => asked(async () => compactedOf(await store.compacted())),
-    get: key => asked(async () => shown(await store.get(key))),
+    get: (key, options) => asked(async () => shown(await store.get(key, options))),
     range: ({revision, ...query}) =>
       asked(async () => {
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});

@@ -64,7 +64,7 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
   return {
     shared: store.shared,
     revision: () => store.revision(),
-    get: key => afterwards(store.get(key), record => record && afterwards(seen([record]), ([one]) => one)),
+    get: (key, options) => afterwards(store.get(key, options), record => record && afterwards(seen([record]), ([one]) => one)),
     range: query => afterwards(store.range(query), range => afterwards(seen(range.records), (records): Range => (records === range.records ? range : {...range, records}))),
     count: (start, end) => store.count(start, end),
     create: async (key, value, options) => store.create(key, await toStore(value), options),

@@ -5,7 +5,7 @@ import {endOfPrefix} from '#src/storage/store.js';
 import {objectOf} from './read.js';
 import type {Registry, Resource} from './registry.js';
 
-/** Reads the registry's objects in the version they are stored in. A kind that is not served has none. */
+/** Reads the registry's objects in the version they are stored in, from what is at hand: admission asks often. A kind that is not served has none. */
 export const registryReader = (registry: Registry): Reader => {
   const {store, naming} = registry.settings;
   const resourceOf = ({group, version, plural}: Kind): Resource | undefined => registry.find(naming.group(group), version, plural)?.resource;
@@ -13,7 +13,7 @@ export const registryReader = (registry: Registry): Reader => {
     get<T extends KubeObject>(kind: Kind<T>, namespace: string, name: string) {
       const resource = resourceOf(kind);
       if (!resource || !name) return undefined;
-      const record = store.get(resource.key(namespace, name));
+      const record = store.get(resource.key(namespace, name), {near: true});
       if (record instanceof Promise) return record.then(found => found && (objectOf(resource, found) as Readonly<T>));
       return record && (objectOf(resource, record) as Readonly<T>);
     },
@@ -21,7 +21,7 @@ export const registryReader = (registry: Registry): Reader => {
       const resource = resourceOf(kind);
       if (!resource) return [];
       const start = resource.prefixOf(namespace);
-      const {records} = await store.range({start, end: endOfPrefix(start), ...(limit === undefined ? {} : {limit})});
+      const {records} = await store.range({start, end: endOfPrefix(start), near: true, ...(limit === undefined ? {} : {limit})});
       return records.map(record => objectOf(resource, record) as Readonly<T>);
     },
   };

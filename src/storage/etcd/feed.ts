@@ -65,6 +65,11 @@ export class Feed implements Disposable {
     }
   }
 
+  /** Whether changes are heard as they come. */
+  get isLive(): boolean {
+    return this.#isLive;
+  }
+
   /** Resolves to true once the mirror has reached the revision; to false when that takes too long, or cannot be hoped for. */
   reached(revision: number, patienceMs: number): Promise<boolean> {
     if (this.mirror.revision >= revision) return Promise.resolve(true);

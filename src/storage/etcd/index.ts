@@ -3,7 +3,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import {checkKey, compareKeys} from '#src/storage/local/keys.js';
-import type {CompactionTurn, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
+import type {CompactionTurn, LeaseId, Range, RangeQuery, ReadOptions, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
@@ -100,17 +100,21 @@ export class EtcdStore implements Store {
     return this.#open().client.compacted();
   }
 
-  async get(key: string): Promise<StoredRecord | undefined> {
+  async get(key: string, {near = false}: ReadOptions = {}): Promise<StoredRecord | undefined> {
     const {client, feed, cached} = this.#open();
     if (key === '') return undefined;
+    // What is not there may have been made a moment ago.
+    const known = near && cached && feed.isLive ? feed.mirror.get(key) : undefined;
+    if (known) return known;
     if (cached && feed.mirror.covers(key, key) && (await feed.soonReached(await this.#newest.pass(), patienceMs))) return feed.mirror.get(key);
     const {kvs} = await client.range({start: key});
     return kvs[0] && feed.mirror.shown(kvs[0]);
   }
 
-  async range({start, end, limit = Infinity, revision}: RangeQuery): Promise<Range> {
+  async range({start, end, limit = Infinity, revision, near = false}: RangeQuery): Promise<Range> {
     const {feed, cached} = this.#open();
     const {mirror} = feed;
+    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, mirror.revision);
     if (revision !== undefined && revision <= mirror.revision) {
       if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, revision);
       return this.#fromServer({start, end, limit, revision});
