@@ -126,6 +126,10 @@ export const unauthorized = (): StatusError => statusError('Unauthorized', 'Unau
 export const badRequest = (message: string, cause?: unknown): StatusError => statusError('BadRequest', message, {cause});
 export const methodNotAllowed = (of: ResourceRef, action: string, message = `${action} is not supported on resources of kind "${named(of)}"`): StatusError =>
   statusError('MethodNotAllowed', message, {details: details(of)});
+/** A path that exists, asked for by a method that nothing there answers. */
+export const methodUnknown = (): StatusError => statusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {details: {}});
+/** A path below a group that is served, where there is nothing. */
+export const pathUnknown = (): StatusError => statusError('NotFound', 'the server could not find the requested resource', {details: {}});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
   statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>

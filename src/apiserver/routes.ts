@@ -1,6 +1,6 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {own} from '#src/base/own.js';
-import {methodNotAllowed, notFound} from '#src/api/status.js';
+import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Passage, View} from '#src/resources/definition.js';
 import type {Discovery} from './discovery/handler.js';
@@ -40,33 +40,41 @@ export const router = (services: ResourceServices, discovery: Discovery, others:
   const index: Handler = context => ({status: 200, headers: {}, body: encoded(plainJson, () => ({paths: paths(discovery, others)}), isPretty(context))});
   return info => {
     if (info.resource) return resourceHandler(services, info.resource, info.verb) ?? perhapsSoon(services, info.resource);
-    if (info.path === '/' || info.path === '/index.html') return reads(info) ? index : methodRefused;
+    if (info.path === '/' || info.path === '/index.html') return index;
     const route = exact.get(info.path) ?? below.find(({prefix}) => info.path.startsWith(prefix));
     if (route) return route.methods && !route.methods.includes(info.verb) ? methodRefused : route.handler;
-    const document = discovery.handler(info.path);
-    return document && !reads(info) ? methodRefused : (document ?? pageNotFound);
+    return discovery.handler(info.path, info.verb) ?? nothingAt(services, info.path);
   };
 };
 
 /** Who has just read that a custom resource is established finds it served. */
 const perhapsSoon = (services: ResourceServices, target: ResourceTarget): Handler =>
-  target.group === ''
-    ? pageNotFound
+  services.registry.hasGroup(target.group)
+    ? nothing
     : async context => {
         await services.registry.caughtUp(target.group, target.resource);
         return (resourceHandler(services, target, context.info.verb) ?? pageNotFound)(context);
       };
 
-const reads = ({verb}: RequestInfo): boolean => verb === 'get' || verb === 'head';
+/** Below what the server was built with, clients are told by a Status that there is nothing; elsewhere by a page. */
+const nothingAt = ({registry}: ResourceServices, path: string): Handler => {
+  const [, root, group] = path.split('/');
+  return group !== undefined && (root === 'api' || (root === 'apis' && group !== '' && registry.hasGroup(group))) ? nothing : pageNotFound;
+};
 
-const methodRefused: Handler = ({info}) => {
-  throw methodNotAllowed({group: '', resource: info.path}, info.verb);
+const nothing: Handler = () => {
+  throw pathUnknown();
+};
+
+const methodRefused: Handler = () => {
+  throw methodUnknown();
 };
 
 const resourceHandler = (services: ResourceServices, target: ResourceTarget, verb: string): Handler | undefined => {
   const served = services.registry.find(target.group, target.version, target.resource);
   if (!served) return undefined;
-  const {custom} = served.resource.definition;
+  const {definition} = served.resource;
+  const {custom} = definition;
   // Where kinds are defined while the server runs, nothing but reads goes on without a namespace, and a part that objects lack is told of like an object.
   if (custom && served.kind.namespaced && !target.namespace && verb !== 'list' && verb !== 'watch') return undefined;
   if (custom && !hasPart(served, target) && isAddress(served, {...target, subresource: ''})) {
@@ -75,20 +83,20 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
     };
   }
   if (!isAddress(served, target)) return undefined;
-  const passage = own(served.resource.definition.passages, target.subresource);
+  const passage = own(definition.passages, target.subresource);
   if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
-    const deprecation = (served.version ?? served.resource.definition).deprecation?.(services.registry.settings.naming);
+    const deprecation = (served.version ?? definition).deprecation?.(services.registry.settings.naming);
     return context => {
       if (deprecation) context.warnings.add(deprecation);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
   }
   return () => {
-    throw methodNotAllowed(served.resource.ref, verb);
+    throw custom || (definition.virtual && verb === 'watch') ? methodNotAllowed(served.resource.ref, verb) : methodUnknown();
   };
 };
 
@@ -151,4 +159,4 @@ const verbs: ReadonlyMap<string, Run> = new Map<string, Run>(Object.entries({
 
 /** The index of paths at `/`. */
 const paths = (discovery: Discovery, others: readonly Route[]): string[] =>
-  [...new Set(['/api', '/apis', ...discovery.paths, ...others.filter(({hidden}) => !hidden).map(({path}) => path.replace(/\/\*$/, ''))])].sort();
+  [...new Set(['/api', '/apis', '/apis/', ...discovery.paths, ...others.filter(({hidden}) => !hidden).map(({path}) => path.replace(/\/\*$/, ''))])].sort();

@@ -28,52 +28,52 @@ for (const [method, url] of [
   test(`${method} ${url} is no address`, async t => {
     const {status: code, text, type} = await send(method, url, method === 'GET' ? {} : {body: {}});
 
-    t.deepEqual([code, text, type], [404, '404 page not found\n', 'text/plain; charset=utf-8']);
+    if (/^\/apis?\/(?!none|\/)/.test(url)) {
+      t.deepEqual([code, type], [404, 'application/json']);
+      t.deepEqual(JSON.parse(text), {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'the server could not find the requested resource', reason: 'NotFound', details: {}, code: 404});
+    } else t.deepEqual([code, text, type], [404, '404 page not found\n', 'text/plain; charset=utf-8']);
   });
 }
 
-for (const [method, url, verb] of [
-  ['PUT', configMaps, 'update'],
-  ['PATCH', configMaps, 'patch'],
-  ['POST', `${configMaps}/a`, 'create'],
-  ['POST', '/api/v1/configmaps', 'create'],
-  ['DELETE', '/api/v1/configmaps', 'deletecollection'],
-  ['DELETE', '/api/v1/namespaces', 'deletecollection'],
-  ['POST', '/api/v1/watch/namespaces/default/configmaps', 'postwatch'],
-  ['DELETE', '/api/v1/watch/namespaces/default/configmaps/a', 'deletewatch'],
-  ['CONSTRUCTOR', configMaps, 'constructor'],
-  ['TRACE', `${configMaps}/a`, 'trace'],
+for (const [method, url] of [
+  ['PUT', configMaps],
+  ['PATCH', configMaps],
+  ['POST', `${configMaps}/a`],
+  ['POST', '/api/v1/configmaps'],
+  ['DELETE', '/api/v1/configmaps'],
+  ['DELETE', '/api/v1/namespaces'],
+  ['POST', '/api/v1/watch/namespaces/default/configmaps'],
+  ['DELETE', '/api/v1/watch/namespaces/default/configmaps/a'],
+  ['CONSTRUCTOR', configMaps],
+  ['TRACE', `${configMaps}/a`],
+  ['GET', '/apis/authentication.plat.io/v1/tokenreviews'],
+  ['DELETE', `${csrs}/a/status`],
+  ['POST', `${csrs}/a/approval`],
+  ['GET', '/api/v1/namespaces/default/finalize'],
+  ['PATCH', '/api/v1/namespaces/default/finalize'],
+  ['POST', '/api'],
+  ['PUT', '/apis/certificates.plat.io/v1'],
 ] as const) {
   test(`${method} ${url} is not supported`, async t => {
-    t.like(await status(method, url, aConfigMap('b')), {
-      status: 'Failure',
-      reason: 'MethodNotAllowed',
-      code: 405,
-      message: `${verb} is not supported on resources of kind "${url.includes('configmaps') ? 'configmaps' : 'namespaces'}"`,
-      details: {kind: url.includes('configmaps') ? 'configmaps' : 'namespaces'},
-    });
+    const {status: text, reason, code, message, details} = await status(method, url, aConfigMap('b'));
+    t.deepEqual({status: text, reason, code, message, details}, {status: 'Failure', reason: 'MethodNotAllowed', code: 405, message: 'the server does not allow this method on the requested resource', details: {}});
     t.is((await send('GET', `${configMaps}/b`)).status, 404);
   });
 }
 
-for (const [method, url, verb] of [
-  ['GET', '/apis/authentication.plat.io/v1/tokenreviews', 'list'],
-  ['GET', '/apis/authentication.plat.io/v1/tokenreviews?watch=1', 'watch'],
-  ['DELETE', `${csrs}/a/status`, 'delete'],
-  ['POST', `${csrs}/a/approval`, 'create'],
-  ['GET', '/api/v1/namespaces/default/finalize', 'get'],
-  ['PATCH', '/api/v1/namespaces/default/finalize', 'patch'],
-  ['POST', '/api', 'post'],
-  ['PUT', '/apis/certificates.plat.io', 'put'],
-  ['DELETE', '/', 'delete'],
-] as const) {
-  test(`${method} ${url} cannot be done`, async t => {
-    const {code, reason, message} = await status(method, url);
-
-    t.deepEqual([code, reason], [405, 'MethodNotAllowed']);
-    t.true(message?.startsWith(`${verb} is not supported on resources of kind `), message);
+for (const [method, url] of [['POST', '/apis'], ['PUT', '/apis/certificates.plat.io'], ['DELETE', '/']] as const) {
+  test(`${method} ${url} is answered as GET is`, async t => {
+    t.is((await send(method, url)).text, (await send('GET', url)).text);
   });
 }
+
+test('a path below a group that is not served is no address', async t => {
+  for (const url of ['/apis/none', '/apis/none/v1', '/apis/none/v1/things']) t.is((await send('GET', url)).text, '404 page not found\n', url);
+});
+
+test('a kind that is listed and not watched says so', async t => {
+  t.is((await status('GET', '/api/v1/componentstatuses?watch=1')).message, 'watch is not supported on resources of kind "componentstatuses"');
+});
 
 for (const [name, shown, problem] of [
   ['..', '..', "may not be '..'"],

@@ -26,7 +26,8 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is((await get(`/${endpoint}/ping`)).text, 'ok');
       t.is((await get(`/${endpoint}/poststarthook/rbac/bootstrap-roles`)).text, 'ok');
       t.is((await get(`/${endpoint}/nothing`)).status, 404);
-      t.is((await wire(plane.api.exchange).post(`/${endpoint}`, {})).status, 405);
+      t.is((await wire(plane.api.exchange).post(`/${endpoint}`, {})).text, 'ok');
+      t.is((await get(`/${endpoint}?verbose=0`)).text, verbose);
     }
   });
 }

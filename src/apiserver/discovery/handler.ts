@@ -1,6 +1,6 @@
 import {createHash} from 'node:crypto';
 import type {ApiResponse, ResponseBody} from '#src/api/exchange.js';
-import {notAcceptable} from '#src/api/status.js';
+import {methodUnknown, notAcceptable} from '#src/api/status.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
@@ -67,11 +67,11 @@ export class Discovery {
     });
   }
 
-  /** The handler of a discovery path, if it is one that exists. */
-  handler(path: string): Handler | undefined {
+  /** The handler of a discovery path, if it is one that exists. The lists of groups care for no method, those of what a version serves do. */
+  handler(path: string, method: string): Handler | undefined {
     const {naming} = this.#registry.settings;
     const parts = path.replace(/\/$/, '').split('/').slice(1);
-    if (parts[0] === 'api' && parts.length === 1) return context => this.#root(context, true);
+    if (parts[0] === 'api' && parts.length === 1) return onlyRead(method, context => this.#root(context, true));
     if (parts[0] === 'apis' && parts.length === 1) return context => this.#root(context, false);
     if ((parts[0] !== 'api' && parts[0] !== 'apis') || (parts[0] === 'apis' && parts[1] === '')) return undefined;
     const [group, version] = parts[0] === 'api' ? ['', parts[1]] : [parts[1] ?? '', parts[2]];
@@ -82,7 +82,9 @@ export class Discovery {
     }
     const found = this.groups.find(candidate => naming.group(candidate.group) === group);
     const served = found?.versions.find(candidate => candidate.version === version);
-    return found && served && (context => plain(context, naming, () => apiResourceList(naming, found, served)));
+    if (!found || !served) return undefined;
+    const list: Handler = context => plain(context, naming, () => apiResourceList(naming, found, served));
+    return this.#registry.hasGroup(group) ? onlyRead(method, list) : list;
   }
 
   #root(context: RequestContext, core: boolean): ApiResponse {
@@ -109,6 +111,13 @@ export class Discovery {
     return {status: 200, headers, body: document.body};
   }
 }
+
+const onlyRead = (method: string, handler: Handler): Handler =>
+  method === 'get'
+    ? handler
+    : () => {
+        throw methodUnknown();
+      };
 
 const bytesOf = (body: ResponseBody): Buffer => (body.kind === 'object' ? body.bytes() : Buffer.alloc(0));
 

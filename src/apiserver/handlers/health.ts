@@ -1,24 +1,21 @@
 import {healthContentType, type HealthChecks} from '#src/observe/health.js';
-import {truthy} from '#src/apiserver/request/request-info.js';
 import {pageNotFound, type Route} from '#src/apiserver/routes.js';
 
 /** The routes of one health endpoint: all its checks at `/{endpoint}`, each one below it. */
 export const healthRoutes = (endpoint: string, checks: HealthChecks): Route[] => [
   {
     path: `/${endpoint}`,
-    methods: ['get', 'head'],
     handler: async ({info}) => {
-      const {status, body} = await checks.all(endpoint, {verbose: info.query.has('verbose') && truthy(info.query.get('verbose')), exclude: info.query.getAll('exclude')});
+      const {status, body} = await checks.all(endpoint, {verbose: info.query.has('verbose'), exclude: info.query.getAll('exclude')});
       return {status, headers: {'X-Content-Type-Options': 'nosniff'}, body: {kind: 'bytes', bytes: body, contentType: healthContentType}};
     },
   },
   {
     path: `/${endpoint}/*`,
-    methods: ['get', 'head'],
     handler: async ({info}) => {
       const answer = await checks.one(info.path.slice(endpoint.length + 2));
       if (!answer) return pageNotFound();
-      return {status: answer.status, headers: {'X-Content-Type-Options': 'nosniff'}, body: {kind: 'bytes', bytes: answer.body, contentType: healthContentType}};
+      return {status: answer.status, headers: {}, body: {kind: 'bytes', bytes: answer.body, contentType: healthContentType}};
     },
   },
 ];

@@ -6,7 +6,7 @@ import type {Registration} from '#src/apiserver/aggregation/registrations.js';
 import {unpacked, type PackedDocument} from '#src/schema/openapi/packing.js';
 import {compressedHeaders, goesCompressed} from '#src/serving/compression.js';
 import {header, type Handler, type RequestContext} from '#src/apiserver/request/context.js';
-import {pageNotFound, type Route} from '#src/apiserver/routes.js';
+import type {Route} from '#src/apiserver/routes.js';
 
 const json = 'application/json';
 /** The binary form of the version 2 document: how it is asked for, with a character that media types must not have, and how it is named. */
@@ -52,9 +52,9 @@ export const openApiRoutes = ({documents, behind, clock}: OpenApiRouteParts): Ro
       return respond(context, await documents(), form);
     };
   return [
-    {path: '/openapi/v2', methods: ['get', 'head'], handler: handler(versionTwo, [message, messageAlias])},
-    {path: '/openapi/v3', methods: ['get', 'head'], handler: handler(async (context, all) => answer(context, await all.index(), {}))},
-    {path: '/openapi/v3/*', methods: ['get', 'head'], handler: handler((context, all) => oneDocument(context, all, behind, clock))},
+    {path: '/openapi/v2', handler: handler(versionTwo, [message, messageAlias])},
+    {path: '/openapi/v3', handler: handler(async (context, all) => answer(context, await all.index(), {}))},
+    {path: '/openapi/v3/*', handler: handler((context, all) => oneDocument(context, all, behind, clock))},
   ];
 };
 
@@ -65,7 +65,7 @@ const versionTwo = async (context: RequestContext, all: MergedOpenApi, form: str
 const oneDocument = async (context: RequestContext, all: MergedOpenApi, behind: OpenApiRouteParts['behind'], clock: Clock): Promise<ApiResponse> => {
   const name = context.info.path.slice('/openapi/v3/'.length);
   const found = all.document(name);
-  if (!found) return pageNotFound();
+  if (!found) return {status: 404, headers: {}, body: {kind: 'empty'}};
   if ('groupPriority' in found) return behind(found)(context);
   const document = await found;
   const asked = context.info.query.get('hash');

@@ -1,4 +1,6 @@
+import {statusError} from '#src/api/status.js';
 import {jsonWebKey, type TokenKey} from '#src/pki/token.js';
+import {header} from '#src/apiserver/request/context.js';
 import type {Route} from '#src/apiserver/routes.js';
 
 /** Who issues the tokens of service accounts, as relying parties discover it. */
@@ -19,6 +21,9 @@ export const issuerObjection = (issuer: string): string | undefined => {
   return undefined;
 };
 
+/** Whether a caller takes a type, named or as whatever there is; its weights play no part. */
+const takes = (accept: string | undefined, type: string): boolean => !accept || accept.split(',').some(clause => ['*/*', type].includes(clause.split(';')[0]!.trim()));
+
 export const keySetPath = '/openid/v1/jwks';
 
 /** The discovery document and the key set of the issuer. They hold nothing secret and may be kept for an hour. */
@@ -34,9 +39,12 @@ export const openIdRoutes = ({issuer, keys, keySetUri}: OpenIdProvider): Route[]
   const routes = (path: string, contentType: string, text: () => string): Route[] =>
     [path, `${path}/`].map((address, at) => ({
       path: address,
-      methods: ['get', 'head'],
+      methods: ['get'],
       hidden: at > 0,
-      handler: () => ({status: 200, headers: {'Cache-Control': 'public, max-age=3600'}, body: {kind: 'bytes', bytes: text(), contentType}}),
+      handler: ({request}) => {
+        if (!takes(header(request, 'accept'), contentType)) throw statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${contentType}`, {details: {}});
+        return {status: 200, headers: {'Cache-Control': 'public, max-age=3600'}, body: {kind: 'bytes', bytes: text(), contentType}};
+      },
     }));
   return [...routes('/.well-known/openid-configuration', 'application/json', () => JSON.stringify(document())), ...routes(keySetPath, 'application/jwk-set+json', () => keySet)];
 };

@@ -7,7 +7,7 @@ import {encoded} from './encode.js';
 export const versionRoutes = (version: VersionInfo): readonly Route[] =>
   ['/version', '/version/'].map((path, at) => ({
     path,
-    methods: ['get', 'head'],
+    methods: ['get'],
     hidden: at > 0,
     handler: () => ({status: 200, headers: {}, body: encoded(plainJson, () => version, true)}),
   }));

@@ -145,6 +145,7 @@ export interface CustomResources {
 export class Registry {
   readonly settings: RegistrySettings;
   readonly #served = new Map<string, ServedResource>();
+  readonly #groups = new Set<string>();
   readonly #known = new Map<string, Resource>();
   readonly #resources: Resource[] = [];
   #custom: CustomResources | undefined;
@@ -177,6 +178,11 @@ export class Registry {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     return this.#served.get(`${group}/${version}/${plural}`) ?? this.#custom?.find(group, version, plural);
+  }
+
+  /** Whether a group, by its name on the wire, is one the server was built with and serves. */
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
   }
 
   /** Resolves once what anybody can read of a custom resource's definition is served. */
@@ -213,7 +219,9 @@ export class Registry {
   #add(served: ServedResource): void {
     const address = this.#address(served.kind);
     this.#known.set(address, served.resource);
-    if (served.resource.definition.needs || this.settings.serves(served.kind)) this.#served.set(address, served);
+    if (!served.resource.definition.needs && !this.settings.serves(served.kind)) return;
+    this.#served.set(address, served);
+    this.#groups.add(this.settings.naming.group(served.kind.group));
   }
 
   #address({group, version, plural}: Kind): string {

@@ -180,6 +180,8 @@ test('accounts discover the issuer and its keys', async t => {
   });
   t.is(document.headers['Cache-Control'], 'public, max-age=3600');
   t.like(set.json, {keys: {length: 1}});
+  for (const accept of ['application/jwk-set+json', 'text/html, */*;q=0.1']) t.like((await get(plane, '/openid/v1/jwks', {...headers, accept})).json, {keys: {length: 1}}, accept);
+  t.like((await get(plane, '/openid/v1/jwks', {...headers, accept: 'application/json'})).json, {code: 406, message: '406: Not Acceptable\n\nAvailable representations: application/jwk-set+json', details: {}});
 });
 
 test('a token kept in a secret lives as long as the secret holds it', async t => {
