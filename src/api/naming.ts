@@ -125,6 +125,8 @@ const derive = (w: Words) => {
     apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
     /** A page of the documentation, which lies at one place whatever the vocabulary. */
     page: (path: string): string => `https://kubernetes.io/docs/${path}`,
+    /** A part of the conventions that kinds follow, which lie at one place too. */
+    conventions: (part: string): string => `https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#${part}`,
     /** `<domain>/<name>`: a label, annotation, taint, finalizer, signer or secret type. */
     key,
     /** `<sub>.<domain>/<name>`, for example `node` and `not-ready`. */

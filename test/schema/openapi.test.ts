@@ -141,6 +141,7 @@ test('a custom resource is described by its definition, and by what every object
   t.deepEqual(type['x-kubernetes-group-version-kind'], [{group: 'stable.example-corp.com', kind: 'CronTab', version: 'v1'}]);
   t.deepEqual(type['x-kubernetes-selectable-fields'], [{fieldPath: 'spec.n'}]);
   t.deepEqual(at(type, 'properties', 'metadata', 'allOf'), [{$ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'}]);
+  t.regex(at(type, 'properties', 'metadata', 'description') as string, /^Standard object's metadata\. More info: https:\S+#metadata$/);
   t.is(at(type, 'properties', 'apiVersion', 'type'), 'string');
   t.deepEqual(spec['oneOf'], [{required: ['n']}, {required: ['free']}]);
   t.deepEqual(spec['x-kubernetes-validations'], [{rule: 'self.n != 0'}]);
@@ -155,6 +156,7 @@ test('the list of a custom resource has the name its definition gives it', async
   const list = at(document, 'components', 'schemas', 'com.example-corp.stable.v1.CronTabs') as Json;
 
   t.deepEqual(at(list, 'properties', 'items', 'items'), {$ref: '#/components/schemas/com.example-corp.stable.v1.CronTab'});
+  t.regex(at(list, 'properties', 'metadata', 'description') as string, /^Standard list metadata\. More info: https:\S+#types-kinds$/);
   t.deepEqual([list['description'], list['required']], ['CronTabs is a list of CronTab', ['items']]);
   t.deepEqual(list['x-kubernetes-group-version-kind'], [{group: 'stable.example-corp.com', kind: 'CronTabs', version: 'v1'}]);
 });

@@ -197,9 +197,15 @@ export class Definitions<T = unknown> {
 
   #field(field: string, node: SchemaNode, docs: TypeDocs | undefined): Json {
     const own = docs && Object.hasOwn(docs.fields, field) ? docs.fields[field] : undefined;
-    // The tables have no words for fields that refer to a type: what the type says of itself stands in.
-    const text = own ?? (node.ref && !node.isBare ? this.#schemas.docs(node.ref)?.description : undefined);
+    const text = own ?? (node.ref && !node.isBare ? this.#words(field, node.ref) : undefined);
     return {...this.#described(text), ...this.#value(node, !node.isBare)};
+  }
+
+  /** The tables have no words for fields that refer to a type: but for metadata, what the type says of itself stands in. */
+  #words(field: string, ref: TypeRef): string | undefined {
+    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ObjectMeta') return `Standard object's metadata. More info: ${this.#naming.conventions('metadata')}`;
+    if (field === 'metadata' && ref.group === 'meta' && ref.name === 'ListMeta') return `Standard list metadata. More info: ${this.#naming.conventions('types-kinds')}`;
+    return this.#schemas.docs(ref)?.description;
   }
 
   /** `embeds` wraps a reference so that words may stand beside it. */
