@@ -37,8 +37,14 @@ export const annotationsOf = ({metadata}: Frozen<KubeObject>): Annotations => me
 /** A whole number as annotations carry it; undefined for anything else. */
 export const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined);
 
+/** A place in the history as annotations carry it, which may be one that no plain number holds exactly; undefined for what has no place in 64 bits. */
+export const placeOf = (text: string): bigint | undefined => {
+  const place = /^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  return place === undefined || BigInt.asIntN(64, place) !== place ? undefined : place;
+};
+
 /** The place of an object in the history: 0 for none, undefined for one that is no number. */
-export const revisionOf = (object: Frozen<KubeObject>, keys: Keys): number | undefined => wholeNumber(annotationsOf(object)[keys.revision] ?? '0');
+export const revisionOf = (object: Frozen<KubeObject>, keys: Keys): bigint | undefined => placeOf(annotationsOf(object)[keys.revision] ?? '0');
 
 const longestHistory = 2000;
 
@@ -59,9 +65,9 @@ const passedOn = (from: Annotations, {own}: Keys): Annotations => Object.fromEnt
  * The annotations of the replica set that is to be the newest, at least at `revision`: the deployment's win over its own, and others of its own stay. One whose
  * revision cannot be read is left alone.
  */
-export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotations, revision: number, keys: Keys): Annotations => {
+export const annotationsOfNewest = (deployment: Frozen<KubeObject>, own: Annotations, revision: bigint, keys: Keys): Annotations => {
   const former = own[keys.revision];
-  const place = wholeNumber(former || '0');
+  const place = placeOf(former || '0');
   if (place === undefined) return own;
   const next: Record<string, string> = {...own, ...passedOn(annotationsOf(deployment), keys)};
   if (place >= revision) return next;

@@ -14,7 +14,10 @@ import {maxSurge, newestSize} from './sizes.js';
 
 const longestName = 253;
 
-const nextRevision = ({old, desk}: Round): number => 1 + Math.max(0, ...old.map(set => revisionOf(set, desk.keys) ?? 0));
+const nextRevision = ({old, desk}: Round): bigint => {
+  const places = old.map(set => revisionOf(set, desk.keys) ?? 0n);
+  return 1n + places.reduce((highest, place) => (place > highest ? place : highest), 0n);
+};
 
 const withProgressing = (round: Round, ...told: readonly [status: 'True' | 'False', reason: string, message: string]): DeploymentStatus => {
   const {status = {}} = round.deployment;

@@ -26,7 +26,7 @@ export const byAge = (a: ReplicaSet, b: ReplicaSet): number => createdAt(a) - cr
 export const byRevision =
   (keys: Keys) =>
   (a: ReplicaSet, b: ReplicaSet): number =>
-    (revisionOf(a, keys) ?? 0) - (revisionOf(b, keys) ?? 0) || byAge(a, b);
+    Number((revisionOf(a, keys) ?? 0n) - (revisionOf(b, keys) ?? 0n)) || byAge(a, b);
 
 /** The replica set of the deployment's present template: of several the oldest. `sets` are in order of age. */
 export const newestOf = ({spec}: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined => sets.find(set => sameTemplate(set.spec?.template, spec?.template));

@@ -1,17 +1,17 @@
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
-import {annotationsAfterRollback, annotationsOf, revisionOf, wholeNumber, type Keys} from './annotations.js';
+import {annotationsAfterRollback, annotationsOf, placeOf, revisionOf, type Keys} from './annotations.js';
 import type {Deployment, ReplicaSet} from './kinds.js';
 import {ensureNewest} from './newest.js';
 import {hashLabel, sameTemplate} from './replica-sets.js';
 import type {Round} from './round.js';
 
 /** The revision to which the deployment is to go back, 0 for the one before; undefined when it is not to. */
-export const rollbackOf = (deployment: Deployment, keys: Keys): number | undefined => wholeNumber(annotationsOf(deployment)[keys.rollback]);
+export const rollbackOf = (deployment: Deployment, keys: Keys): bigint | undefined => placeOf(annotationsOf(deployment)[keys.rollback] ?? '');
 
 /** The second highest revision; 0 if there is none. */
-const lastRevision = (sets: readonly ReplicaSet[], keys: Keys): number => {
+const lastRevision = (sets: readonly ReplicaSet[], keys: Keys): bigint => {
   const revisions = sets.map(set => revisionOf(set, keys)).filter(revision => revision !== undefined);
-  return revisions.sort((a, b) => b - a)[1] ?? 0;
+  return revisions.sort((a, b) => Number(b - a))[1] ?? 0n;
 };
 
 /** The deployment with the template of an earlier replica set. */
@@ -28,13 +28,13 @@ const write = async ({desk}: Round, deployment: Deployment): Promise<void> => {
 };
 
 /** Gives a deployment the template of the revision it asks for. Whatever comes of it, it is not tried again. */
-export const rollBack = async (round: Round, asked: number): Promise<void> => {
+export const rollBack = async (round: Round, asked: bigint): Promise<void> => {
   await ensureNewest(round);
   const {deployment, all, desk} = round;
   const revision = asked || lastRevision(all, desk.keys);
-  const set = revision === 0 ? undefined : all.find(each => revisionOf(each, desk.keys) === revision);
+  const set = revision === 0n ? undefined : all.find(each => revisionOf(each, desk.keys) === revision);
   if (!set) {
-    desk.events.warning(deployment, 'DeploymentRollbackRevisionNotFound', revision === 0 ? 'Unable to find last revision.' : 'Unable to find the revision to rollback to.');
+    desk.events.warning(deployment, 'DeploymentRollbackRevisionNotFound', revision === 0n ? 'Unable to find last revision.' : 'Unable to find the revision to rollback to.');
     return write(round, deployment);
   }
   const {name} = deployment.metadata ?? {};

@@ -319,21 +319,23 @@ test('annotations of a set follow its deployment, but for those that are its own
   const deployment = {metadata: {annotations: {a: 'new', [keys.revision]: '9', [keys.rollback]: '1', [naming('plat').annotations.lastApplied]: '{}'}}};
   const own = {a: 'old', b: 'kept', [keys.revision]: '2', [keys.history]: '1', [keys.desired]: '3', [keys.most]: '4'};
 
-  t.deepEqual(annotationsOfNewest(deployment, own, 4, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
-  t.deepEqual(annotationsOfNewest(deployment, own, 2, keys), {...own, a: 'new'});
-  t.deepEqual(annotationsOfNewest(deployment, {}, 1, keys), {a: 'new', [keys.revision]: '1'});
-  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: 'x'}, 4, keys), {[keys.revision]: 'x'});
+  t.deepEqual(annotationsOfNewest(deployment, own, 4n, keys), {...own, a: 'new', [keys.revision]: '4', [keys.history]: '1,2'});
+  t.deepEqual(annotationsOfNewest(deployment, own, 2n, keys), {...own, a: 'new'});
+  t.deepEqual(annotationsOfNewest(deployment, {}, 1n, keys), {a: 'new', [keys.revision]: '1'});
+  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: 'x'}, 4n, keys), {[keys.revision]: 'x'});
+  t.deepEqual(annotationsOfNewest(deployment, {[keys.revision]: '9223372036854775808'}, 4n, keys), {[keys.revision]: '9223372036854775808'});
+  t.is(annotationsOfNewest(deployment, {[keys.revision]: '9007199254740993'}, 9007199254740992n, keys)[keys.revision], '9007199254740993');
   t.deepEqual(annotationsAfterRollback(deployment, {metadata: {annotations: own}}, keys), {...deployment.metadata.annotations, a: 'old', b: 'kept'});
 });
 
 test('the history of revisions is cut at its front', t => {
   const history = Array.from({length: 500}, (_, i) => String(100 + i)).join(',').slice(0, 1999);
-  const next = annotationsOfNewest({}, {[keys.revision]: '700', [keys.history]: history}, 701, keys)[keys.history]!;
+  const next = annotationsOfNewest({}, {[keys.revision]: '700', [keys.history]: history}, 701n, keys)[keys.history]!;
 
   t.true(next.length <= 2000);
   t.true(next.endsWith(',700'));
   t.true(next.startsWith('101,'));
-  t.is(annotationsOfNewest({}, {[keys.revision]: '3', [keys.history]: '9'.repeat(2001)}, 4, keys)[keys.history], '3');
+  t.is(annotationsOfNewest({}, {[keys.revision]: '3', [keys.history]: '9'.repeat(2001)}, 4n, keys)[keys.history], '3');
 });
 
 test('templates are the same whatever their hash and whatever is empty in them', t => {

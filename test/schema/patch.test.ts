@@ -93,6 +93,25 @@ test('merge patches work on a copy', t => {
   }
 });
 
+const patchedOrders: readonly [live: string, patch: string, result: string][] = [
+  ['ab', 'bc', 'abc'],
+  ['abc', 'cb', 'acb'],
+  ['abcd', 'dxb', 'acdxb'],
+  ['abc', 'c', 'abc'],
+  ['abc', 'z', 'zabc'],
+  ['abc', 'zb', 'zabc'],
+];
+
+test('what a patch names in a list stands in its order, and the rest where it stood to that, or after it', t => {
+  for (const [live, patch, result] of patchedOrders) {
+    const named = (names: string) => containers(...[...names].map(name => ({name})));
+    t.deepEqual(applyStrategicPatch(named(live), named(patch), pod), named(result), `${live} ${patch}`);
+    const finalizers = (names: string) => ({metadata: {finalizers: [...names]}});
+    t.deepEqual(applyStrategicPatch(finalizers(live), finalizers(patch), configMap), finalizers(result), `${live} ${patch}`);
+  }
+  t.deepEqual(applyStrategicPatch(containers({name: 'a'}, {name: 'b'}), containers({name: 'b', $patch: 'delete'}, {name: 'z'}), pod), containers({name: 'z'}, {name: 'a'}));
+});
+
 test('a merge patch cannot reach a prototype', t => {
   applyMergePatch({a: 1}, JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as PlainObject);
   t.is(({} as {polluted?: number}).polluted, undefined);
@@ -113,10 +132,10 @@ const strategic: readonly [title: string, type: SchemaNode, live: PlainObject, p
     pod,
     containers({name: 'a', env: [{name: 'X', value: '1'}], args: ['a', 'b']}),
     containers({name: 'a', env: [{name: 'Y', value: '2'}], args: ['c']}),
-    containers({name: 'a', env: [{name: 'X', value: '1'}, {name: 'Y', value: '2'}], args: ['c']}),
+    containers({name: 'a', env: [{name: 'Y', value: '2'}, {name: 'X', value: '1'}], args: ['c']}),
   ],
   ['lists without a strategy are replaced', pod, {spec: {tolerations: [{key: 'a'}]}}, {spec: {tolerations: [{key: 'b'}]}}, {spec: {tolerations: [{key: 'b'}]}}],
-  ['lists of scalars that merge are sets', configMap, {metadata: {finalizers: ['a', 'b']}}, {metadata: {finalizers: ['c', 'a']}}, {metadata: {finalizers: ['a', 'b', 'c']}}],
+  ['lists of scalars that merge are sets', configMap, {metadata: {finalizers: ['a', 'b']}}, {metadata: {finalizers: ['c', 'a']}}, {metadata: {finalizers: ['c', 'a', 'b']}}],
   ['conditions of a request are replaced', csr, {status: {conditions: [{type: 'A'}]}}, {status: {conditions: [{type: 'B'}]}}, {status: {conditions: [{type: 'B'}]}}],
   ['$patch replace takes the patch alone', configMap, {data: {a: '1'}}, {data: {$patch: 'replace', b: '2'}}, {data: {b: '2'}}],
   ['$patch delete empties a map', configMap, {data: {a: '1'}}, {data: {$patch: 'delete'}}, {data: {}}],
@@ -128,7 +147,7 @@ const strategic: readonly [title: string, type: SchemaNode, live: PlainObject, p
     configMap,
     {metadata: {finalizers: ['a', 'b', 'c']}},
     {metadata: {'$deleteFromPrimitiveList/finalizers': ['a', 'c'], finalizers: ['d']}},
-    {metadata: {finalizers: ['b', 'd']}},
+    {metadata: {finalizers: ['d', 'b']}},
   ],
   [
     '$setElementOrder orders what it names and keeps the others in place',

@@ -90,13 +90,13 @@ const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mer
   return result.filter(item => item !== dropped);
 };
 
-/** A list whose elements merge, objects by their key, scalars as a set: what is new comes last. */
+/** A list whose elements merge, objects by their key, scalars as a set. What the patch names stands in the patch's order, before all that it could not be told to follow. */
 export const mergedList = (live: readonly unknown[], patch: readonly unknown[], {mergeKey}: PatchMeta, merge: MergeMaps): unknown[] => {
   const kind = elementKind(live, patch);
-  if (kind !== 'map') return [...new Set([...live, ...patch])];
+  if (kind !== 'map') return ordered([...new Set([...live, ...patch])], patch, live, mergeKey);
   if (mergeKey === '') throw inapplicable('cannot merge lists without merge key for struct');
   const plain = withSpecials(live, patch as PlainObject[], mergeKey);
-  return mergedMaps(plain.live, plain.patch, mergeKey, merge);
+  return ordered(mergedMaps(plain.live, plain.patch, mergeKey, merge), plain.patch, plain.live, mergeKey);
 };
 
 /** A list of scalars without those listed. */
