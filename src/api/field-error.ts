@@ -70,7 +70,7 @@ export const invalidObject = (of: {group: string; kind: string}, name: string, e
     details: {
       ...(name ? {name} : {}),
       ...(of.group ? {group: of.group} : {}),
-      kind: of.kind,
+      ...(of.kind ? {kind: of.kind} : {}),
       causes: errors.map(({path, reason, detail}) => ({reason, message: detail, field: path})),
     },
   });

@@ -66,6 +66,8 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       const work = answer(settings, request, info, {auditId, warnings, deadlineAt: startedAt + Math.min(deadline ?? Infinity, longestWriteMs)});
       response = await (request.inProcess ? work : deadlines.within(deadline, work, discard));
     } catch (error) {
+      const codecs = codecsFor(request, settings);
+      if (codecs) await codecs;
       response = failure(settings, request, error);
     }
     finish(response, auditId, warnings);

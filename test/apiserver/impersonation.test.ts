@@ -69,6 +69,13 @@ for (const [name, headers, message] of [
   });
 }
 
+test('a uid is asked about last', async t => {
+  const {as, asked} = await start();
+  await as({'Impersonate-User': 'jane', 'Impersonate-Uid': 'u1', 'Impersonate-Group': 'g', 'Impersonate-Extra-Team': 'x'});
+
+  t.deepEqual(asked, ['|users|||jane', '|groups|||g', `${authentication}|userextras|team||x`, `${authentication}|uids|||u1`]);
+});
+
 for (const headers of [{'Impersonate-Group': 'g'}, {'Impersonate-Uid': 'u'}, {'Impersonate-Extra-X': 'y'}]) {
   test(`${Object.keys(headers)[0]} alone is refused in plain text`, async t => {
     const {as, asked} = await start();

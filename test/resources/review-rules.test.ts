@@ -1,5 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {StatusError} from '#src/api/status.js';
 import type {SelfSubjectAccessReview} from '#src/api/types.js';
 import {problems, startWorld} from './world.js';
 
@@ -61,3 +62,21 @@ for (const [title, resourceAttributes, asked, problem] of read) {
     t.is(status?.evaluationError, problem);
   });
 }
+
+test('a review that is answered tells who wrote what, one that is refused has no kind', async t => {
+  const {of} = await startWorld();
+  const {metadata} = await of(kinds.selfSubjectAccessReviews).create({spec: {resourceAttributes: {verb: 'get'}}});
+  const refusal = await t.throwsAsync(of(kinds.selfSubjectAccessReviews).create({metadata: {name: 'x'}, spec: {}}), {instanceOf: StatusError});
+
+  t.deepEqual(metadata?.managedFields?.map(({operation, fieldsV1}) => [operation, fieldsV1]), [['Update', {'f:spec': {'f:resourceAttributes': {'.': {}, 'f:verb': {}}}}]] as never);
+  t.regex(refusal?.message ?? '', /^\.authorization\.plat\.io "" is invalid: /);
+  t.deepEqual(Object.keys(refusal?.status.details ?? {}), ['group', 'causes']);
+});
+
+test('a review of tokens is in no namespace, and that of rules comes back bare', async t => {
+  const {of} = await startWorld();
+  const tokens = await of(kinds.tokenReviews).create({metadata: {namespace: 'a'}, spec: {token: 't'}});
+  const rules = await of(kinds.selfSubjectRulesReviews).create({metadata: {labels: {a: 'b'}}, spec: {namespace: 'default'}});
+
+  t.deepEqual([tokens.metadata?.namespace, tokens.metadata?.managedFields?.length, rules.metadata], [undefined, 1, {}]);
+});

@@ -49,7 +49,6 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
   if (account) await may('', 'serviceaccounts', '', account.namespace, account.name);
   else await may('', 'users', '', '', name);
   const authentication = naming.group('authentication');
-  if (uid) await may(authentication, 'uids', '', '', uid);
   for (const group of groups) await may('', 'groups', '', '', group);
   const extras = new Map<string, string[]>();
   for (const header of extra) {
@@ -59,6 +58,7 @@ export const impersonated = async (request: ApiRequest, user: UserInfo, authoriz
       extras.set(key, [...(extras.get(key) ?? []), value]);
     }
   }
+  if (uid) await may(authentication, 'uids', '', '', uid);
   return {
     name,
     ...(uid ? {uid} : {}),

@@ -21,10 +21,11 @@ export const parseTokenFile = (text: string): ReadonlyMap<string, UserInfo> => {
   const users = new Map<string, UserInfo>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || line.startsWith('#')) continue;
-    const [token = '', name = '', uid = '', groups = ''] = fieldsOf(line);
-    if (fieldsOf(line).length < 3) throw new Error(`line ${index + 1} must have at least 3 columns (token, user name, user uid)`);
+    const fields = fieldsOf(line);
+    const [token = '', name = '', uid = '', groups] = fields;
+    if (fields.length < 3) throw new Error(`line ${index + 1} must have at least 3 columns (token, user name, user uid)`);
     if (!token) continue;
-    users.set(fingerprint(token), {name, ...(uid ? {uid} : {}), groups: groups ? groups.split(',').map(group => group.trim()).filter(Boolean) : []});
+    users.set(fingerprint(token), {name, ...(uid ? {uid} : {}), groups: groups?.split(',') ?? []});
   }
   return users;
 };

@@ -1,3 +1,4 @@
+import {notFound, plainFailure} from '#src/api/status.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ClusterRole, PolicyRule, Role} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -38,6 +39,9 @@ const may = async ({authorizer, naming}: EscalationSettings, {user}: AdmissionAt
   return (await authorizer.authorize({user, verb, resource, path: ''})).decision === 'allow';
 };
 
+/** Whether a role takes rules over from others. */
+const gathersRoles = (role: Readonly<ClusterRole> | undefined): boolean => Boolean(role?.aggregationRule?.clusterRoleSelectors?.length);
+
 const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttributes): Promise<void> => {
   const {namespace, resource, user} = attributes;
   const role = attributes.object as Role & ClusterRole;
@@ -46,7 +50,7 @@ const checkRole = async (settings: EscalationSettings, attributes: AdmissionAttr
   if (await may(settings, attributes, 'escalate', {resource, namespace, name})) return;
   const why = escalation(settings.rbac, user, namespace, role.rules ?? []);
   if (why) throw refuse(attributes, why);
-  const gathers = Boolean(role.aggregationRule) || Boolean((attributes.oldObject as ClusterRole | undefined)?.aggregationRule);
+  const gathers = gathersRoles(role) || gathersRoles(attributes.oldObject as ClusterRole | undefined);
   if (gathers && escalation(settings.rbac, user, namespace, fullAuthority)) {
     throw refuse(attributes, 'must have cluster-admin privileges to use the aggregationRule');
   }
@@ -56,10 +60,12 @@ const checkBinding = async (settings: EscalationSettings, attributes: AdmissionA
   const {namespace, user} = attributes;
   const {roleRef} = attributes.object as Binding;
   const resource = roleRef?.kind === 'ClusterRole' ? 'clusterroles' : roleRef?.kind === 'Role' ? 'roles' : undefined;
-  // Who refers to nothing that exists as a kind is told so by validation.
-  if (!resource) return;
+  if (!resource) throw plainFailure(`unsupported role reference kind: ${JSON.stringify(roleRef?.kind ?? '')}`);
   if (await may(settings, attributes, 'bind', {resource, namespace, name: roleRef.name})) return;
-  const why = escalation(settings.rbac, user, namespace, settings.rbac.rulesOf(roleRef, namespace));
+  const rules = settings.rbac.find(roleRef, namespace);
+  // The role is looked for on behalf of the request, and so what is missing goes by the request's resource.
+  if (!rules) throw notFound({group: attributes.group, resource: attributes.resource}, roleRef.name);
+  const why = escalation(settings.rbac, user, namespace, rules);
   if (why) throw refuse(attributes, why);
 };
 

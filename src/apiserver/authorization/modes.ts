@@ -61,7 +61,7 @@ export const unionRules = (listers: readonly RuleLister[]) => async (user: UserI
   return {
     resourceRules: lists.flatMap(({resourceRules}) => resourceRules),
     nonResourceRules: lists.flatMap(({nonResourceRules}) => nonResourceRules),
-    incomplete: lists.some(({incomplete}) => incomplete) || errors.length > 0,
+    incomplete: lists.some(({incomplete}) => incomplete),
     ...(errors.length > 0 ? {error: errors.join(', ')} : {}),
   };
 };

@@ -93,10 +93,15 @@ export class Rbac implements Authorizer {
     return found;
   }
 
-  /** The rules of the role a binding in that namespace refers to. Throws a 404 when there is none. */
-  rulesOf(roleRef: Binding['roleRef'], namespace: string): readonly PolicyRule[] {
+  /** The rules of the role a binding in that namespace refers to, if there is such a role. */
+  find({kind, name}: Binding['roleRef'], namespace: string): readonly PolicyRule[] | undefined {
+    return kind === 'ClusterRole' ? this.#policy.rules('', name) : kind === 'Role' ? this.#policy.rules(namespace, name) : undefined;
+  }
+
+  /** The same. Throws a 404 when there is none. */
+  #rulesOf(roleRef: Binding['roleRef'], namespace: string): readonly PolicyRule[] {
     const {kind, name} = roleRef;
-    const rules = kind === 'ClusterRole' ? this.#policy.rules('', name) : kind === 'Role' ? this.#policy.rules(namespace, name) : undefined;
+    const rules = this.find(roleRef, namespace);
     if (rules) return rules;
     if (kind !== 'ClusterRole' && kind !== 'Role') throw new Error(`unsupported role reference kind: ${quoted(kind)}`);
     throw notFound({group: this.#naming.group('rbac.authorization'), resource: kind.toLowerCase()}, name);
@@ -108,7 +113,7 @@ export class Rbac implements Authorizer {
     const add = (applied: Applied, home: string): void => {
       try {
         const source = (): string => sourceText(applied);
-        rules.push(...this.rulesOf(applied.binding.roleRef, home).map(rule => ({rule, source})));
+        rules.push(...this.#rulesOf(applied.binding.roleRef, home).map(rule => ({rule, source})));
       } catch (error) {
         errors.push(error as Error);
       }

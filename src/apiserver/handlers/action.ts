@@ -6,6 +6,7 @@ import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
 import {addressOf} from '#src/apiserver/registry/create.js';
+import {recordPosted} from '#src/apiserver/registry/ownership.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
@@ -18,6 +19,7 @@ import {acceptedShape, isPretty, writeContext, type ResourceServices} from './re
 /** Runs what a POST does instead of storing its body, and answers with what came of it. */
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
+  const {definition} = resource;
   const {naming, schemas, cbor} = resource.settings;
   const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
@@ -36,10 +38,13 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
   if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
+  else if (definition.review) delete object.metadata?.namespace;
   action.default?.(object);
+  const writing = writeContext(context, served, query.dryRun);
+  recordPosted(resource, action.kind, object, subresource, writing);
   const attributes: AdmissionAttributes = {
     operation: 'CREATE',
-    ...addressOf(resource, writeContext(context, served, query.dryRun)),
+    ...addressOf(resource, writing),
     kind: action.kind.kind,
     subresource,
     namespace,
@@ -53,7 +58,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     authenticateToken: services.authenticateToken,
     rulesFor: services.rulesFor,
     reader: services.reader,
-    writer: registryWriter(services.registry, writeContext(context, served, query.dryRun)),
+    writer: registryWriter(services.registry, writing),
     tokens: services.tokens,
     namespace,
     name,
@@ -61,7 +66,9 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     warn: (text: string) => void context.warnings.add(text),
   };
   const errors = [...(action.validate?.(object, actionContext) ?? [])];
-  if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: action.kind.kind}, object.metadata?.name ?? '', errors);
+  // A review that is refused goes by no kind and no name.
+  const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
+  if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);
   await runPhase(resource.settings.admission, 'validate', attributes);
   const {kind = action.kind.kind, apiVersion = naming.apiVersion(action.kind.group, action.kind.version), ...outcome} = await action.run(object, actionContext);
   const answer = {kind, apiVersion, ...outcome};

@@ -1,4 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
+import type {Kind} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import type {Endpoint, Written} from '#src/resources/definition.js';
@@ -99,6 +100,17 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
     return tracked({}, versions.convert(object as PlainObject, resource.apiVersion, writer.apiVersion), sent, writer);
   });
 };
+
+/** Records who wrote what in an object that is posted to be answered, not stored. */
+export const recordPosted = (resource: Resource, {group, version, kind}: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
+  const {naming, schemas} = resource.settings;
+  const apiVersion = naming.apiVersion(group, version);
+  const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
+  const meta = (object.metadata ??= {});
+  setEntries(meta, tracked({}, object as PlainObject, sentEntries(meta), {...writerOf(resource, context, subresource, everything, versions), apiVersion}));
+};
+
+const everything = new Writes({allBut: []});
 
 /** Through which address an object is updated. */
 export interface UpdateAddress {

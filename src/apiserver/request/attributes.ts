@@ -13,6 +13,7 @@ export const attributesOf = (user: UserInfo, {verb, path, query, resource}: Requ
     user,
     verb,
     path,
-    resource: {...target, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
+    // What comes behind a part of an object is no part of its own.
+    resource: {...target, subresource: target.subresource.split('/', 1)[0]!, ...(labelSelector ? {labelSelector} : {}), ...(fieldSelector ? {fieldSelector} : {})},
   };
 };

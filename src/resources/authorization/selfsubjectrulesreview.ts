@@ -4,10 +4,10 @@ import type {SelfSubjectRulesReview} from '#src/api/types.js';
 import {defineResource, type ActionContext} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
 
-const run = async ({metadata, spec}: SelfSubjectRulesReview, {rulesFor, user}: ActionContext): Promise<SelfSubjectRulesReview> => {
+const run = async ({spec}: SelfSubjectRulesReview, {rulesFor, user}: ActionContext): Promise<SelfSubjectRulesReview> => {
   if (!spec?.namespace) throw badRequest('no namespace on request');
   const {resourceRules, nonResourceRules, incomplete, error} = await rulesFor(user, spec.namespace);
-  return {metadata: metadata ?? {}, spec: {}, status: {resourceRules, nonResourceRules, incomplete, ...(error ? {evaluationError: error} : {})}};
+  return {metadata: {}, spec: {}, status: {resourceRules, nonResourceRules, incomplete, ...(error ? {evaluationError: error} : {})}};
 };
 
 /** What may I do in a namespace, as far as that can be listed? Never stored. */

@@ -32,6 +32,7 @@ function* wellFormed({spec}: TokenRequest): Iterable<FieldError> {
 }
 
 const existing = async <T extends KubeObject>({reader, naming}: ActionContext, kind: Kind<T>, namespace: string, name: string): Promise<Readonly<T>> => {
+  if (!name) throw badRequest('Name parameter required.');
   const found = await reader.get(kind, namespace, name);
   if (!found) throw notFound({group: naming.group(kind.group), resource: kind.plural}, name);
   return found;
@@ -52,8 +53,9 @@ const boundTo = async ({spec}: TokenRequest, context: ActionContext): Promise<Bo
   const {boundObjectRef: ref} = spec;
   if (!ref) return {};
   const {apiVersion = '', kind = '', name = ''} = ref;
-  const slash = apiVersion.indexOf('/');
-  const [group, version] = slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
+  const parts = apiVersion.split('/');
+  // What is no version at all stands for none, of the core group.
+  const [group = '', version = ''] = parts.length > 2 ? [] : parts.length === 2 ? parts : ['', apiVersion];
   const bound: Bound | undefined = await (async () => {
     if (group === '' && kind === 'Pod') return boundPod(context, name);
     if (group === '' && kind === 'Node') return {node: await existing(context, kinds.nodes, '', name)};
@@ -88,10 +90,10 @@ const claimsOf = (account: Readonly<ServiceAccount>, {pod, secret, node}: Bound,
     jti: random.uuid(),
     [naming.domain]: {
       namespace,
-      serviceaccount: reference(account),
+      ...(node ? {node: reference(node)} : {}),
       ...(pod ? {pod: reference(pod)} : {}),
       ...(secret ? {secret: reference(secret)} : {}),
-      ...(node ? {node: reference(node)} : {}),
+      serviceaccount: reference(account),
       ...(life.warnAfterSeconds === undefined ? {} : {warnafter: now + life.warnAfterSeconds}),
     },
   };
@@ -124,7 +126,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   if (errors.length > 0) throw refusal('', errors);
 
   const bound = await boundTo(request, context);
-  const {audiences: wanted = [], expirationSeconds = usualSeconds, ...rest} = request.spec;
+  const {audiences: wanted = [], expirationSeconds = usualSeconds, boundObjectRef = null} = request.spec;
   const audiences = wanted.length > 0 ? wanted : [...tokens.audiences];
   const isCapped = tokens.maxSeconds > 0 && expirationSeconds > tokens.maxSeconds;
   if (isCapped) warn(`requested expiration of ${expirationSeconds} seconds shortened to ${tokens.maxSeconds} seconds`);
@@ -133,7 +135,7 @@ const run = async (request: TokenRequest, context: ActionContext): Promise<Token
   const {deletionTimestamp: _, deletionGracePeriodSeconds: __, selfLink: ___, ...metadata} = request.metadata ?? {};
   return {
     metadata: {...metadata, name, namespace, uid: metadata.uid ?? uid, creationTimestamp: wireTime(now)},
-    spec: {...rest, audiences, expirationSeconds: seconds},
+    spec: {audiences, expirationSeconds: seconds, boundObjectRef: boundObjectRef as NonNullable<typeof boundObjectRef>},
     status: {
       token: tokens.sign(claimsOf(account, bound, lifeOf(seconds, audiences, bound, tokens), audiences, context)),
       expirationTimestamp: wireTime(now + seconds * 1000),

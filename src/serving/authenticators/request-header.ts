@@ -83,7 +83,7 @@ const extraOf = (request: AuthenticationRequest, prefixes: readonly string[]): R
   const extra: Record<string, string[]> = {};
   for (const header of Object.keys(request.headers)) {
     for (const prefix of prefixes) {
-      if (!header.startsWith(prefix.toLowerCase()) || header.length === prefix.length) continue;
+      if (!header.startsWith(prefix.toLowerCase())) continue;
       (extra[decoded(header.slice(prefix.length))] ??= []).push(...values(request, header));
     }
   }

@@ -1,6 +1,7 @@
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import {unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
+import {bearerToken, hidesToken} from './bearer.js';
 
 /** Who a request without any credential is; absent when there is no such thing. */
 export interface Anonymous {
@@ -21,7 +22,8 @@ export const withAuthenticated = (user: UserInfo): UserInfo => {
 const completedUsers = new WeakMap<UserInfo, UserInfo>();
 
 /**
- * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on.
+ * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on; a header
+ * that holds no bearer token is none.
  * Throws 401. Waits for nobody who need not be waited for.
  */
 export const authenticate = (
@@ -38,7 +40,8 @@ export const authenticate = (
       const user = heard(answer);
       if (user) return user;
     }
-    if (rejected || request.headers['authorization'] !== undefined || !anonymous?.allows(path)) throw unauthorized();
+    if (hidesToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
+    if (rejected || bearerToken(request) || !anonymous?.allows(path)) throw unauthorized();
     return anonymousUser;
   };
   const heard = (found: Authentication): UserInfo | undefined => {

@@ -92,6 +92,8 @@ const refused: readonly [title: string, spec: Partial<TokenRequest['spec']>, met
   ['the very account', {}, {uid: 'u'}, 409, 'Operation cannot be fulfilled on TokenRequest.authentication.plat.io "robot": the UID in the token request (u) does not match the UID of the service account (UID)'],
   ['kinds that end', {boundObjectRef: {apiVersion: 'v1', kind: 'ConfigMap', name: 'x'}}, {}, 400, 'cannot bind token to object of type /v1, Kind=ConfigMap'],
   ['kinds of the core group', {boundObjectRef: {apiVersion: 'apps/v1', kind: 'Pod', name: 'x'}}, {}, 400, 'cannot bind token to object of type apps/v1, Kind=Pod'],
+  ['objects with names', {boundObjectRef: {apiVersion: 'v1', kind: 'Pod'}}, {}, 400, 'Name parameter required.'],
+  ['objects that are there, of whatever is no version', {boundObjectRef: {apiVersion: 'a/b/c', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
   ['objects that are there', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'x'}}, {}, 404, 'secrets "x" not found'],
   ['the very object', {boundObjectRef: {apiVersion: 'v1', kind: 'Secret', name: 'tied', uid: 'u'}}, {}, 409, 'Operation cannot be fulfilled on Secret "tied": the UID in the bound object reference (u) does not match the UID in record. The object might have been deleted and then recreated'],
 ];

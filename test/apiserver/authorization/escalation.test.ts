@@ -82,6 +82,7 @@ test('gathering the rules of others takes all there is', async t => {
     (await refusal(of(kinds.clusterRoles, jane).create(gathering))).message,
     'clusterroles.rbac.authorization.plat.io "g" is forbidden: must have cluster-admin privileges to use the aggregationRule',
   );
+  t.is((await refusal(of(kinds.clusterRoles, jane).create({...gathering, aggregationRule: {clusterRoleSelectors: []}}))).code, 422);
   await t.notThrowsAsync(of(kinds.clusterRoles, aUser('root', 'system:masters')).create(gathering));
 });
 
@@ -92,7 +93,8 @@ test('a binding hands out no more than its author holds', async t => {
   const bindings = of(kinds.roleBindings, jane);
 
   t.is((await refusal(bindings.create(aBinding('Role', 'secrets')))).message, `rolebindings.rbac.authorization.plat.io "b" is forbidden: user "jane" (groups=["devs"]) ${grantsSecrets}`);
-  t.is((await refusal(bindings.create(aBinding('ClusterRole', 'gone')))).message, 'clusterrole.rbac.authorization.plat.io "gone" not found');
+  t.is((await refusal(bindings.create(aBinding('ClusterRole', 'gone')))).message, 'rolebindings.rbac.authorization.plat.io "gone" not found');
+  t.like(await refusal(bindings.create(aBinding('Sheet', 'x'))), {code: 500, message: 'unsupported role reference kind: "Sheet"'});
   await t.notThrowsAsync(bindings.create(aBinding('ClusterRole', 'pods')));
 });
 

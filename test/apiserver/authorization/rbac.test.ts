@@ -1,6 +1,8 @@
 import test from 'ava';
 import {serviceAccountUser} from '#src/api/user.js';
 import {alwaysAllow, alwaysDeny, privileged, union, unionRules} from '#src/apiserver/authorization/modes.js';
+import {attributesOf} from '#src/apiserver/request/attributes.js';
+import {requestInfo} from '#src/apiserver/request/request-info.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import {account, asking, aUser, binding, clusterBinding, clusterRole, group, paths, rbacOf, role, rule, user} from './policy.js';
 
@@ -151,9 +153,15 @@ test('masters may do anything', t => {
   t.deepEqual(privileged.authorize(asking(jane, 'get', '/x')), {decision: 'noOpinion'});
 });
 
-test('what cannot be listed makes the list incomplete', async t => {
+test('what stands behind a part of an object is no part of its own', t => {
+  const asked = attributesOf(jane, requestInfo('GET', '/api/v1/namespaces/x/pods/y/log/z'));
+
+  t.like(asked.resource, {resource: 'pods', name: 'y', subresource: 'log'});
+});
+
+test('who cannot list rules says so, and a binding that leads nowhere is told of', async t => {
   const {rbac} = await rbacOf(clusterBinding('c', 'gone', user('jane')));
 
-  t.like(await unionRules([alwaysAllow, rbac])(jane, 'ns'), {incomplete: true, resourceRules: [{verbs: ['*']}]});
+  t.like(await unionRules([alwaysAllow, rbac])(jane, 'ns'), {incomplete: false, error: 'clusterrole.rbac.authorization.plat.io "gone" not found', resourceRules: [{verbs: ['*']}]});
   t.like(await unionRules([alwaysAllow, alwaysDeny])(jane, 'ns'), {incomplete: false});
 });

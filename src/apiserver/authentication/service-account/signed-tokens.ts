@@ -40,7 +40,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
     if (!read || !accepted.has(read.claims.iss ?? '')) return undefined;
     const candidates = read.keyId ? trust.keys.filter(({id}) => id === read.keyId) : trust.keys;
     if (candidates.length === 0) throw new InvalidToken('invalid signature, no keys found');
-    if (!candidates.some(({key}) => read.isSignedBy(key))) throw new InvalidToken('error in cryptographic primitive');
+    if (!candidates.some(({key}) => read.isSignedBy(key))) throw new InvalidToken('go-jose/go-jose: error in cryptographic primitive');
     verified.set(fingerprint, read.claims);
     return read.claims;
   };
