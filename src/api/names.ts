@@ -3,8 +3,8 @@
 
 const bytes = (text: string): number => Buffer.byteLength(text);
 
-/** `must be no more than N bytes`. */
-export const tooLongText = (most: number): string => `must be no more than ${most} bytes`;
+/** `must be no more than N …`: names count in characters, keys and values of labels in bytes. */
+export const tooLongText = (most: number, unit: 'bytes' | 'characters' = 'characters'): string => `must be no more than ${most} ${unit}`;
 export const emptyText = 'must be non-empty';
 
 /** What a text must look like, with examples and the pattern it is held against. */
@@ -62,10 +62,10 @@ export const dnsLabel1035Problems = (text: string): string[] => {
   return problems;
 };
 
-/** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes. */
-export const dnsSubdomainProblems = (text: string): string[] => {
+/** A DNS subdomain by RFC 1123: labels joined by dots, at most 253 bytes, told of in the `unit`. */
+export const dnsSubdomainProblems = (text: string, unit?: 'bytes'): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 253) problems.push(tooLongText(253));
+  if (bytes(text) > 253) problems.push(tooLongText(253, unit));
   if (!isSubdomain1123.test(text)) {
     problems.push(
       patternText(
@@ -96,9 +96,9 @@ export const labelKeyProblems = (text: string): string[] => {
   const [prefix, name] = parts.length === 2 ? [parts[0], parts[1] ?? ''] : [undefined, text];
   const problems: string[] = [];
   if (prefix === '') problems.push(`prefix part ${emptyText}`);
-  else if (prefix !== undefined) problems.push(...dnsSubdomainProblems(prefix).map(problem => `prefix part ${problem}`));
+  else if (prefix !== undefined) problems.push(...dnsSubdomainProblems(prefix, 'bytes').map(problem => `prefix part ${problem}`));
   if (name === '') problems.push(`name part ${emptyText}`);
-  else if (bytes(name) > 63) problems.push(`name part ${tooLongText(63)}`);
+  else if (bytes(name) > 63) problems.push(`name part ${tooLongText(63, 'bytes')}`);
   if (!isLabelKey.test(name)) problems.push(`name part ${labelKeyText()}`);
   return problems;
 };
@@ -106,7 +106,7 @@ export const labelKeyProblems = (text: string): string[] => {
 /** A label value: empty, or like a label key's name. */
 export const labelValueProblems = (text: string): string[] => {
   const problems: string[] = [];
-  if (bytes(text) > 63) problems.push(tooLongText(63));
+  if (bytes(text) > 63) problems.push(tooLongText(63, 'bytes'));
   if (!isLabelValue.test(text)) {
     problems.push(
       patternText(

@@ -87,6 +87,12 @@ export interface Judges {
 export type Written = readonly string[] | {readonly allBut: readonly string[]};
 
 /**
+ * What a kind has to say of metadata besides what all kinds have in common. A creation is judged by the kind's own rules of names and finalizers, unless
+ * it says `common`; an update as an object that is `whole`, as a `change`, as `both`, or by nothing more. What is wrong is told of each time it is found.
+ */
+export type MetadataJudgement = 'common' | 'change' | 'whole' | 'both';
+
+/**
  * How one address of a resource is written. `writes` lists the paths the caller's object is heard on; everything else is carried over from
  * the stored object (on create: left out), and field ownership follows from the same list. Hooks run in this order: default, mutating admission,
  * default again, `prepare`, `validate`, validating admission, store.
@@ -94,6 +100,8 @@ export type Written = readonly string[] | {readonly allBut: readonly string[]};
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
   readonly writes: {readonly create?: Written; readonly update: Written};
+  /** How its metadata is judged. Default `change`. */
+  readonly metadata?: MetadataJudgement | ((context: HookContext) => MetadataJudgement);
   /** Sets what the server owns. May change `object`; never refuses. */
   prepare?(object: T, old: Readonly<T> | undefined, context: HookContext): void;
   /** Says what is wrong. Never changes anything. */

@@ -55,7 +55,7 @@ export const lifecycles: readonly Lifecycle[] = [
   {of: ['networking.k8s.io', 'v1', 'ingresses'], kind: 'Ingress', status: [{loadBalancer: {ingress: [{ip: '169.1.1.1'}]}}, {loadBalancer: {ingress: [{ip: '169.1.1.2'}]}}]},
   {of: ['networking.k8s.io', 'v1', 'ingressclasses'], kind: 'IngressClass', clusterScoped: true},
   {of: ['networking.k8s.io', 'v1', 'networkpolicies'], kind: 'NetworkPolicy'},
-  {of: ['networking.k8s.io', 'v1', 'servicecidrs'], kind: 'ServiceCIDR', clusterScoped: true, held: true, status: [{conditions: [{...patchedBy[0], message: '', ...times}]}, {conditions: [{...patchedBy[0], message: '', ...times}, {...updated, ...times}]}]},
+  {of: ['networking.k8s.io', 'v1', 'servicecidrs'], kind: 'ServiceCIDR', clusterScoped: true, held: true, statusOnly: true, status: [{conditions: [{...patchedBy[0], message: '', ...times}]}, {conditions: [{...patchedBy[0], message: '', ...times}, {...updated, ...times}]}]},
   {of: ['networking.k8s.io', 'v1', 'ipaddresses'], kind: 'IPAddress', clusterScoped: true},
   {of: ['node.k8s.io', 'v1', 'runtimeclasses'], kind: 'RuntimeClass', clusterScoped: true},
   {of: ['policy', 'v1', 'poddisruptionbudgets'], kind: 'PodDisruptionBudget'},

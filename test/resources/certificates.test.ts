@@ -84,7 +84,7 @@ const specCases: [title: string, spec: Partial<CertificateSigningRequest['spec']
   ['labels of the domain are lower case, the first bad one is told', {signerName: 'A.B/c'}, [`spec.signerName: Invalid value: "A.B": validating label "A": ${label}`]],
   ['the path is lower case', {signerName: 'a.b/C'}, [`spec.signerName: Invalid value: "C": validating label "C": ${subdomain}`]],
   ['the path is not empty', {signerName: 'a.b/'}, [`spec.signerName: Invalid value: "": validating label "": ${subdomain}`]],
-  ['a piece of the path has 253 bytes at most', {signerName: `a.b/${long}`}, [`spec.signerName: Invalid value: "${long}": validating label "${long}": must be no more than 253 bytes`]],
+  ['a piece of the path has 253 bytes at most', {signerName: `a.b/${long}`}, [`spec.signerName: Invalid value: "${long}": validating label "${long}": must be no more than 253 characters`]],
 ];
 
 for (const [title, spec, expected] of specCases) {

@@ -61,7 +61,7 @@ test('the phase of a namespace follows its deletion', async t => {
 for (const [name, message] of [
   ['Team', "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"],
   ['a.b', 'must not contain dots'],
-  ['x'.repeat(64), 'must be no more than 63 bytes'],
+  ['x'.repeat(64), 'must be no more than 63 characters'],
 ] as const) {
   test(`a namespace is not called ${name.slice(0, 8)}`, async t => {
     const {of} = await startWorld();

@@ -1,6 +1,6 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
-import type {ObjectMeta} from '#src/api/types.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {problems, refusal, startWorld} from './world.js';
 
 const namespace = 'default';
@@ -33,7 +33,10 @@ const cases: [title: string, metadata: ObjectMeta, expected: string[]][] = [
   ['one controller', {ownerReferences: [{...owner, controller: true}, {...owner, uid: 'v', name: 'q', controller: true}]}, [
     `metadata.ownerReferences: Invalid value: ${JSON.stringify([{...owner, controller: true}, {...owner, name: 'q', uid: 'v', controller: true}])}: Only one reference can have Controller set to true. Found "true" in references for Pod/p and Pod/q`,
   ]],
-  ['finalizers with a domain', {finalizers: ['mine']}, ['metadata.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified']],
+  ['owners of one group', {ownerReferences: [{...owner, apiVersion: '/a/b'}]}, ['metadata.ownerReferences.apiVersion: Invalid value: "/a/b": version must not be empty']],
+  ['a name that is not too long', {name: 'x'.repeat(254)}, [`metadata.name: Invalid value: "${'x'.repeat(254)}": must be no more than 253 characters`]],
+  ['labels with prefixes that are not too long', {labels: {[`${'x'.repeat(254)}/a`]: ''}}, [`metadata.labels: Invalid value: "${'x'.repeat(254)}/a": prefix part must be no more than 253 bytes`]],
+  ['finalizers with a domain', {finalizers: ['a/b', 'mine']}, ['metadata.finalizers[1]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified']],
   ["finalizers of the platform's own", {finalizers: ['orphan', 'plat', 'example.com/x']}, []],
   ['one policy for dependents', {finalizers: ['orphan', 'foregroundDeletion']}, ['metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set']],
 ];
@@ -62,12 +65,39 @@ test('no finalizer comes to an object that is going', async t => {
   );
 });
 
-test('labels and annotations are judged on update as on creation', async t => {
-  const {of} = await startWorld();
-  const made = await of(kinds.configMaps).create({metadata: {name: 'c', namespace}});
+const badLabel = `metadata.labels: Invalid value: "_": ${value}`;
+const badOrigin = 'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified';
+const badPrefix = `metadata.generateName: Invalid value: "A": ${subdomain}`;
 
-  t.deepEqual(await problems(of(kinds.configMaps).update({...made, metadata: {...made.metadata, labels: {a: '_'}, finalizers: ['mine']}})), [
-    `metadata.labels: Invalid value: "_": ${value}`,
-    'metadata.finalizers: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified',
-  ]);
+/** What an update is told of metadata: by what holds for all kinds, by the kind's rules for whole objects, and by those for changes. */
+const updates: [title: string, kind: Kind<KubeObject>, given: object, expected: string[]][] = [
+  ['as a change alone', kinds.services, {spec: {ports: [{port: 80}]}}, [badLabel, badLabel, badLabel, badOrigin]],
+  ['as an object and as a change', kinds.configMaps, {}, [badLabel, badLabel, badPrefix, badLabel, badOrigin, badLabel, badOrigin]],
+  ['as an object alone', kinds.limitRanges, {}, [badLabel, badLabel, badPrefix, badLabel, badOrigin]],
+  ['by nothing more', kinds.coreEvents, {involvedObject: {namespace}}, [badLabel, badLabel]],
+  ['without a word about finalizers', kinds.leases, {}, [badLabel, badLabel, badLabel]],
+];
+
+for (const [title, kind, given, expected] of updates) {
+  test(`the metadata of ${kind.plural} is judged on update ${title}`, async t => {
+    const {of} = await startWorld();
+    const made = await of(kind).create({metadata: {name: 'c', namespace}, ...given} as KubeObject);
+
+    t.deepEqual(await problems(of(kind).update({...made, metadata: {...made.metadata, labels: {a: '_'}, finalizers: ['mine'], generateName: 'A'}})), expected);
+  });
+}
+
+test('nobody looks at the names of events and disruption budgets but for paths', async t => {
+  const {of} = await startWorld();
+
+  await t.notThrowsAsync(of(kinds.coreEvents).create({metadata: {name: 'A_', namespace, finalizers: ['mine']}, involvedObject: {namespace}}));
+  await t.notThrowsAsync(of(kinds.podDisruptionBudgets).create({metadata: {name: 'A_', namespace}}));
+  t.deepEqual(await problems(of(kinds.podDisruptionBudgets).create({metadata: {name: '%', namespace}})), [`metadata.name: Invalid value: "%": may not contain '%'`]);
+});
+
+test('a namespace in the body of a namespace is cleared', async t => {
+  const {of} = await startWorld();
+  const made = await of(kinds.namespaces).create({metadata: {name: 'n'}});
+
+  t.is((await of(kinds.namespaces).update({...made, metadata: {...made.metadata, namespace: 'other'}})).metadata?.namespace, undefined);
 });

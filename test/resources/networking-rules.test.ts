@@ -35,7 +35,7 @@ judgesCreations(kinds.ingresses, [
   ]],
   ['hosts that are none', ingress({rules: [{host: 'a.*.b'}], tls: [{hosts: [long, '*.*.a']}]}), [
     `spec.rules[0].host: Invalid value: "a.*.b": ${wildcard}`,
-    `spec.tls[0].hosts[0]: Invalid value: "${long}": must be no more than 253 bytes`,
+    `spec.tls[0].hosts[0]: Invalid value: "${long}": must be no more than 253 characters`,
     `spec.tls[0].hosts[1]: Invalid value: "*.*.a": ${wildcard}`,
   ]],
   ['two classes', {metadata: {annotations: {'plat.io/ingress.class': 'a'}}, ...ingress({ingressClassName: 'b'})}, ['annotations.plat.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified']],

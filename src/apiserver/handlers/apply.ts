@@ -52,7 +52,7 @@ export const applyIntentOf = async (served: ServedResource, context: ResourceCon
       reportDoubles(body, query, context);
       const object = held(applied.object, node, intent);
       setEntries((object.metadata ??= {}), applied.entries);
-      checkAddress(object, context.target);
+      checkAddress(object, context.target, resource.kind);
       version?.default?.(object, resource.hooks(context.user));
       return version ? version.toHub(object, naming) : object;
     });
@@ -68,7 +68,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
   const {body, value} = await intentOf(view.shows.kind, resource, context);
   const {target} = context;
   const shown = value as KubeObject;
-  checkAddress(shown, target);
+  checkAddress(shown, target, resource.kind);
   return old => {
     if (!old) throw notFound(resource.ref, target.name);
     checkView(view, resource, shown, old);

@@ -37,7 +37,7 @@ export const applyPatch = async (served: ServedResource, context: ResourceContex
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);
     keepIdentity(object, live, type, served);
-    checkAddress(object, context.target);
+    checkAddress(object, context.target, resource.kind);
     if (version) version.default?.(object, resource.hooks(context.user));
     return version ? version.toHub(object, naming) : object;
   };

@@ -62,7 +62,7 @@ export const updateView = async (view: View<KubeObject>, services: ResourceServi
   const {name} = context.target;
   const query = writeQuery(served.resource.settings.naming, context.info.query, 'UpdateOptions');
   const shown = await readObject({...bodyReader(served, context, query), kind: view.shows.kind, custom: false});
-  checkAddress(shown, context.target);
+  checkAddress(shown, context.target, served.resource.kind);
   const done = await updateObject(targetOf(services, served, context), through(view, served, name, () => shown), writeContext(context, served, query.dryRun));
   return answer(served, view, context, done.object);
 };

@@ -58,7 +58,7 @@ export const update = async (services: ResourceServices, served: ServedResource,
   const shown = representationFor(context, served, 'item');
   const query = writeQuery(resource.settings.naming, context.info.query, 'UpdateOptions');
   const incoming = await readObject(bodyReader(served, context, query));
-  checkAddress(incoming, context.target);
+  checkAddress(incoming, context.target, resource.kind);
   served.version?.default?.(incoming, resource.hooks(context.user));
   const hub = hubObject(served, incoming);
   const done = await updateObject(targetOf(services, served, context), () => copied(hub), writeContext(context, served, query.dryRun));

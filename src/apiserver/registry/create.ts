@@ -3,8 +3,8 @@ import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError} fro
 import {wireTime} from '#src/api/time.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {nameSuffix} from '#src/base/random.js';
-import type {NameProblems} from '#src/resources/validation/names.js';
-import {validateObjectMeta} from '#src/resources/validation/object-meta.js';
+import {pathSegmentName} from '#src/resources/validation/names.js';
+import {validateNames, validateObjectMeta} from '#src/resources/validation/object-meta.js';
 import {KeyExists} from '#src/storage/errors.js';
 import {holdable} from '#src/storage/local/keys.js';
 import type {Eventually} from '#src/storage/store.js';
@@ -12,6 +12,7 @@ import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admis
 import {allocating} from './allocation.js';
 import {count} from './count.js';
 import {judged} from './judge.js';
+import {judgementOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
 import {withoutDoubleOwners} from './owners.js';
 import {recordCreation, restoreMalformed} from './ownership.js';
@@ -94,14 +95,18 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
   const loading = definition.ready?.(object);
   if (loading) await loading;
   const hooks = resource.hooks(context.user, context.warn, context.served);
-  const nameProblems: NameProblems = (name, prefix) => definition.nameProblems(name, prefix, hooks);
   definition.main.prepare?.(object, undefined, hooks);
+  const isCommon = judgementOf(definition.main, hooks) === 'common';
   const errors = [
-    ...validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems, ...(resource.definition.anyFinalizers ? {} : {naming: settings.naming})}),
+    ...(isCommon ? [] : validateObjectMeta(object.metadata!, metadataRules(resource, hooks))),
     ...(definition.main.validate?.(object, undefined, hooks) ?? []),
     ...resource.versionErrors(context.served, object, undefined, hooks),
     ...unstorableName(resource, namespace, object.metadata!.name),
   ];
+  // What holds for the metadata of all kinds comes last, so that the kind's own words go before it.
+  if (errors.length === 0) {
+    errors.push(...(isCommon ? validateObjectMeta(object.metadata!, {namespaced: resource.kind.namespaced, nameProblems: pathSegmentName}) : validateNames(object.metadata!, pathSegmentName)));
+  }
   if (errors.length === 0) errors.push(...(await judged(resource, definition.main, object, undefined, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, object.metadata!.name ?? '', errors);
   for (const text of definition.main.warn?.(object, undefined, hooks) ?? []) context.warn(text);

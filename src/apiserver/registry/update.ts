@@ -12,6 +12,7 @@ import {allocating, released} from './allocation.js';
 import {count} from './count.js';
 import {addressOf, createObject, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
 import {judged} from './judge.js';
+import {judgementOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
 import {carriedOver} from './paths.js';
 import {withoutDoubleOwners} from './owners.js';
@@ -123,7 +124,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   endpoint.prepare?.(object, old, hooks);
   countGeneration(resource, object, old, subresource);
   const errors = [
-    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, definition.anyFinalizers ? {} : settings),
+    ...validateObjectMetaUpdate(object.metadata!, old.metadata!, judgementOf(endpoint, hooks), metadataRules(resource, hooks)),
     ...(endpoint.validate?.(object, old, hooks) ?? []),
     ...(subresource ? [] : resource.versionErrors(context.served, object, old, hooks)),
   ];
@@ -157,10 +158,10 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
 };
 
 /** The name and namespace an object says it has must be those it is written to; only the namespace may be left out. Throws 400. */
-export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}): void => {
+export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}, {namespaced}: {readonly namespaced: boolean}): void => {
   if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  if (namespace && metadata.namespace && metadata.namespace !== namespace) {
+  if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) {
     throw badRequest(`the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`);
   }
 };

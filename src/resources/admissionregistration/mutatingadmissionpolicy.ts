@@ -77,6 +77,7 @@ export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
     spec.reinvocationPolicy ||= 'Never';
     defaultMatching(spec.matchConstraints);
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
+  anyFinalizers: true,
+  main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
   columns,
 });

@@ -16,7 +16,9 @@ export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   generation: true,
   otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1)],
   default: ({spec}) => defaultMatching(spec?.matchResources),
+  anyFinalizers: true,
   main: {
+    metadata: 'whole',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}) {
       yield* validatePolicyName(spec?.policyName, 'spec.policyName');

@@ -20,7 +20,9 @@ export const mutatingWebhookConfigurations = defineResource<Configuration>({
       hook.reinvocationPolicy ??= 'Never';
     }
   },
+  anyFinalizers: true,
   main: {
+    metadata: 'whole',
     writes: {create: ['metadata', 'webhooks'], update: ['metadata', 'webhooks']},
     validate: ({webhooks}, old) => validateWebhooks(webhooks, old && (old.webhooks ?? []), true),
   },

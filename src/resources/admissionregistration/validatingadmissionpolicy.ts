@@ -123,7 +123,8 @@ export const validatingAdmissionPolicies = defineResource<ValidatingPolicy>({
     spec.failurePolicy ??= 'Fail';
     defaultMatching(spec.matchConstraints);
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
+  anyFinalizers: true,
+  main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, authorize: mayUseParamKind},
   subresources: {status: {writes: {update: ['status']}, validate: validateStatus}},
   columns,
 });

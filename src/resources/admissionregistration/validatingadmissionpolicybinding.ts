@@ -51,7 +51,9 @@ export const validatingAdmissionPolicyBindings = defineResource<ValidatingBindin
   unconditionalUpdate: false,
   generation: true,
   default: ({spec}) => defaultMatching(spec?.matchResources),
+  anyFinalizers: true,
   main: {
+    metadata: 'whole',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}) {
       yield* validatePolicyName(spec?.policyName, 'spec.policyName');

@@ -17,7 +17,9 @@ export const validatingWebhookConfigurations = defineResource<Configuration>({
   default({webhooks}) {
     for (const hook of webhooks ?? []) defaultWebhook(hook);
   },
+  anyFinalizers: true,
   main: {
+    metadata: 'whole',
     writes: {create: ['metadata', 'webhooks'], update: ['metadata', 'webhooks']},
     validate: ({webhooks}, old) => validateWebhooks(webhooks, old && (old.webhooks ?? []), false),
   },

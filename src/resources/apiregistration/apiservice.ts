@@ -84,7 +84,9 @@ export const apiServices = defineResource<ApiService>({
   default({spec}) {
     if (spec?.service) spec.service.port ??= 443;
   },
+  anyFinalizers: true,
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(object, old, {clock}) {
       // Nobody has to look at what is served here to know that it is.

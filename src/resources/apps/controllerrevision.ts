@@ -35,6 +35,6 @@ export const controllerRevisions = defineResource<ControllerRevision>({
   kind: kinds.controllerRevisions,
   nameProblems: subdomainName,
   alwaysPresent: {revision: 0},
-  main: {writes: {create: ['metadata', 'data', 'revision'], update: ['metadata', 'data', 'revision']}, validate},
+  main: {metadata: 'both', writes: {create: ['metadata', 'data', 'revision'], update: ['metadata', 'data', 'revision']}, validate},
   columns,
 });

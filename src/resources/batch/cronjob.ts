@@ -125,6 +125,6 @@ export const cronJobs = defineResource<CronJob>({
     validate,
     warn,
   },
-  subresources: {status: {writes: {update: ['metadata', 'status']}}},
+  subresources: {status: {metadata: 'common', writes: {update: ['metadata', 'status']}}},
   columns,
 });

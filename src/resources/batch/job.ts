@@ -99,6 +99,7 @@ export const jobs = defineResource<Job>({
     defaultTemplate(spec);
   },
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(job, old, {naming, gate}) {
       dropDisabledTemplateFields(job.spec?.template, old?.spec?.template, gate);

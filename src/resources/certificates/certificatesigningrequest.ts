@@ -6,7 +6,6 @@ import {checkRequestSignature, parseSigningRequest} from '#src/pki/signing-reque
 import {knownUsages} from '#src/pki/usages.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
-import {pathSegmentName} from '#src/resources/validation/names.js';
 import {messageOf} from '#src/base/message.js';
 import {conditionsOf, fillTimes, restoreVerdicts, validateConditionChanges, validateConditions, type ConditionRights} from './conditions.js';
 import {countDurations} from './durations.js';
@@ -82,11 +81,12 @@ const durationText = ({spec}: Readonly<CertificateSigningRequest>): string =>
 export const certificateSigningRequests = defineResource<CertificateSigningRequest>({
   kind: kinds.certificateSigningRequests,
   shortNames: ['csr'],
-  nameProblems: pathSegmentName,
+  nameProblems: () => [],
   alwaysPresent: {status: {}},
   deleteAnswers: 'statusAlways',
 
   main: {
+    metadata: 'both',
     writes: {
       create: ['metadata', 'spec.request', 'spec.signerName', 'spec.expirationSeconds', 'spec.usages'],
       update: ['metadata'],
@@ -108,12 +108,14 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
   },
   subresources: {
     approval: {
+      metadata: 'both',
       writes: {update: ['metadata', 'status.conditions']},
       prepare: fillTimes,
       // Differs from upstream: a failure is the signer's to report, through the status alone.
       validate: validateUpdate({add: ['Approved', 'Denied'], editVerdicts: true}),
     },
     status: {
+      metadata: 'both',
       writes: {update: ['metadata', 'status.certificate', 'status.conditions']},
       prepare(csr, old, context) {
         restoreVerdicts(csr, old);

@@ -65,6 +65,7 @@ export const clusterTrustBundles = defineResource<ClusterTrustBundle>({
   nameProblems: () => [],
   unconditionalUpdate: false,
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate(bundle, old) {
       const [signer, anchors] = [signerOf(bundle), bundle.spec?.trustBundle ?? ''];

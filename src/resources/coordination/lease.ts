@@ -32,6 +32,7 @@ export const leases = defineResource<Lease>({
   createOnUpdate: true,
   unconditionalUpdate: false,
   alwaysPresent: {spec: {}},
+  anyFinalizers: true,
   main: {
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(lease, old, {gate}) {

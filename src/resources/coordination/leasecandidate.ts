@@ -72,6 +72,7 @@ export const leaseCandidates = defineResource<LeaseCandidate>({
   createOnUpdate: true,
   unconditionalUpdate: false,
   alwaysPresent: {spec: {}},
+  anyFinalizers: true,
   main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   columns: [
     nameColumn,

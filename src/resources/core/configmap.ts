@@ -23,6 +23,7 @@ export const configMaps = defineResource<ConfigMap>({
   shortNames: ['cm'],
   nameProblems: subdomainName,
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'data', 'binaryData', 'immutable'], update: ['metadata', 'data', 'binaryData', 'immutable']},
     validate,
   },

@@ -82,6 +82,6 @@ export const endpoints = defineResource<Endpoints>({
   default({subsets = []}) {
     for (const {ports = []} of subsets) for (const port of ports) port.protocol ||= 'TCP';
   },
-  main: {writes: {create: writable, update: writable}, validate, warn: warnings},
+  main: {metadata: 'both', writes: {create: writable, update: writable}, validate, warn: warnings},
   columns: [nameColumn, {name: 'Endpoints', description: 'The endpoints that are ready.', of: endpointsText}, ageColumn],
 });

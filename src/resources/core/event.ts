@@ -70,7 +70,12 @@ export const events = defineResource<CoreEvent>({
     reportingInstance: '',
   },
   ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds,
-  main: {writes: {create: writable, update: writable}, validate: validateEvent},
+  main: {
+    // Nobody looked at the metadata of events before they had a group of their own.
+    metadata: ({served}) => (served.group === kinds.events.group ? 'change' : 'common'),
+    writes: {create: writable, update: writable},
+    validate: validateEvent,
+  },
   otherVersions: [eventsGroup],
   selectableFields: {
     ...eventFields('involvedObject', 'reportingComponent'),

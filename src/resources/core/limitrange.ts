@@ -94,6 +94,7 @@ export const limitRanges = defineResource<LimitRange>({
     for (const limit of spec.limits ?? []) defaultLimit(limit);
   },
   main: {
+    metadata: 'whole',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare({metadata}, old, {random}) {
       if (!old && metadata && !metadata.name) metadata.name = random.uuid();

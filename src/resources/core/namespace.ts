@@ -7,7 +7,7 @@ import type {Namespace} from '#src/api/types.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {labelName} from '#src/resources/validation/names.js';
-import {validateFinalizerOrigins} from '#src/resources/validation/object-meta.js';
+import {validateFinalizerOrigin} from '#src/resources/validation/object-meta.js';
 
 const finalizersPath = 'spec.finalizers';
 
@@ -21,7 +21,7 @@ function* validateFinalizers(namespace: Readonly<Namespace>, naming: Naming, ind
   for (const [i, finalizer] of (namespace.spec?.finalizers ?? []).entries()) {
     const path = indexed ? `${finalizersPath}[${i}]` : finalizersPath;
     for (const problem of labelKeyProblems(finalizer)) yield invalid(path, finalizer, problem);
-    yield* validateFinalizerOrigins([finalizer], naming, path);
+    yield* validateFinalizerOrigin(finalizer, naming, path);
   }
 }
 
@@ -45,6 +45,7 @@ export const namespaces = defineResource<Namespace>({
     if (namespace.status && !namespace.status.phase) namespace.status.phase = 'Active';
   },
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', finalizersPath], update: ['metadata']},
     prepare(namespace, old, {naming}) {
       labelWithName(namespace, naming);

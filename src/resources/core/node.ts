@@ -93,6 +93,7 @@ export const nodes = defineResource<Node>({
     if (status?.capacity && !status.allocatable) status.allocatable = {...status.capacity};
   },
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec', 'status'], update: ['metadata', 'spec']},
     prepare: dropDisabled,
     *validate(node, old, context) {

@@ -86,6 +86,7 @@ export const persistentVolumes = defineResource<Volume>({
     defaultSource(spec);
   },
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(volume, old, context) {
       if (old) return;

@@ -137,6 +137,7 @@ export const persistentVolumeClaims = defineResource<Claim>({
     (claim.status ??= {}).phase ||= 'Pending';
   },
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(claim, old, context) {
       if (!old) claim.status = {phase: 'Pending'};

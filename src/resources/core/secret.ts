@@ -98,7 +98,7 @@ export const secrets = defineResource<Secret>({
     secret.data = Object.fromEntries([...Object.entries(secret.data ?? {}), ...texts]);
     delete secret.stringData;
   },
-  main: {writes: {create: writable, update: writable}, validate, warn: warnAboutPair},
+  main: {metadata: 'both', writes: {create: writable, update: writable}, validate, warn: warnAboutPair},
   selectableFields: {type: secret => secret.type ?? ''},
   columns: [
     nameColumn,

@@ -23,6 +23,7 @@ export const serviceAccounts = defineResource<ServiceAccount>({
   shortNames: ['sa'],
   nameProblems: subdomainName,
   main: {
+    metadata: 'both',
     writes: {create: writable, update: writable},
     prepare(account) {
       // Secrets are those of the namespace: nothing but their names is kept.

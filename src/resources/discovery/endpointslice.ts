@@ -113,6 +113,7 @@ export const endpointSlices = defineResource<EndpointSlice>({
     }
   },
   main: {
+    metadata: 'whole',
     writes: {create: writable, update: writable},
     prepare(slice, old) {
       // Only v1beta1 could say where endpoints are by labels; nodeName and zone say it now.

@@ -143,7 +143,7 @@ export const flowSchemas = defineResource<FlowSchema>({
     const spec = (schema.spec ??= {} as Spec);
     spec.matchingPrecedence ||= 1000;
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
   columns,
 });

@@ -122,7 +122,7 @@ export const priorityLevelConfigurations = defineResource<PriorityLevel>({
       spec.exempt.lendablePercent ??= 0;
     }
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {status: {writes: {update: ['status']}, validate: ({status}) => validateTypes(status?.conditions)}},
   columns,
 });

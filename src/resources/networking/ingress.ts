@@ -1,6 +1,6 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText} from '#src/api/names.js';
+import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText, tooLongText} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {balancerText} from '#src/resources/core/service/definition.js';
 import {balancerHostname} from '#src/resources/core/service/validation.js';
@@ -30,7 +30,7 @@ const refusedEnds = ['/..', '/.'];
 
 const hostProblems = (host: string): readonly string[] => {
   if (!host.includes('*')) return dnsSubdomainProblems(host);
-  return [...(host.length > longestHost ? [`must be no more than ${longestHost} bytes`] : []), ...(isWildcard.test(host) ? [] : [wildcardText])];
+  return [...(host.length > longestHost ? [tooLongText(longestHost)] : []), ...(isWildcard.test(host) ? [] : [wildcardText])];
 };
 
 type NameProblems = (name: string) => readonly string[];
@@ -147,6 +147,7 @@ export const ingresses = defineResource<Ingress>({
   generation: true,
   alwaysPresent: {spec: {}, status: {loadBalancer: {}}},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     validate,
     *warn({metadata, spec}, old, {naming}) {

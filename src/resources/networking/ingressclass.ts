@@ -60,7 +60,7 @@ export const ingressClasses = defineResource<IngressClass>({
   default({spec}) {
     if (spec?.parameters) spec.parameters.scope ??= 'Cluster';
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   columns: [
     nameColumn,
     {name: 'Controller', description: 'Who serves ingresses of the class.', of: ({spec}) => spec?.controller ?? ''},

@@ -45,6 +45,7 @@ export const ipAddresses = defineResource<IPAddress>({
   nameProblems,
   alwaysPresent: {spec: {}},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate({spec}, old) {
       if (old) yield* immutable('spec.parentRef', spec?.parentRef, old.spec?.parentRef);

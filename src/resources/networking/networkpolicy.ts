@@ -118,7 +118,7 @@ export const networkPolicies = defineResource<NetworkPolicy>({
     for (const {ports = []} of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) for (const port of ports) port.protocol ??= 'TCP';
     if ((spec.policyTypes ?? []).length === 0) spec.policyTypes = ['Ingress', ...((spec.egress ?? []).length > 0 ? ['Egress'] : [])];
   },
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, warn: warnings},
+  main: {metadata: 'both', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate, warn: warnings},
   columns: [
     nameColumn,
     {name: 'Pod-Selector', description: 'The pods the policy is about.', of: ({spec}) => selectorText(spec?.podSelector as LabelSelectorObject)},

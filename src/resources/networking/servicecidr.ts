@@ -45,6 +45,6 @@ export const serviceCIDRs = defineResource<ServiceCIDR>({
       else yield* validateRanges(object);
     },
   },
-  subresources: {status: {writes: {update: ['metadata', 'status']}}},
+  subresources: {status: {writes: {update: ['status']}}},
   columns: [nameColumn, {name: 'CIDRs', description: 'The ranges, of at most two families.', of: ({spec}) => (spec?.cidrs ?? []).join(',')}, ageColumn],
 });

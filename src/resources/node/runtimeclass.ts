@@ -35,7 +35,9 @@ export const runtimeClasses = defineResource<RuntimeClass>({
   nameProblems: subdomainName,
   createOnUpdate: true,
   unconditionalUpdate: false,
+  anyFinalizers: true,
   main: {
+    metadata: 'both',
     writes: {create: writable, update: writable},
     *validate({handler = '', overhead, scheduling}, old, {naming}) {
       yield* each('handler', handler, dnsLabelProblems(handler));

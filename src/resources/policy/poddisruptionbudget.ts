@@ -43,9 +43,10 @@ export const podDisruptionBudgets = defineResource<Budget>({
   alwaysPresent: {spec: {}, status: nothingSeen},
   unconditionalUpdate: false,
   generation: true,
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'common', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
     status: {
+      metadata: 'common',
       writes: {update: ['metadata', 'status']},
       *validate({status}) {
         yield* validateConditions(status?.conditions, 'status.conditions');

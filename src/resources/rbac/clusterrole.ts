@@ -28,6 +28,7 @@ export const clusterRoles = defineResource<ClusterRole>({
   createOnUpdate: true,
   alwaysPresent: {rules: null},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'rules', 'aggregationRule'], update: ['metadata', 'rules', 'aggregationRule']},
     validate,
   },

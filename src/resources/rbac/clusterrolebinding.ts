@@ -11,6 +11,7 @@ export const clusterRoleBindings = defineResource<ClusterRoleBinding>({
   createOnUpdate: true,
   default: (binding, {naming}) => defaultGroups(binding, naming),
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'subjects', 'roleRef'], update: ['metadata', 'subjects', 'roleRef']},
     validate: (binding, old, {naming}) => validateBinding(binding, old, {namespaced: false, roleKinds: ['ClusterRole']}, naming),
   },

@@ -12,6 +12,7 @@ export const roles = defineResource<Role>({
   createOnUpdate: true,
   alwaysPresent: {rules: null},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'rules'], update: ['metadata', 'rules']},
     validate: role => validateRules(role.rules, true),
   },

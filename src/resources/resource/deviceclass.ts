@@ -3,7 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
-import {subdomainName} from '#src/resources/validation/names.js';
+import {finishedName} from '#src/resources/validation/names.js';
 import {isExtendedResource} from '#src/model/resource-names.js';
 import {alike} from '#src/resources/versions.js';
 import {list} from './collections.js';
@@ -23,11 +23,12 @@ function* validate({spec}: Readonly<DeviceClass>, old: Readonly<DeviceClass> | u
 export const deviceClasses = defineResource<DeviceClass>({
   kind: kinds.deviceClasses,
   otherVersions: [alike<DeviceClass>(kinds.deviceClassesV1beta2), alike<DeviceClass>(kinds.deviceClassesV1beta1)],
-  nameProblems: subdomainName,
+  nameProblems: finishedName,
   deleteAnswers: 'object',
   generation: true,
   alwaysPresent: {spec: {}},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare({spec}, old, {gate}) {
       if (!gate('DRAExtendedResource') && old?.spec?.extendedResourceName === undefined) delete spec?.extendedResourceName;

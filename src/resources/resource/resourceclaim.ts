@@ -30,6 +30,7 @@ export const resourceClaims = defineResource<ResourceClaim>({
   },
   allocate: adminAccess<ResourceClaim>(kinds.resourceClaims, ({spec}) => spec),
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare({spec}, old, {gate}) {
       dropDisabledClaimFields(spec, old?.spec, gate);

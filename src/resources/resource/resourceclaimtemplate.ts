@@ -39,6 +39,7 @@ export const resourceClaimTemplates = defineResource<Template>({
   },
   allocate: adminAccess<Template>(kinds.resourceClaimTemplates, ({spec}) => spec?.spec),
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare({spec}, old, {gate}) {
       dropDisabledClaimFields(spec.spec, old?.spec.spec, gate);

@@ -30,6 +30,7 @@ export const csiStorageCapacities = defineResource<CSIStorageCapacity>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   main: {
+    metadata: 'both',
     writes: {create: writable, update: writable},
     validate,
     warn: ({nodeTopology = {}}, _old, {naming}) => nodeSelectorWarnings(nodeTopology as LabelSelectorObject, 'nodeTopology', naming),

@@ -79,6 +79,7 @@ export const storageClasses = defineResource<StorageClass>({
     object.volumeBindingMode ??= 'Immediate';
   },
   main: {
+    metadata: 'both',
     writes: {create: writable, update: writable},
     *validate(object, old) {
       yield* validateClass(object);

@@ -56,7 +56,7 @@ export const volumeAttachments = defineResource<VolumeAttachment>({
   unconditionalUpdate: false,
   deleteAnswers: 'object',
   alwaysPresent: {spec: {}, status: {attached: false}},
-  main: {writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
+  main: {metadata: 'whole', writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']}, validate},
   subresources: {
     status: {
       writes: {update: ['status']},

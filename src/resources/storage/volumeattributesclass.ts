@@ -20,6 +20,7 @@ export const volumeAttributesClasses = defineResource<VolumeAttributesClass>({
   nameProblems: subdomainName,
   deleteAnswers: 'object',
   main: {
+    metadata: 'both',
     writes: {create: writable, update: writable},
     *validate(object, old) {
       if (old) {

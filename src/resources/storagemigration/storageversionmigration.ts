@@ -66,6 +66,7 @@ export const storageVersionMigrations = defineResource<StorageVersionMigration>(
   unconditionalUpdate: false,
   alwaysPresent: {status: {}},
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     *validate(migration, old) {
       yield* validateResource(migration);

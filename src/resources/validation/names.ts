@@ -10,6 +10,8 @@ const nameRule =
 
 /** The rule of most kinds. */
 export const subdomainName = nameRule(dnsSubdomainProblems);
+/** As most kinds, once the name is there: what it was made from is not looked at. */
+export const finishedName: NameProblems = (name, prefix) => (prefix ? [] : dnsSubdomainProblems(name));
 export const labelName = nameRule(dnsLabelProblems);
 
 /** Nothing but what a path can carry between two slashes. */

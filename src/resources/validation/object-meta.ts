@@ -2,8 +2,9 @@ import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
+import type {MetadataJudgement} from '#src/resources/definition.js';
 import {immutable} from './equality.js';
-import {labelName, type NameProblems} from './names.js';
+import {labelName, pathSegmentName, type NameProblems} from './names.js';
 
 /** How large all annotations of an object may be together, keys and values. */
 export const annotationsLimit = 256 * 1024;
@@ -28,8 +29,8 @@ export function* validateAnnotations(annotations: Readonly<Record<string, string
 }
 
 function* validateOwner(owner: Readonly<OwnerReference>, path: string): Iterable<FieldError> {
-  const version = (owner.apiVersion ?? '').split('/').at(-1);
-  if (!version) yield invalid(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty');
+  const parts = (owner.apiVersion ?? '').split('/');
+  if (parts.length > 2 || !parts.at(-1)) yield invalid(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty');
   if (!owner.kind) yield invalid(`${path}.kind`, owner.kind ?? '', 'must not be empty');
   if (!owner.name) yield invalid(`${path}.name`, owner.name ?? '', 'must not be empty');
   if (!owner.uid) yield invalid(`${path}.uid`, owner.uid ?? '', 'must not be empty');
@@ -56,12 +57,14 @@ function* validateFinalizers(finalizers: readonly string[] | undefined, path: st
   }
 }
 
-/** Finalizers of built-in kinds carry a domain, or are one of the platform's own three. */
-export function* validateFinalizerOrigins(finalizers: readonly string[] | undefined, naming: Naming, path: string): Iterable<FieldError> {
-  for (const finalizer of finalizers ?? []) {
-    if (finalizer.includes('/') || finalizer === orphan || finalizer === foreground || finalizer === naming.namespaceFinalizer) continue;
-    yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
-  }
+/** A finalizer of a built-in kind carries a domain, or is one of the platform's own three. */
+export function* validateFinalizerOrigin(finalizer: string, naming: Naming, path: string): Iterable<FieldError> {
+  if (finalizer.includes('/') || finalizer === orphan || finalizer === foreground || finalizer === naming.namespaceFinalizer) return;
+  yield invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified');
+}
+
+function* validateFinalizerOrigins(finalizers: readonly string[] | undefined, naming: Naming, path: string): Iterable<FieldError> {
+  for (const [i, finalizer] of (finalizers ?? []).entries()) yield* validateFinalizerOrigin(finalizer, naming, `${path}[${i}]`);
 }
 
 function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
@@ -74,7 +77,8 @@ function* validateManagedFields(meta: Readonly<ObjectMeta>, path: string): Itera
   }
 }
 
-function* validateName(meta: Readonly<ObjectMeta>, nameProblems: NameProblems, path: string): Iterable<FieldError> {
+/** What is wrong with the names of an object. A generated name must already be in place. */
+export function* validateNames(meta: Readonly<ObjectMeta>, nameProblems: NameProblems, path = 'metadata'): Iterable<FieldError> {
   if (meta.generateName) {
     for (const problem of nameProblems(meta.generateName, true)) yield invalid(`${path}.generateName`, meta.generateName, problem);
   }
@@ -89,10 +93,9 @@ export interface ObjectMetaRules {
   readonly naming?: Naming;
 }
 
-/** What is wrong with the metadata of an object that is being created. A generated name must already be in place. */
-export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
-  yield* validateName(meta, rules.nameProblems, path);
-  if (!rules.namespaced) {
+/** What is wrong with metadata beside the names. */
+function* validateBeside(meta: Readonly<ObjectMeta>, namespaced: boolean, path: string): Iterable<FieldError> {
+  if (!namespaced) {
     if (meta.namespace) yield forbiddenField(`${path}.namespace`, 'not allowed on this type');
   } else if (!meta.namespace) yield required(`${path}.namespace`);
   else for (const problem of labelName(meta.namespace, false)) yield invalid(`${path}.namespace`, meta.namespace, problem);
@@ -102,20 +105,19 @@ export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMet
   yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
   yield* validateFinalizers(meta.finalizers, `${path}.finalizers`);
   yield* validateManagedFields(meta, `${path}.managedFields`);
+}
+
+/** What is wrong with the metadata of an object that is being created. */
+export function* validateObjectMeta(meta: Readonly<ObjectMeta>, rules: ObjectMetaRules, path = 'metadata'): Iterable<FieldError> {
+  yield* validateNames(meta, rules.nameProblems, path);
+  yield* validateBeside(meta, rules.namespaced, path);
   if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
 }
 
 const goStrings = (texts: readonly string[]): string => `[]string{${texts.map(text => JSON.stringify(text)).join(', ')}}`;
 
-/**
- * What is wrong with a change of metadata. Whether a resourceVersion is needed is judged where the kind's rule for that is known, not here.
- */
-export function* validateObjectMetaUpdate(
-  meta: Readonly<ObjectMeta>,
-  old: Readonly<ObjectMeta>,
-  rules: Pick<ObjectMetaRules, 'naming'> = {},
-  path = 'metadata',
-): Iterable<FieldError> {
+/** What is wrong with a change of metadata. Whether a resourceVersion is needed is judged where the kind's rule for that is known, not here. */
+function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
   if (old.deletionTimestamp) {
     const added = [...new Set(meta.finalizers ?? [])].filter(finalizer => !old.finalizers?.includes(finalizer)).sort();
     if (added.length > 0) {
@@ -130,5 +132,24 @@ export function* validateObjectMetaUpdate(
   yield* validateAnnotations(meta.annotations, `${path}.annotations`);
   yield* validateOwners(meta.ownerReferences, `${path}.ownerReferences`);
   yield* validateManagedFields(meta, `${path}.managedFields`);
-  if (rules.naming) yield* validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`);
+}
+
+/** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
+export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataJudgement, rules: ObjectMetaRules): Iterable<FieldError> {
+  const path = 'metadata';
+  const beside = [...validateBeside(meta, rules.namespaced, path)];
+  const change = [...validateChange(meta, old, path)];
+  const origins = rules.naming ? [...validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)] : [];
+  yield* validateNames(meta, pathSegmentName);
+  yield* beside;
+  yield* change;
+  if (judgement === 'whole' || judgement === 'both') {
+    yield* validateNames(meta, rules.nameProblems);
+    yield* beside;
+    yield* origins;
+  }
+  if (judgement === 'change' || judgement === 'both') {
+    yield* change;
+    yield* origins;
+  }
 }

@@ -28,6 +28,7 @@ export const pods = defineResource<Pod>({
   deleteAnswers: 'object',
   default: defaultPod,
   main: {
+    metadata: 'both',
     writes: {create: ['metadata', 'spec'], update: ['metadata', 'spec']},
     prepare(pod, old, context) {
       if (old) dropDisabledFields(pod.spec, old.spec, context.gate);
