@@ -65,8 +65,6 @@ export interface SchemaNode {
   readonly hold?: (object: Record<string, unknown>) => readonly string[];
   /** Documents refer to its type without a word beside the reference. */
   readonly isBare?: boolean;
-  /** The name error texts give the type, where it has one of its own. */
-  readonly goName?: string;
   /** Of a value whose type is told by the value itself, and hidden from documents: what it can be. */
   readonly forms?: Forms | undefined;
   /** What a custom resource's definition says of the value: limits, alternatives, rules, words. Built-in types have none. */
@@ -91,9 +89,8 @@ export interface Union {
 
 const goScalars: Readonly<Record<string, string>> = {string: 'string', integer: 'int64', number: 'float64', boolean: 'bool', any: 'interface {}'};
 
-/** The type's name as error texts of the field give it, for example `map[string]string` or `v1.ObjectMeta`. */
+/** The type's name as error texts give it, for example `map[string]string` or `v1.ObjectMeta`, where the field has no name of its own for it (`go-names.ts`). */
 export const goTypeName = (node: SchemaNode): string => {
-  if (node.goName) return node.goName;
   if (node.ref) return `${node.ref.version}.${node.ref.name}`;
   if (node.format === 'int32') return 'int32';
   if (node.format === 'byte') return '[]uint8';

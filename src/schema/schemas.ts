@@ -32,13 +32,12 @@ const defaultOf = (field: string, type: ParsedType, required: boolean, {default:
   return required || (heldByValue.has(field) && type.kind === 'named') ? zeroOf(type) : undefined;
 };
 
-const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, goName, bare}: FieldFacts): Partial<SchemaNode> => ({
+const mergeFacts = ({listType, listMapKeys, mapType, patchStrategy, patchMergeKey, bare}: FieldFacts): Partial<SchemaNode> => ({
   ...(listType ? {listType} : {}),
   ...(listMapKeys ? {listMapKeys} : {}),
   ...(mapType ? {mapType} : {}),
   ...(patchStrategy ? {patchStrategy} : {}),
   ...(patchMergeKey ? {patchMergeKey} : {}),
-  ...(goName ? {goName} : {}),
   ...(bare ? {isBare: true} : {}),
 });
 
@@ -148,17 +147,16 @@ export class Schemas {
 
   #fieldNode(field: string, type: ParsedType, fact: FieldFacts, keepsEmpty: boolean): SchemaNode {
     const value = defaultOf(field, type, fact.required === true, fact);
-    const {goName, ...merge} = mergeFacts(fact);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
     const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && fact.default === undefined;
-    return this.#node(type, {...merge, ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {})}, goName);
+    return this.#node(type, {...mergeFacts(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {})});
   }
 
   #opaque(ref: TypeRef, extra: Partial<SchemaNode>): SchemaNode {
     const form = own(opaqueForms, ref.name);
     const node: SchemaNode = {type: 'any', format: 'json', ref, ...extra};
     if (!form) return node;
-    const read = (text: string): SchemaNode => this.#node(parseType(text), {}, undefined);
+    const read = (text: string): SchemaNode => this.#node(parseType(text), {});
     let forms: Forms | undefined;
     return Object.defineProperty(node, 'forms', {
       enumerable: true,
@@ -166,17 +164,16 @@ export class Schemas {
     });
   }
 
-  /** `goName` belongs to the innermost element. */
-  #node(type: ParsedType, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode {
+  #node(type: ParsedType, extra: Partial<SchemaNode>): SchemaNode {
     switch (type.kind) {
       case 'scalar':
-        return scalarNode(type, extra, goName);
+        return scalarNode(type, extra);
       case 'opaque':
         return this.#opaque(type.ref, extra);
       case 'array':
       case 'map': {
         const zero = zeroOf(type.items);
-        return {type: type.kind, items: this.#node(type.items, zero === undefined ? {} : {default: zero}, goName), ...extra};
+        return {type: type.kind, items: this.#node(type.items, zero === undefined ? {} : {default: zero}), ...extra};
       }
       case 'named': {
         const named = this.#namedType(type.ref);
@@ -194,9 +191,8 @@ const opaqueForms: Readonly<Record<string, {readonly object: string; readonly ar
   JSONSchemaPropsOrStringArray: {object: 'apiextensions/v1.JSONSchemaProps', array: '[]string'},
 };
 
-const scalarNode = ({type, format}: {type: NodeType; format?: NodeFormat}, extra: Partial<SchemaNode>, goName: string | undefined): SchemaNode => ({
+const scalarNode = ({type, format}: {type: NodeType; format?: NodeFormat}, extra: Partial<SchemaNode>): SchemaNode => ({
   type,
   ...(format ? {format} : {}),
-  ...(goName ? {goName} : {}),
   ...extra,
 });

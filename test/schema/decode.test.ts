@@ -17,6 +17,7 @@ const configMap = node('', 'ConfigMap');
 const pod = node('', 'Pod');
 const secret = node('', 'Secret');
 const lease = node('coordination', 'Lease');
+const accessReview = node('authorization', 'SubjectAccessReview');
 
 const decoded = (type: SchemaNode, value: unknown) => decode(JSON.stringify(value), 'json', type, 'Strict').object;
 const problems = (type: SchemaNode, text: string, notation: 'json' | 'yaml' = 'json') => decode(text, notation, type, 'Strict').problems.map(({text}) => text);
@@ -105,6 +106,13 @@ const mismatches: readonly [type: SchemaNode, text: string, message: string][] =
   [csr, '{"spec":{"expirationSeconds":2147483648}}', 'json: cannot unmarshal number 2147483648 into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
   [csr, '{"spec":{"expirationSeconds":"1"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.expirationSeconds of type int32'],
   [csr, '{"spec":{"usages":"x"}}', 'json: cannot unmarshal string into Go struct field CertificateSigningRequestSpec.spec.usages of type []v1.KeyUsage'],
+  [csr, '{"spec":{"usages":[1]}}', 'json: cannot unmarshal number into Go struct field CertificateSigningRequestSpec.spec.usages of type v1.KeyUsage'],
+  [lease, '{"spec":{"strategy":1}}', 'json: cannot unmarshal number into Go struct field LeaseSpec.spec.strategy of type v1.CoordinatedLeaseStrategy'],
+  [pod, '{"metadata":{"uid":{}}}', 'json: cannot unmarshal object into Go struct field ObjectMeta.metadata.uid of type types.UID'],
+  [pod, '{"spec":{"overhead":1}}', 'json: cannot unmarshal number into Go struct field PodSpec.spec.overhead of type v1.ResourceList'],
+  [pod, '{"spec":{"containers":[1]}}', 'json: cannot unmarshal number into Go struct field PodSpec.spec.containers of type v1.Container'],
+  [accessReview, '{"spec":{"extra":{"a":1}}}', 'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type v1.ExtraValue'],
+  [accessReview, '{"spec":{"extra":{"a":[1]}}}', 'json: cannot unmarshal number into Go struct field SubjectAccessReviewSpec.spec.extra of type string'],
   [csr, '{"spec":{"request":{}}}', 'json: cannot unmarshal object into Go struct field CertificateSigningRequestSpec.spec.request of type []uint8'],
   [csr, '{"spec":{"request":"%%%"}}', 'illegal base64 data at input byte 0'],
   [secret, '{"data":{"a":"YQ"}}', 'illegal base64 data at input byte 0'],

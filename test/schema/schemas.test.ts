@@ -4,7 +4,8 @@ import test from 'ava';
 import {naming} from '#src/api/naming.js';
 import {decode} from '#src/schema/decode/decode.js';
 import {facts} from '#src/schema/facts/index.js';
-import {goTypeName, type SchemaNode} from '#src/schema/node.js';
+import {goNames} from '#src/schema/facts/go-names.js';
+import type {SchemaNode} from '#src/schema/node.js';
 import {Schemas} from '#src/schema/schemas.js';
 
 const schemas = new Schemas();
@@ -57,11 +58,14 @@ test('a schema tells how its fields merge, and the facts of 1.35 are in it', t =
   t.is(spec?.properties?.get('resources')?.properties?.get('limits')?.items?.format, 'quantity');
 });
 
-test('types have the names error texts give them', t => {
-  const spec = schemas.of('certificates', 'v1', 'CertificateSigningRequestSpec')?.properties;
-  const name = (field: string) => goTypeName(spec?.get(field) ?? {type: 'any'});
-
-  t.deepEqual(['expirationSeconds', 'extra', 'usages', 'request', 'uid'].map(name), ['int32', 'map[string][]string', '[]v1.KeyUsage', '[]uint8', 'string']);
+test('names that error texts give types are of fields that there are', t => {
+  for (const [groupVersion, names] of Object.entries(goNames)) {
+    const [group = '', version = ''] = groupVersion.split('/');
+    for (const field of Object.values(names).flatMap(list => list.split(' '))) {
+      const [type = '', name = ''] = field.split('.');
+      t.truthy(schemas.of(group === 'core' ? '' : group, version, type)?.properties?.get(name), `${groupVersion} ${field}`);
+    }
+  }
 });
 
 test('a type that is not built in has no schema', t => {

@@ -1,4 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
+import {goName} from '#src/schema/facts/go-names.js';
 import {goTypeName, propertyName, type Forms, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {DecodeError} from './error.js';
@@ -28,7 +29,8 @@ export type Source = 'json' | 'parts';
 export class TypedDecoder {
   readonly #path: string[] = [];
   readonly #source: Source;
-  #struct = '';
+  /** The struct whose field is read, and the field. */
+  #struct: SchemaNode | undefined;
   #mismatch: string | undefined;
   /** Whether a field was met that the schema does not know. */
   unknown = false;
@@ -82,7 +84,7 @@ export class TypedDecoder {
       }
       const given = value[spelled];
       if (given === null) continue;
-      this.#struct = node.ref?.name ?? '';
+      this.#struct = node;
       this.#path.push(key);
       const decoded = this.#value(given, field);
       this.#path.pop();
@@ -138,7 +140,7 @@ export class TypedDecoder {
       (Number.isSafeInteger(value) && (node.format !== 'int32' || (value >= -(2 ** 31) && value < 2 ** 31)));
     if (fits && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
     if (this.#source === 'parts') return this.#mismatched(value, node);
-    this.#mismatch ??= this.#text(`number ${value}`, goTypeName(node));
+    this.#mismatch ??= this.#text(`number ${value}`, this.#typeName(node));
     return undefined;
   }
 
@@ -170,16 +172,28 @@ export class TypedDecoder {
 
   /** The first mismatch is the one reported, after everything else was read: what cannot be read at all goes before it. */
   #mismatched(value: unknown, node: SchemaNode): undefined {
-    this.#mismatch ??= this.#source === 'parts' ? partsText(value, node) : this.#text(jsonType(value), goTypeName(node));
+    this.#mismatch ??= this.#source === 'parts' ? partsText(value, node, this.#typeName(node)) : this.#text(jsonType(value), this.#typeName(node));
     return undefined;
+  }
+
+  /** The name of the type of a value: of the field that is read, or of what lies in it. */
+  #typeName(node: SchemaNode): string {
+    const field = this.#path.at(-1);
+    const at = field === undefined ? undefined : this.#struct?.properties?.get(field);
+    let name = field === undefined ? undefined : goName(this.#struct?.ref, field);
+    for (let within = at; within && within !== node; within = within.items) name = name && elementOf(name);
+    return name ?? goTypeName(node);
   }
 
   /** What a type that reads itself says of a value it cannot read. */
   #text(given: string, wanted: string): string {
-    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#struct}.${this.#path.join('.')}`;
+    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#struct?.ref?.name ?? ''}.${this.#path.join('.')}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }
+
+/** The type of the elements, where the name of a list or map tells it. */
+const elementOf = (name: string): string | undefined => (/^(?:\[\]|map\[[\w.]+\])(.+)$/.exec(name) ?? [])[1];
 
 const partType = (value: unknown): string => {
   if (Array.isArray(value)) return 'slice';
@@ -191,13 +205,13 @@ const partType = (value: unknown): string => {
 const goKind = ({type, format}: SchemaNode): string => (type === 'integer' ? (format ?? 'int64') : type === 'number' ? 'float64' : type === 'boolean' ? 'bool' : 'string');
 
 /** How a part that does not fit is told of: without saying where it is. */
-const partsText = (value: unknown, node: SchemaNode): string => {
+const partsText = (value: unknown, node: SchemaNode, name: string): string => {
   const given = partType(value);
   if (node.type === 'object') return `cannot restore struct from: ${given}`;
   if (node.type === 'map') return `cannot restore map from ${given}`;
   if (node.type === 'array' || node.format === 'byte') return `cannot restore slice from ${given}`;
   const isNumber = typeof value === 'number';
-  if (isNumber && (node.type === 'string' || node.type === 'integer')) return `cannot convert ${given} to ${goTypeName(node)}`;
+  if (isNumber && (node.type === 'string' || node.type === 'integer')) return `cannot convert ${given} to ${name}`;
   return `unrecognized type: ${goKind(node)}`;
 };
 

@@ -3,7 +3,6 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `authentication` do not say by themselves. */
 export const authentication: GroupFacts = {
   v1: {
-    BoundObjectReference: {uid: 'go(types.UID)'},
     SelfSubjectReviewStatus: {userInfo: 'value'},
     TokenRequestSpec: {'*': 'pointers(expirationSeconds)', audiences: 'atomic'},
     TokenRequestStatus: {'*': 'required(token,expirationTimestamp)'},

@@ -3,8 +3,8 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `certificates` do not say by themselves. */
 export const certificates: GroupFacts = {
   v1: {
-    CertificateSigningRequestCondition: {'*': 'required(type,status)', status: 'go(v1.ConditionStatus)', type: 'go(v1.RequestConditionType)'},
-    CertificateSigningRequestSpec: {'*': 'pointers(expirationSeconds)', groups: 'atomic', usages: 'atomic go(v1.KeyUsage)'},
+    CertificateSigningRequestCondition: {'*': 'required(type,status)'},
+    CertificateSigningRequestSpec: {'*': 'pointers(expirationSeconds)', groups: 'atomic', usages: 'atomic'},
     CertificateSigningRequestStatus: {conditions: 'map(type)'},
   },
   v1alpha1: {

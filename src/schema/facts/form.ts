@@ -9,7 +9,6 @@
  *     none           no default, though it is required
  *     =JSON          the default
  *     bare           documents refer to the type without a word beside the reference
- *     go(NAME)       the name of its own type in error texts
  *
  * `*` stands for the type itself, of which there is also to say:
  *

@@ -11,7 +11,6 @@ export interface FieldFacts {
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly default?: 'none' | 'zero' | {readonly json: unknown};
-  readonly goName?: string;
   readonly union?: Union;
   /** The required fields, in their order. */
   readonly requiredOrder?: readonly string[];
@@ -43,7 +42,6 @@ const factOf = (word: string, isMap: boolean): FieldFacts => {
   if (word.startsWith('required(')) return {requiredOrder: inParentheses(word).split(',')};
   if (word.startsWith('pointers(')) return {pointers: inParentheses(word).split(',')};
   if (word.startsWith('kept(')) return {kept: inParentheses(word).split(',')};
-  if (word.startsWith('go(')) return {goName: inParentheses(word)};
   if (word.startsWith('union(')) return {union: unionOf(inParentheses(word))};
   switch (word) {
     case 'required':
