@@ -56,6 +56,8 @@ export interface SchemaNode {
   readonly patchStrategy?: readonly PatchStrategy[];
   readonly patchMergeKey?: string;
   readonly union?: Union;
+  /** Where nothing is said, null is shown. */
+  readonly showsNull?: boolean;
   /** An empty value of the field means that there is none: `""`, 0, false, `[]` or `{}` is left out. */
   readonly omitsEmpty?: boolean;
   /**

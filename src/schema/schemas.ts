@@ -140,7 +140,7 @@ export class Schemas {
         return (properties ??= resolve());
       },
       get filled() {
-        return (filled ??= [...this.properties].filter(([field, node]) => node.default !== undefined && (required.has(field) || node.type === 'object')));
+        return (filled ??= [...this.properties].filter(([field, node]) => node.showsNull || (node.default !== undefined && (required.has(field) || node.type === 'object'))));
       },
     };
   }
@@ -148,8 +148,9 @@ export class Schemas {
   #fieldNode(field: string, type: ParsedType, fact: FieldFacts, keepsEmpty: boolean): SchemaNode {
     const value = defaultOf(field, type, fact.required === true, fact);
     const mayBeEmpty = type.kind === 'array' || type.kind === 'map' || (type.kind === 'scalar' && type.type !== 'any');
-    const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && fact.default === undefined;
-    return this.#node(type, {...mergeFacts(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {})});
+    const omitsEmpty = mayBeEmpty && !fact.required && !keepsEmpty && (fact.default === undefined || fact.omitted === true);
+    const extra = {...mergeFacts(fact), ...(value === undefined ? {} : {default: value}), ...(omitsEmpty ? {omitsEmpty} : {}), ...(fact.null ? {showsNull: true} : {})};
+    return this.#node(type, extra);
   }
 
   #opaque(ref: TypeRef, extra: Partial<SchemaNode>): SchemaNode {

@@ -118,6 +118,35 @@ const cases: readonly Case[] = [
   ['users of its own and a device', withContainer({volumeDevices: [{name: 'v', devicePath: '/dev/x'}]}, {hostUsers: false, volumes: [{name: 'v', persistentVolumeClaim: {claimName: 'c'}}]}), [
     'spec.containers[0].volumeDevices: Forbidden: when `hostUsers` is false',
   ]],
+  // What is said to say nothing, and values in the words of the original.
+  ['a lifecycle before it that says nothing', withInit({lifecycle: {}, livenessProbe: {}}), [
+    'spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always',
+    'spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always',
+  ]],
+  ['a container to look with that has an empty lifecycle', aPod({ephemeralContainers: [{name: 'e', image: 'i', lifecycle: {}}]}), [
+    'spec.ephemeralContainers[0].lifecycle: Forbidden: cannot be set for an Ephemeral Container',
+    'spec.ephemeralContainers: Forbidden: cannot be set on create',
+  ]],
+  ['a rule without an action', withContainer({restartPolicy: 'Never', restartPolicyRules: [{} as never]}), [
+    'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "": supported values: "Restart"',
+    'spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified',
+  ], ['ContainerRestartRules']],
+  ['a profile of its own and of a file', withContainer({securityContext: {seccompProfile: {type: 'Unconfined', localhostProfile: 'a'}}}), [
+    'spec.containers[0].securityContext.seccompProfile.localhostProfile: Invalid value: {"Type":"Unconfined","LocalhostProfile":"a"}: can only be set when seccomp type is Localhost',
+  ]],
+  ['a claim of nothing', aPod({resourceClaims: [{name: 'a'}]}), [
+    'spec.resourceClaims[0]: Invalid value: {"Name":"a","ResourceClaimName":null,"ResourceClaimTemplateName":null}: must specify one of: `resourceClaimName`, `resourceClaimTemplateName`',
+  ]],
+  ['one path for files of a secret without a name', withVolume({projected: {sources: [{secret: {items: [{key: 'a', path: 'p'}, {key: 'b', path: 'p'}]}}]}}), [
+    'spec.volumes[0].projected.sources[0].secret.name: Required value',
+    'spec.volumes[0].projected: Invalid value: "": conflicting duplicate paths',
+  ]],
+  ['a claim that is made with a mark of its own', withVolume({ephemeral: {volumeClaimTemplate: {metadata: {uid: 'u'}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1'}}}}}}), [
+    'spec.volumes[0].ephemeral.volumeClaimTemplate.metadata.uID: Forbidden: cannot be set',
+  ]],
+  ['a claim that is made of two sources', withVolume({ephemeral: {volumeClaimTemplate: {spec: {
+    accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1'}}, dataSource: {kind: 'PersistentVolumeClaim', name: 'a'}, dataSourceRef: {kind: 'PersistentVolumeClaim', name: 'b'},
+  }}}}), ['spec.volumes[0].ephemeral.volumeClaimTemplate.spec: Invalid value: {}: must match dataSourceRef']],
   // Amounts of the whole.
   ['amounts of the whole that say nothing of its parts', aPod({resources: {limits: {memory: '1Gi'}}, containers: [{name: 'c', image: 'i:1', resources: {requests: {cpu: '2'}}}]}), []],
   ['claims of the whole', aPod({resources: {claims: [{name: 'a'}]}}), [
@@ -171,11 +200,11 @@ const updates: readonly Update[] = [
   ['a restart of a container it has not', aPod(), {containerStatuses: [ended('d', 1)]}, told({containerStatuses: [runs('d')]}), 'status', [onlyOne]],
   ['a restart of a container it has not, without the gate', aPod(), {containerStatuses: [ended('d', 1)]}, told({containerStatuses: [runs('d')]}), 'status', [], [], ['ContainerRestartRules']],
   ['a restart of all', aPod({restartPolicy: 'Never', containers: [{name: 'c', image: 'i:1'}, {name: 'd', image: 'i:1', restartPolicy: 'Never', restartPolicyRules: [rule('RestartAllContainers')]}]}), {containerStatuses: [ended('c', 0)]}, told({containerStatuses: [runs('c')]}), 'status', [], ['RestartAllContainersOnContainerExits']],
-  ['two addresses of one family', aPod(), undefined, told({podIP: '1.2.3.4', podIPs: [{ip: '1.2.3.4'}, {ip: '1.2.3.4'}]}), 'status', ['status.podIPs: Invalid value: [{"ip":"1.2.3.4"},{"ip":"1.2.3.4"}]: may specify no more than one IP for each IP family']],
+  ['two addresses of one family', aPod(), undefined, told({podIP: '1.2.3.4', podIPs: [{ip: '1.2.3.4'}, {ip: '1.2.3.4'}]}), 'status', ['status.podIPs: Invalid value: [{"IP":"1.2.3.4"},{"IP":"1.2.3.4"}]: may specify no more than one IP for each IP family']],
   ['an address that is none', aPod(), undefined, told({podIP: 'x', podIPs: [{ip: 'x'}, {ip: '::1'}]}), 'status', [
     'status.podIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     'status.podIPs: Internal error: failed to check for dual stack with error:invalid IP[0]: x',
-    'status.podIPs: Invalid value: [{"ip":"x"},{"ip":"::1"}]: may specify no more than one IP for each IP family',
+    'status.podIPs: Invalid value: [{"IP":"x"},{"IP":"::1"}]: may specify no more than one IP for each IP family',
   ]],
   ['a user that no system has', aPod(), undefined, told({containerStatuses: [{...runs('c'), user: {linux: {uid: -1, gid: 0}}}]}), 'status', ['status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive']],
   ['a claim that serves nothing', aPod(), undefined, told({extendedResourceClaimStatus: {resourceClaimName: '', requestMappings: [{containerName: 'c', resourceName: 'a/b', requestName: 'r'}, {containerName: 'd', resourceName: 'a/b', requestName: 'R'}]}}), 'status', [

@@ -1,3 +1,4 @@
+import {pathSegmentProblems} from '#src/api/names.js';
 import type {StatusCause} from '#src/api/status.js';
 import {forbidden, type StatusError} from '#src/api/status.js';
 import type {AdmissionAttributes} from './admission.js';
@@ -5,3 +6,10 @@ import type {AdmissionAttributes} from './admission.js';
 /** The 403 of a plugin. The name is the URL's or the object's, else its generateName, else `Unknown`. */
 export const refuse = ({group, resource, name, object}: AdmissionAttributes, why: string, causes?: StatusCause[]): StatusError =>
   forbidden({group, resource}, name || object?.metadata?.name || object?.metadata?.generateName || 'Unknown', why, causes);
+
+/** Why nothing can be asked for by that name, whatever there is; undefined where it can. */
+export const unaskableName = (name: string): string | undefined => {
+  if (name === '') return 'resource name may not be empty';
+  const problems = pathSegmentProblems(name);
+  return problems.length > 0 ? `invalid resource name ${JSON.stringify(name)}: [${problems.join(' ')}]` : undefined;
+};

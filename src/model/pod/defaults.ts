@@ -1,5 +1,6 @@
-import type {AnyContainer, Lifecycle, LifecycleHandler, PodSpec, PodTemplateSpec, Probe, Volume} from '#src/api/pod.js';
+import type {AnyContainer, EnvVar, Lifecycle, LifecycleHandler, PodSpec, PodTemplateSpec, Probe, Volume} from '#src/api/pod.js';
 import {formatQuantity, milliQuantity, parseQuantity, quantityMilliValue} from '#src/api/quantity.js';
+import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {containersOf} from './containers.js';
 import {followsLatest} from './image-name.js';
 
@@ -25,12 +26,19 @@ const defaultProbe = (probe: Probe): void => {
   probe.periodSeconds ||= 10;
   probe.successThreshold ||= 1;
   probe.failureThreshold ||= 3;
+  if (probe.grpc) probe.grpc.service ??= '';
   defaultHandler(probe);
 };
 
 const defaultLifecycle = ({postStart, preStop}: Lifecycle): void => {
   if (postStart) defaultHandler(postStart);
   if (preStop) defaultHandler(preStop);
+};
+
+/** What is taken from the pod itself: fields in the words of a version, amounts in units of which none is the amount's own. */
+const defaultReference = ({fieldRef, resourceFieldRef}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef'>): void => {
+  if (fieldRef) fieldRef.apiVersion ||= 'v1';
+  if (resourceFieldRef) resourceFieldRef.divisor ??= '0';
 };
 
 const defaultContainer = (container: AnyContainer): void => {
@@ -41,7 +49,7 @@ const defaultContainer = (container: AnyContainer): void => {
   roundUp(container.resources.limits);
   roundUp(container.resources.requests);
   for (const port of container.ports ?? []) port.protocol ||= 'TCP';
-  for (const {valueFrom} of container.env ?? []) if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ||= 'v1';
+  for (const {valueFrom} of container.env ?? []) if (valueFrom) defaultReference(valueFrom);
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe) defaultProbe(probe);
   if (container.lifecycle) defaultLifecycle(container.lifecycle);
 };
@@ -55,18 +63,17 @@ const defaultProjected = (projected: NonNullable<Volume['projected']>): void => 
   projected.defaultMode ??= openFile;
   for (const {serviceAccountToken, downwardAPI} of projected.sources ?? []) {
     if (serviceAccountToken) serviceAccountToken.expirationSeconds ??= tokenSeconds;
-    for (const {fieldRef} of downwardAPI?.items ?? []) if (fieldRef) fieldRef.apiVersion ||= 'v1';
+    for (const item of downwardAPI?.items ?? []) defaultReference(item);
   }
 };
 
-/** Sources that are called what they were, with what the schemas' own defaults do not reach. */
 const defaultVolume = (volume: Volume): void => {
   if (isBare(volume)) volume.emptyDir = {};
-  const {secret, configMap, downwardAPI, projected, hostPath, image, ephemeral} = volume;
+  defaultVolumeSource(volume);
+  const {secret, configMap, downwardAPI, projected, image, ephemeral} = volume;
   for (const source of [secret, configMap, downwardAPI]) if (source) source.defaultMode ??= openFile;
-  for (const {fieldRef} of downwardAPI?.items ?? []) if (fieldRef) fieldRef.apiVersion ||= 'v1';
+  for (const item of downwardAPI?.items ?? []) defaultReference(item);
   if (projected) defaultProjected(projected);
-  if (hostPath) hostPath.type ??= '';
   if (image) image.pullPolicy ||= pullPolicyOf(image.reference ?? '');
   const claim = ephemeral?.volumeClaimTemplate?.spec;
   if (!claim) return;

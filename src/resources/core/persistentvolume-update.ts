@@ -2,7 +2,8 @@ import {forbiddenField, invalid, type FieldError} from '#src/api/field-error.js'
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {differences, immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {originalDifferences} from '#src/resources/validation/original-form.js';
 import {renamedNodeLabels} from '#src/resources/validation/node-labels.js';
 import {sourceFields, type VolumeSpec} from './persistentvolume-validation.js';
 
@@ -42,7 +43,7 @@ export function* validateVolumeUpdate({spec = {}}: Readonly<Volume>, {spec: old 
     now['csi'] = driver;
   }
   if (!sameContent(now, sourceOf(old))) {
-    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${differences(now, sourceOf(old))}`);
+    yield forbiddenField('spec.persistentvolumesource', `spec.persistentvolumesource is immutable after creation\n${originalDifferences('PersistentVolumeSource', sourceOf(old), now)}`);
   }
   yield* immutable('volumeMode', spec.volumeMode, old.volumeMode);
   if (!gate('MutablePVNodeAffinity') && old.nodeAffinity && !sameAffinity(spec.nodeAffinity, old.nodeAffinity, naming)) {

@@ -1,6 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
+import {defaultVolumeSource} from '#src/model/volume-defaults.js';
 import {classAnnotation, classOf} from '#src/model/volumes.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
@@ -12,27 +13,6 @@ import {validateVolumeSpec, type VolumeSpec} from './persistentvolume-validation
 import {accessModesText} from './volume-texts.js';
 
 type Volume = ObjectOf<typeof kinds.persistentVolumes>;
-
-/** What sources mean when they say nothing. */
-const defaultSource = ({hostPath, iscsi, rbd, azureDisk, scaleIO}: VolumeSpec): void => {
-  if (hostPath) hostPath.type ??= '';
-  if (iscsi) iscsi.iscsiInterface ||= 'default';
-  if (rbd) {
-    rbd.pool ||= 'rbd';
-    rbd.user ||= 'admin';
-    rbd.keyring ||= '/etc/ceph/keyring';
-  }
-  if (azureDisk) {
-    azureDisk.cachingMode ??= 'ReadWrite';
-    azureDisk.kind ??= 'Shared';
-    azureDisk.fsType ??= 'ext4';
-    azureDisk.readOnly ??= false;
-  }
-  if (scaleIO) {
-    scaleIO.storageMode ||= 'ThinProvisioned';
-    scaleIO.fsType ||= 'xfs';
-  }
-};
 
 const stampPhase = (volume: Volume, old: Readonly<Volume> | undefined, {clock}: HookContext): void => {
   const status = (volume.status ??= {});
@@ -83,7 +63,7 @@ export const persistentVolumes = defineResource<Volume>({
     (volume.status ??= {}).phase ||= 'Pending';
     spec.persistentVolumeReclaimPolicy ||= 'Retain';
     spec.volumeMode ??= 'Filesystem';
-    defaultSource(spec);
+    defaultVolumeSource(spec);
   },
   main: {
     metadata: 'both',

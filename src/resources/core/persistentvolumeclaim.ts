@@ -6,7 +6,8 @@ import {compareQuantities, quantityValue, zeroQuantity} from '#src/api/quantity.
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type HookContext} from '#src/resources/definition.js';
 import {claimSpecWarnings, validateClaimSpec, type ClaimAllowances} from '#src/resources/validation/claim-spec.js';
-import {differences, immutable, sameContent} from '#src/resources/validation/equality.js';
+import {immutable, sameContent} from '#src/resources/validation/equality.js';
+import {originalDifferences} from '#src/resources/validation/original-form.js';
 import {hasOddValues} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {resourceQuantity} from '#src/resources/validation/resource-lists.js';
@@ -74,7 +75,7 @@ function* validateChange(claim: Readonly<Claim>, old: Readonly<Claim>, naming: N
   const aligned = {...old, spec: before};
   const [kept, stored] = [settled(claim, aligned), settled({...aligned, status: claim.status!}, aligned)];
   if (wrongClass || !sameContent(kept, stored)) {
-    const shown = wrongClass ? differences({...kept, storageClassName: now.storageClassName}, stored) : differences(kept, stored);
+    const shown = originalDifferences('PersistentVolumeClaimSpec', stored, wrongClass ? {...kept, storageClassName: now.storageClassName} : kept);
     yield forbiddenField('spec', `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${shown}`);
   }
   const size = quantityIn(now.resources?.requests?.['storage'] ?? '0');
@@ -120,7 +121,7 @@ function* validateStatus({status = {}}: Readonly<Claim>, naming: Naming): Iterab
 
 const allowances = (old: Readonly<Claim> | undefined): ClaimAllowances => {
   const {selector, dataSource, dataSourceRef} = old?.spec ?? {};
-  return {anyValue: hasOddValues(selector), anyGroup: dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined};
+  return {anyValue: hasOddValues(selector), anyGroup: typeof dataSource?.apiGroup === 'string' || typeof dataSourceRef?.apiGroup === 'string'};
 };
 
 /** A wish for storage, which is bound to a volume that fulfils it. */

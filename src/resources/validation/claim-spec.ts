@@ -51,8 +51,8 @@ function* sources({dataSource: source, dataSourceRef: ref}: ClaimSpec, path: str
     if (ref.namespace) yield* dnsLabel(`${path}.dataSourceRef.namespace`, ref.namespace);
   }
   if (!source || !ref) return;
-  if (ref.namespace) yield invalid(path, `${path}.dataSource`, 'may not be specified when dataSourceRef.namespace is specified');
-  else if (source.apiGroup !== ref.apiGroup || source.kind !== ref.kind || source.name !== ref.name) yield invalid(path, `${path}.dataSource`, 'must match dataSourceRef');
+  if (ref.namespace) yield invalid(path, {}, 'may not be specified when dataSourceRef.namespace is specified');
+  else if (source.apiGroup !== ref.apiGroup || source.kind !== ref.kind || source.name !== ref.name) yield invalid(path, {}, 'must match dataSourceRef');
 }
 
 function* size(text: string | undefined, path: string, naming: Naming): Iterable<FieldError> {

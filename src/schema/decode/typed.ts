@@ -98,6 +98,7 @@ export class TypedDecoder {
 
   /** What a required field holds that nobody spoke of. */
   #zero(node: SchemaNode): unknown {
+    if (node.showsNull) return null;
     return node.type === 'object' ? this.#object({}, node) : node.default;
   }
 

@@ -6,6 +6,8 @@
  *     atomic, set, map(k1,k2), granular        how server-side apply merges
  *     patch=STRATEGY, patch=STRATEGY(key)      how a strategic patch merges
  *     value          held by value: absent means the zero value
+ *     omitted        an empty value is not shown, though absent means the zero value
+ *     null           shown as null where there is none
  *     none           no default, though it is required
  *     =JSON          the default
  *     bare           documents refer to the type without a word beside the reference

@@ -18,6 +18,10 @@ export interface FieldFacts {
   readonly pointers?: readonly string[];
   /** Optional lists for which an empty one is not the same as none. */
   readonly kept?: readonly string[];
+  /** An empty value is not shown, whatever an absent one stands for. */
+  readonly omitted?: boolean;
+  /** An absent value is shown as null. */
+  readonly null?: boolean;
   /** A reference without words of its own beside it. */
   readonly bare?: boolean;
 }
@@ -54,6 +58,10 @@ const factOf = (word: string, isMap: boolean): FieldFacts => {
       return {default: 'zero'};
     case 'none':
       return {default: 'none'};
+    case 'omitted':
+      return {omitted: true};
+    case 'null':
+      return {null: true};
     case 'bare':
       return {bare: true};
     case 'set':

@@ -12,6 +12,7 @@ const why = async (act: Promise<unknown>): Promise<string> => (await refusal(act
 test('a pod acts as the default account, with its token in every container and its pull secrets', async t => {
   const {of, pod} = await startWith('ServiceAccount');
   t.is(await why(pod()), 'error looking up service account default/default: serviceaccount "default" not found');
+  t.is(await why(pod({serviceAccountName: '../a'})), 'error looking up service account default/../a: invalid resource name "../a": [may not contain \'/\']');
   await of(kinds.serviceAccounts).create({metadata: {name: 'default', namespace}, imagePullSecrets: [{name: 'pull'}]});
 
   const {spec} = await pod({initContainers: [{name: 'own', image: 'i', volumeMounts: [{name: 'v', mountPath: words.tokenMountPath}]}], volumes: [{name: 'v', emptyDir: {}}]});
@@ -156,6 +157,8 @@ test('a class of runtimes gives pods their overhead and place', async t => {
 
   t.like((await pod({runtimeClassName: 'vm'})).spec, {overhead: {cpu: '100m'}, nodeSelector: {kind: 'vm'}, tolerations: [{key: 'vm', operator: 'Exists', effect: 'NoSchedule'}]});
   t.is(await why(pod({runtimeClassName: 'none'})), 'pod rejected: RuntimeClass "none" not found');
+  t.like(await refusal(pod({runtimeClassName: 'a/b'})), {code: 500, message: 'invalid resource name "a/b": [may not contain \'/\']'});
+  t.like(await refusal(pod({runtimeClassName: ''})), {code: 500, message: 'resource name may not be empty'});
   t.is(await why(pod({runtimeClassName: 'vm', overhead: {cpu: '1'}})), "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
   t.is(await why(pod({overhead: {cpu: '1'}})), 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
   t.is(await why(pod({runtimeClassName: 'vm', nodeSelector: {kind: 'x'}})), 'conflict: runtimeClass.scheduling.nodeSelector[kind] = vm; pod.spec.nodeSelector[kind] = x');

@@ -43,6 +43,7 @@ const defaultWholePod = (spec: PodSpec, {naming}: DefaultContext): void => {
 export const defaultPod = (pod: Pod, context: DefaultContext): void => {
   const spec = (pod.spec ??= {containers: []});
   defaultPodSpec(spec);
+  if (spec.terminationGracePeriodSeconds! < 0) spec.terminationGracePeriodSeconds = 1;
   hostPortsOf(spec);
   for (const {container, sort} of everyContainer(spec)) if (sort !== 'ephemeral') requestLimits(container.resources);
   if (context.gate('PodLevelResources')) defaultWholePod(spec, context);

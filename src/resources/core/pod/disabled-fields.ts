@@ -78,8 +78,9 @@ const gated: readonly GatedFields[] = [
     inUse: spec => containersOf(spec).some(({container}) => container.lifecycle?.stopSignal !== undefined),
     drop(spec) {
       for (const {container} of everyContainer(spec)) {
-        delete container.lifecycle?.stopSignal;
-        if (container.lifecycle && !container.lifecycle.preStop && !container.lifecycle.postStart) delete container.lifecycle;
+        if (container.lifecycle?.stopSignal === undefined) continue;
+        delete container.lifecycle.stopSignal;
+        if (!container.lifecycle.preStop && !container.lifecycle.postStart) delete container.lifecycle;
       }
     },
   },

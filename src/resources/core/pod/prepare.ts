@@ -57,7 +57,7 @@ export const prepareNewPod = (pod: Pod, context: HookContext): void => {
   pod.status = {phase: 'Pending', qosClass: qualityOf(spec)};
   if (spec.schedulingGates?.length) {
     pod.status.conditions = [
-      {type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: gatedText, lastTransitionTime: wireTime(context.clock.now())},
+      {type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: gatedText, lastProbeTime: null as never, lastTransitionTime: wireTime(context.clock.now())},
     ];
   }
   settleSelectors(pod, context);

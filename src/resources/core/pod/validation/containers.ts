@@ -85,7 +85,7 @@ const mostRules = 20;
 const mostCodes = 255;
 
 function* restartRule({action, exitCodes}: ContainerRestartRule, path: string, rules: ContainerRules): Iterable<FieldError> {
-  if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll)) yield notSupported(`${path}.action`, action, ['Restart']);
+  if (action !== 'Restart' && !(action === 'RestartAllContainers' && rules.allow.restartAll)) yield notSupported(`${path}.action`, action ?? '', ['Restart']);
   if (!exitCodes) return yield required(`${path}.exitCodes`, 'must be specified');
   yield* oneOf(`${path}.exitCodes.operator`, exitCodes.operator, ['In', 'NotIn']);
   if ((exitCodes.values?.length ?? 0) > mostCodes) yield tooLong(`${path}.exitCodes.values`, mostCodes);
@@ -137,17 +137,18 @@ export function* validateInitContainers({initContainers = [], containers = [], o
     else if (container.name) names.add(container.name);
     yield* hostPorts([[0, container]], path);
     if (isSidecar(container)) yield* validateRunning(container, at, rules, os);
-    else for (const field of runningOnly) if (container[field]) yield forbiddenField(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always');
+    else for (const field of runningOnly) if (container[field] !== undefined) yield forbiddenField(`${at}.${field}`, 'may not be set for init containers without restartPolicy=Always');
   }
 }
 
 const notForLooking = ['ports', 'resources', 'resizePolicy', 'restartPolicy', 'restartPolicyRules', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'] as const;
 
-const isSet = (value: unknown): boolean => value !== undefined && (typeof value !== 'object' || value === null || Object.keys(value).length > 0);
+/** Amounts that say nothing are always there; what else is said, however little, is said. */
+const isSaid = (field: keyof EphemeralContainer, value: unknown): boolean => value !== undefined && (field !== 'resources' || Object.keys(value as object).length > 0);
 
 function* onlyForLooking(container: EphemeralContainer, path: string): Iterable<FieldError> {
   const text = 'cannot be set for an Ephemeral Container';
-  for (const field of notForLooking) if (isSet(container[field])) yield forbiddenField(`${path}.${field}`, text);
+  for (const field of notForLooking) if (isSaid(field, container[field])) yield forbiddenField(`${path}.${field}`, text);
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     for (const field of ['subPath', 'subPathExpr'] as const) if (mount[field]) yield forbiddenField(`${path}.volumeMounts[${i}].${field}`, text);
   }

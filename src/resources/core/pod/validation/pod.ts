@@ -2,7 +2,8 @@ import {forbiddenField, invalid, required, type FieldError} from '#src/api/field
 import {sameJson} from '#src/api/equal.js';
 import type {Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
-import {differences, sameContent} from '#src/resources/validation/equality.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {originalDifferences, originalForm} from '#src/resources/validation/original-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
@@ -97,8 +98,8 @@ function* nodeAffinity(affinity: NodeAffinity | undefined, old: NodeAffinity | u
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
   const path = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms';
   if (before.length === 0) return;
-  if (before.length !== terms.length) return yield invalid(path, terms, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
-  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, terms[i], 'only additions are allowed (no mutations or deletions)');
+  if (before.length !== terms.length) return yield invalid(path, terms.length > 0 ? terms.map(term => originalForm('NodeSelectorTerm', term)) : null, 'no additions/deletions to non-empty NodeSelectorTerms list are allowed');
+  for (const [i, term] of before.entries()) if (!termOnlyAdds(terms[i]!, term)) yield invalid(`${path}[${i}]`, originalForm('NodeSelectorTerm', terms[i]!), 'only additions are allowed (no mutations or deletions)');
 }
 
 /** While a pod is kept from being scheduled it may still be told where to go, ever more narrowly (KEP-3838). */
@@ -111,8 +112,8 @@ function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
   yield* nodeAffinity(spec.affinity?.nodeAffinity, old.affinity?.nodeAffinity);
 }
 
-const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] =>
-  (containers ?? []).map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
+const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] | undefined =>
+  containers?.map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
 
 /** The new spec with everything that may change put back. What differs from the old then may not. */
 const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> => {
@@ -150,5 +151,5 @@ export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   if (sameJson(spec, before)) return;
   yield* whileGated(spec, before);
   const rest = withoutChanges(spec, before);
-  if (!sameContent(rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${differences(rest, before)}`);
+  if (!sameContent(rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${originalDifferences('PodSpec', before, rest)}`);
 }

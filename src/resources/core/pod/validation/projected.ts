@@ -5,6 +5,7 @@ import type {Naming} from '#src/api/naming.js';
 import {certificateLife, validateUserAnnotations} from '#src/resources/certificates/user-annotations.js';
 import {validateSignerName} from '#src/resources/certificates/signer-name.js';
 import {validateLabelSelector} from '#src/resources/validation/label-selector.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {unreservedPath} from '#src/resources/validation/paths.js';
 import {each, fileMode, oneOf} from '#src/resources/validation/values.js';
 import {fileFields, validateFieldRef, validateResourceFieldRef} from './references.js';
@@ -49,7 +50,7 @@ function* keys(source: {readonly name?: string; readonly items?: readonly KeyToP
   if (!source.name) yield required(`${path}.name`);
   for (const [i, item] of (source.items ?? []).entries()) {
     yield* keyToPath(item, `${path}.items[${i}]`);
-    if (item.path) yield* paths.take(item.path, source.name);
+    if (item.path) yield* paths.take(item.path, source.name ?? '');
   }
 }
 
@@ -68,7 +69,7 @@ const signerIn = (name: string): string => (name.includes(':') ? name.slice(0, n
 
 function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']>, at: string, paths: Paths): Iterable<FieldError> {
   const {name, signerName, labelSelector, path: file} = source;
-  if (name !== undefined && signerName !== undefined) yield invalid(at, source, 'only one of name and signerName may be used');
+  if (name !== undefined && signerName !== undefined) yield invalid(at, originalForm('ClusterTrustBundleProjection', source), 'only one of name and signerName may be used');
   else if (name !== undefined) {
     if (name === '') yield required(`${at}.name`, 'must be a valid object name');
     yield* each(`${at}.name`, name, bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`));

@@ -1,3 +1,4 @@
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {duplicate, forbiddenField, internalFieldError, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel, dnsSubdomain, qualifiedName, systemId} from '#src/resources/validation/values.js';
 import {immutable} from '#src/resources/validation/equality.js';
@@ -65,7 +66,7 @@ function* addresses(list: readonly {readonly ip?: string}[], old: readonly {read
   const texts = list.map(({ip = ''}) => ip);
   const wrong = texts.findIndex(text => !looseIp(text));
   if (wrong >= 0) yield internalFieldError(path, `failed to check for dual stack with error:invalid IP[${wrong}]: ${texts[wrong]}`);
-  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list, 'may specify no more than one IP for each IP family');
+  if (wrong >= 0 || new Set(texts.map(isIpv6)).size < 2 || list.length > 2) yield invalid(path, list.map(ip => originalForm('PodIP', ip)), 'may specify no more than one IP for each IP family');
 }
 
 function* claims({spec, status}: Readonly<Pod>): Iterable<FieldError> {

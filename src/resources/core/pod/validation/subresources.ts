@@ -3,7 +3,8 @@ import type {Container, Pod, PodSpec, ResourceRequirements} from '#src/api/pod.j
 import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
-import {differences, sameContent} from '#src/resources/validation/equality.js';
+import {sameContent} from '#src/resources/validation/equality.js';
+import {originalDifferences} from '#src/resources/validation/original-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodItself} from './pod.js';
 
@@ -22,7 +23,7 @@ export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>,
   for (const before of old.spec?.ephemeralContainers ?? []) {
     const now = pod.spec?.ephemeralContainers?.find(({name}) => name === before.name);
     if (!now) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be removed\n`);
-    else if (!sameContent(now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${differences(now, before)}`);
+    else if (!sameContent(now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${originalDifferences('EphemeralContainer', before, now)}`);
   }
 }
 

@@ -32,7 +32,7 @@ function* templateMeta(meta: NonNullable<NonNullable<NonNullable<Volume['ephemer
   yield* validateAnnotations(meta.annotations, `${path}.annotations`);
   yield* validateLabels(meta.labels, `${path}.labels`);
   for (const [field, value] of Object.entries(meta)) {
-    if (field !== 'annotations' && field !== 'labels' && value !== undefined && value !== null && value !== '') yield forbiddenField(`${path}.${field}`, 'cannot be set');
+    if (field !== 'annotations' && field !== 'labels' && value !== undefined && value !== null && value !== '') yield forbiddenField(`${path}.${field === 'uid' ? 'uID' : field}`, 'cannot be set');
   }
 }
 
