@@ -3,6 +3,7 @@ import {own} from '#src/base/own.js';
 import {methodNotAllowed, methodUnknown, notFound, pathUnknown} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Passage, View} from '#src/resources/definition.js';
+import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
 import type {Discovery} from './discovery/handler.js';
 import {encoded} from './handlers/encode.js';
 import {get, list, watch} from './handlers/read.js';
@@ -86,16 +87,18 @@ const resourceHandler = (services: ResourceServices, target: ResourceTarget, ver
   const passage = own(definition.passages, target.subresource);
   if (passage && leadsOn(passage, verb)) return context => pass(passage, services, served, context as ResourceContext);
   const run = offers(served, target, verb) ? verbs.get(verb) : undefined;
+  const {naming} = services.registry.settings;
+  const deprecation = (served.version ?? definition).deprecation?.(naming) ?? (custom ? undefined : deprecatedVersion(served.kind, naming));
   if (run) {
     const view = viewOf(served, target);
     const runView = view && viewVerbs.get(verb);
-    const deprecation = (served.version ?? definition).deprecation?.(services.registry.settings.naming);
     return context => {
       if (deprecation) context.warnings.add(deprecation);
       return runView ? runView(view, services, served, context as ResourceContext) : run(services, served, context as ResourceContext);
     };
   }
-  return () => {
+  return ({warnings}) => {
+    if (definition.virtual && deprecation) warnings.add(deprecation);
     throw custom || (definition.virtual && verb === 'watch') ? methodNotAllowed(served.resource.ref, verb) : methodUnknown();
   };
 };

@@ -141,7 +141,9 @@ for (const [query, causes] of [
 }
 
 for (const [query, message] of [
-  ['resourceVersion=x', 'Invalid value: "x"'],
+  ['resourceVersion=x', 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'],
+  ['resourceVersion=99999999999999999999', 'parsing "99999999999999999999": value out of range'],
+  ['limit=', 'strconv.ParseInt: parsing "": invalid syntax'],
   ['resourceVersion=-1', 'Invalid value: "-1"'],
   ['limit=x', 'strconv.ParseInt: parsing "x": invalid syntax'],
   ['limit=99999999999999999999', 'value out of range'],
@@ -217,6 +219,25 @@ test('a list whose history is gone says so, with a token that goes on from the s
   t.deepEqual([names(rest), rest.metadata?.resourceVersion, rest.metadata?.remainingItemCount], [['m3', 'm5'], newest, 5]);
   const end = await page(`continue=${rest.metadata?.continue}`);
   t.deepEqual(names(end), ['m6', 'm7', 'm77', 'm8', 'm9']);
+});
+
+test('a limit counts for nothing where any state will do, and may be as large as can be', async t => {
+  const {get} = await start();
+
+  for (const query of ['resourceVersion=0&limit=2', 'resourceVersion=0&resourceVersionMatch=NotOlderThan&limit=2', 'limit=9223372036854775807']) {
+    const {items, metadata} = (await get(`${configMaps}?${query}`)).json<List>();
+    t.deepEqual([items.length, metadata?.continue], [10, undefined], query);
+  }
+});
+
+test('versions of a group that are on their way out say so', async t => {
+  const {get} = await startWire();
+  const warnings = async (path: string) => (await get(path)).header('warning')?.toString();
+
+  t.is(await warnings('/apis/networking.plat.io/v1beta1/ipaddresses'), '299 - "networking.plat.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+"');
+  t.is(await warnings('/apis/storage.plat.io/v1beta1/volumeattributesclasses'), '299 - "storage.plat.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.plat.io/v1 VolumeAttributesClass"');
+  t.is(await warnings('/apis/networking.plat.io/v1/ipaddresses'), undefined);
+  t.is(await warnings('/api/v1/componentstatuses?watch=1'), '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
 
 test('a list waits for a version that is coming', async t => {

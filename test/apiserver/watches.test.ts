@@ -72,6 +72,7 @@ test('without its gate a streaming list is refused, and a legacy watch marks not
 for (const [query, message] of [
   ['sendInitialEvents=true', 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
   ['resourceVersionMatch=NotOlderThan', 'Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'],
+  ['continue=x', 'Forbidden: resourceVersionMatch is forbidden when continue is provided'],
   ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x', 'Forbidden: resourceVersionMatch is forbidden when continue is provided'],
 ] as const) {
   test(`a watch with '${query}' is invalid`, async t => {
@@ -88,6 +89,26 @@ test('other matches of a watch are listed with what there is', async t => {
   const {details} = (await get(`${configMaps}?watch=1&resourceVersionMatch=Exact&sendInitialEvents=true`)).json<Status>();
 
   t.deepEqual(details?.causes?.map(({message}) => message), ['Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan', 'Unsupported value: "Exact": supported values: "NotOlderThan"']);
+});
+
+test('a watch from a version to come begins at once and tells what comes behind it', async t => {
+  const {watch, post, clock, versions} = await start();
+  const now = Number(versions.at(-1));
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${now + 1}`);
+  for (const name of ['c', 'd']) await post(configMaps, aConfigMap(name));
+  await settled(clock);
+
+  t.deepEqual(stream.told, ['ADDED d']);
+});
+
+test('a state to come that never does ends the stream that asked for it', async t => {
+  const {watch, clock, versions} = await start();
+  const opened = watch(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${Number(versions.at(-1)) + 9}`);
+  await clock.advance(3100);
+  using stream = await opened;
+
+  t.like(stream.events[0], {type: 'ERROR', object: {code: 504, details: {retryAfterSeconds: 1, causes: [{reason: 'ResourceVersionTooLarge', message: 'Too large resource version'}]}}} as object);
+  t.deepEqual([stream.events.length, stream.ended], [1, true]);
 });
 
 test('history that is gone is told in the stream', async t => {

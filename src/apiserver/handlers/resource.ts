@@ -77,16 +77,15 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: T
     onlyMetadata: !binary,
     cbor: told.cbor,
   });
-  if (!accepted) throw notAcceptable(offered(told, stream));
+  if (!accepted) throw notAcceptable(offered(told));
   return accepted;
 };
 
 /** What there is. While nobody has asked for the binary form, every kind is taken to have one. */
-const offered = (told: Told, stream: boolean): string[] => {
+const offered = (told: Told): string[] => {
   const binary = loadedCodec() ? binaryOf(told) : told.naming;
-  const media = ['application/json', ...(stream ? [] : ['application/yaml']), ...(binary ? [binary.protobufMediaType] : [])];
-  const all = told.cbor ? [...media, cborMediaType] : media;
-  return stream ? all.map(each => `${each};stream=watch`) : all;
+  const media = ['application/json', 'application/yaml', ...(binary ? [binary.protobufMediaType] : [])];
+  return told.cbor ? [...media, cborMediaType] : media;
 };
 
 export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {
@@ -124,9 +123,10 @@ const plainShapes: ReadonlySet<Shape> = new Set(['object']);
 /** The form a caller wants errors in; JSON where he wants none the server has, so that the error he gets is his own. */
 export const errorForm = (request: ApiRequest, forms: Forms): ErrorForm => {
   const mark = request.url.indexOf('?');
+  const accepted = negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded});
   return {
-    accepted: negotiate(header(request, 'accept'), 'error', plainShapes, {binary: binaryOf(statusKind(forms)), cbor: forms.cbor?.loaded}) ?? plainJson,
-    pretty: isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),
+    accepted: accepted ?? plainJson,
+    pretty: !accepted || isIndented(request, mark < 0 ? noQuery : new URLSearchParams(request.url.slice(mark + 1))),
   };
 };
 

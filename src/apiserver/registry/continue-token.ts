@@ -27,9 +27,9 @@ export const decodeContinue = (naming: Naming, prefix: string, token: string): C
   }
   if (typeof parsed !== 'object' || parsed === null) throw refuse('it cannot be decoded');
   const {v, rv, start} = parsed;
-  if (v !== naming.apiVersion('meta', 'v1')) throw refuse(`server does not recognize this encoded version ${JSON.stringify(v)}`);
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw refuse('incorrect encoded start resourceVersion');
-  if (typeof start !== 'string' || start === '') throw refuse('encoded start key empty');
+  if (v !== naming.apiVersion('meta', 'v1')) throw refuse(`server does not recognize this encoded version ${String(v)}`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw refuse(`incorrect encoded start resourceVersion (version ${v})`);
+  if (typeof start !== 'string' || start === '') throw refuse(`encoded start key empty (version ${v})`);
   if (!isClean(start)) throw refuse(start);
   return {revision: rv, start: prefix + start};
 };

@@ -92,7 +92,7 @@ const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, o
     return {start: from, end, limit, revision: revision > 0 ? revision : undefined};
   }
   if (asked === undefined) return {start, end, limit, revision: undefined};
-  if (asked === 0) return {start, end, limit: match === '' && resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
+  if (asked === 0) return {start, end, limit: resource.settings.isCached(resource.ref) ? 0 : limit, revision: undefined};
   if (match === 'Exact' || (match === '' && limit > 0)) {
     await reached(resource, asked);
     return {start, end, limit, revision: asked};

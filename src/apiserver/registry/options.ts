@@ -25,17 +25,18 @@ export interface ListOptions {
 /** An integer of the query. Throws 400 for what is none. */
 export const whole = (query: URLSearchParams, name: string): number | undefined => {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
+  if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  const value = Number(text);
-  if (Math.abs(value) >= 2 ** 63) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
-  return value;
+  if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  return Number(text);
 };
 
 /** A resourceVersion of the query. Throws 400 for what is none. */
 export const parseResourceVersion = (text: string | null): number | undefined => {
   if (text === null || text === '') return undefined;
-  if (!/^\d{1,19}$/.test(text)) throw badRequest(`Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const refused = (why: string) => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^\d+$/.test(text)) throw refused('invalid syntax');
+  if (BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');
   return Number(text);
 };
 
@@ -58,11 +59,11 @@ export const listOptions = ({naming, gate}: OptionSettings, query: URLSearchPara
   const token = query.get('continue') ?? '';
   const initial = query.has('sendInitialEvents') ? truthy(query.get('sendInitialEvents')) : undefined;
   const streams = gate('WatchList');
-  optionErrors(naming, 'ListOptions', watch ? watchErrors(match, token, initial, streams) : listErrors(match, version, token, initial));
+  // A watch that names no version gets the present state first, and may know where that ends.
+  const legacy = watch && streams && initial === undefined && match === '' && (version === '' || version === '0');
+  optionErrors(naming, 'ListOptions', watch ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams) : listErrors(match, version, token, initial));
   const limit = whole(query, 'limit') ?? 0;
   const resourceVersion = parseResourceVersion(version);
-  // A watch that names no version gets the present state first, and may know where that ends.
-  const legacy = watch && streams && initial === undefined && match === '' && !resourceVersion;
   return {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldSelector(query.get('fieldSelector') ?? ''),

@@ -26,9 +26,14 @@ export interface WatchSettings {
 }
 
 interface Start {
+  /** Changes count that come after this revision, which the store may not have reached. */
   readonly after: number;
+  /** Where the store is followed from. */
+  readonly from: number;
   readonly initial: readonly StoredRecord[];
   readonly marksEnd: boolean;
+  /** What ends the stream before it tells anything. */
+  readonly refusal?: unknown;
 }
 
 /**
@@ -59,10 +64,17 @@ const startOf = async (resource: Resource, namespace: string, filter: Filter, op
   const {store} = resource.settings;
   const {resourceVersion: asked, sendInitialEvents, match} = options;
   const wantsInitial = sendInitialEvents ?? (match === '' && !asked);
-  if (asked) await reached(resource, asked);
-  if (!wantsInitial) return {after: asked ? asked : await store.revision(), initial: [], marksEnd: false};
+  if (!wantsInitial) {
+    const current = await store.revision();
+    return {after: asked || current, from: asked ? Math.min(asked, current) : current, initial: [], marksEnd: false};
+  }
+  try {
+    if (asked) await reached(resource, asked);
+  } catch (refusal) {
+    return {after: 0, from: 0, initial: [], marksEnd: false, refusal};
+  }
   const {records, revision} = await store.range(scopeOf(resource, namespace, filter));
-  return {after: revision, initial: records, marksEnd: sendInitialEvents === true && options.bookmarks};
+  return {after: revision, from: revision, initial: records, marksEnd: sendInitialEvents === true && options.bookmarks};
 };
 
 /** One watcher: follows the store from where it starts and pushes what its filter lets through, until either side ends it. */
@@ -99,15 +111,20 @@ class WatchStream implements Disposable {
     this.#count = settings.counter({group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource});
     settings.streams.add(this);
     this.#limitTime(options);
-    this.#sendInitial(start.initial.values(), () => {
-      this.#hasBegun = true;
-      if (start.marksEnd) this.#mark(true);
-      this.#follow(namespace, start.after);
-    });
+    if (start.refusal === undefined) this.#begin(namespace, start);
+    else this.#fail(start.refusal);
   }
 
   [Symbol.dispose](): void {
     this.#stop();
+  }
+
+  #begin(namespace: string, start: Start): void {
+    this.#sendInitial(start.initial.values(), () => {
+      this.#hasBegun = true;
+      if (start.marksEnd) this.#mark(true);
+      this.#follow(namespace, start.from);
+    });
   }
 
   /** Tells the state the watch begins with as fast as its consumer takes it, so that a large one does not pile up, and then goes on. */
@@ -145,7 +162,7 @@ class WatchStream implements Disposable {
   }
 
   #tell(change: Change): void {
-    if (this.#over) return;
+    if (this.#over || change.revision <= this.#told) return;
     this.#told = change.revision;
     const type = transition(this.#resource, change, this.#filter);
     if (type) this.#send(eventOf(this.#resource, this.#representation, change, type, this.#isFirst()));
@@ -178,7 +195,7 @@ class WatchStream implements Disposable {
 
   #limitTime({timeoutSeconds, bookmarks}: ListOptions): void {
     const {clock, random} = this.#resource.settings;
-    const ms = (timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
+    const ms = Math.max(0, timeoutSeconds || jittered(random, this.#settings.minRequestTimeoutSeconds, 1)) * 1000;
     this.#timers.add(clock.schedule(ms, () => this.end()));
     if (!bookmarks) return;
     if (ms > farewellMs) this.#timers.add(clock.schedule(ms - farewellMs, () => this.#mark()));

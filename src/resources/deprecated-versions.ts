@@ -1,0 +1,28 @@
+import type {Kind} from '#src/api/kinds.js';
+import type {GroupToken, Naming} from '#src/api/naming.js';
+
+interface Farewell {
+  /** The releases of the original that began to advise against the version, and that will not serve it any more. */
+  readonly since: string;
+  readonly until: string;
+  /** The version that takes its place, where the original names it. */
+  readonly successor?: string;
+}
+
+/** Versions that are on their way out as a whole, by group. */
+const farewells: Partial<Record<GroupToken, Readonly<Record<string, Farewell>>>> = {
+  admissionregistration: {v1alpha1: {since: 'v1.35', until: 'v1.38'}},
+  coordination: {v1alpha2: {since: 'v1.35', until: 'v1.38'}},
+  networking: {v1beta1: {since: 'v1.34', until: 'v1.37'}},
+  resource: {v1beta1: {since: 'v1.35', until: 'v1.38'}},
+  storage: {v1beta1: {since: 'v1.34', until: 'v1.37', successor: 'v1'}},
+};
+
+/** What who uses a version is warned of, if it is on its way out. */
+export const deprecatedVersion = ({group, version, kind}: Kind, naming: Naming): string | undefined => {
+  const farewell = farewells[group]?.[version];
+  if (!farewell) return undefined;
+  const {since, until, successor} = farewell;
+  const instead = successor ? `; use ${naming.apiVersion(group, successor)} ${kind}` : '';
+  return `${naming.apiVersion(group, version)} ${kind} is deprecated in ${since}+, unavailable in ${until}+${instead}`;
+};
