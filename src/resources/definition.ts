@@ -99,7 +99,12 @@ export type MetadataJudgement = 'common' | 'change' | 'whole' | 'both';
  */
 export interface Endpoint<T extends KubeObject> {
   readonly verbs?: readonly ('get' | 'update' | 'patch')[];
-  readonly writes: {readonly create?: Written; readonly update: Written};
+  readonly writes: {
+    readonly create?: Written;
+    readonly update: Written;
+    /** What a creation comes to own, where that is less than it writes. */
+    readonly owned?: Written;
+  };
   /** How its metadata is judged. Default `change`. */
   readonly metadata?: MetadataJudgement | ((context: HookContext) => MetadataJudgement);
   /** Sets what the server owns. May change `object`; never refuses. */
@@ -331,6 +336,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
    * ending can be given less time, never more.
    */
   gracePeriod?(object: Readonly<T>, asked: number | undefined): number;
+  /** Whether its objects are kept by `beginDelete` at first, and go once others have done their part. */
+  readonly endsInSteps?: boolean;
   /** Steps in before an object is removed: true keeps it (after changing it). Namespaces finalize this way. */
   beginDelete?(object: T, context: HookContext): 'remove' | 'keep' | {readonly conflict: string} | {readonly forbidden: string};
   /** Whether nothing holds the object any more besides metadata.finalizers. */

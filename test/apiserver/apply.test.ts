@@ -468,3 +468,11 @@ test('every kind can be applied, and applied again to no effect', async t => {
     await remove(address);
   }
 });
+
+test('who registers a node does not own what it says of itself', async t => {
+  const {post} = await startWire();
+  const made = await post('/api/v1/nodes', {metadata: {name: 'n'}, spec: {unschedulable: true}, status: {phase: 'Running'}});
+  const [entry] = made.json<KubeObject>().metadata?.managedFields ?? [];
+
+  t.deepEqual(entry?.fieldsV1, {'f:spec': {'f:unschedulable': {}}});
+});

@@ -269,6 +269,8 @@ test('a namespace goes in two steps', async t => {
   t.is(marked.status, 200);
   t.like(marked.json(), {kind: 'Namespace', metadata: {deletionTimestamp: now}, status: {phase: 'Terminating'}, spec: {finalizers: ['plat']}});
   t.is(marked.json().metadata?.deletionGracePeriodSeconds, undefined);
+  const {uid} = marked.json().metadata!;
+  t.is((await remove(address, {body: {preconditions: {uid: 'other'}}})).json<Status>().message, `Operation cannot be fulfilled on namespaces "n": Precondition failed: UID in precondition: other, UID in object meta: ${uid}`);
   const busy = (await remove(address)).json<Status>();
   t.deepEqual([busy.code, busy.reason], [409, 'Conflict']);
   const finalized = await put(`${address}/finalize`, {...marked.json<KubeObject>(), spec: {finalizers: []}});

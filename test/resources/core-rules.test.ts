@@ -34,6 +34,9 @@ judgesCreations(kinds.nodes, [
     'spec.podCIDRs: Invalid value: ["10.0.0.0/8","x"]: may specify no more than one CIDR for each IP family',
   ]],
   ['ranges in forms of old', ranges('10.0.0.1/8'), ['spec.podCIDRs[0]: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix length'], {on: ['StrictIPCIDRValidation']}],
+  ['a taint twice', {spec: {taints: [{key: 'a', effect: 'NoSchedule'}, {key: 'a', value: 'b', effect: 'NoSchedule'}]}}, [
+    'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair',
+  ]],
   ['no room to swap', {status: {nodeInfo: {swap: {capacity: 0}}}}, ['metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero']],
 ]);
 
@@ -43,7 +46,7 @@ judgesChanges(kinds.nodes, [
   ['a range that is none', {}, ranges('x'), [twice]],
   ['other ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('11.0.0.0/8', 'fd01::/64'), [moved, moved]],
   ['fewer ranges', ranges('10.0.0.0/8', 'fd00::/64'), ranges('10.0.0.0/8'), [moved]],
-  ['addresses told twice', {}, {status: {addresses: [{type: 'InternalIP', address: '1.1.1.1'}, {type: 'InternalIP', address: '1.1.1.1'}]}}, ['status.addresses[1]: Duplicate value: {"type":"InternalIP","address":"1.1.1.1"}'], {subresource: 'status'}],
+  ['addresses told twice', {}, {status: {addresses: [{type: 'InternalIP', address: '1.1.1.1'}, {type: 'InternalIP', address: '1.1.1.1'}]}}, ['status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"1.1.1.1"}'], {subresource: 'status'}],
   ['no known taint', {}, {spec: {taints: [{key: 'a', effect: ''}]}}, ['metadata.taints[0].effect: Required value', 'metadata.taints[0].effect: Required value']],
   ['another outer name', {}, {spec: {externalID: 'x'}}, ['spec.externalID: Forbidden: may not be updated']],
 ]);
@@ -100,6 +103,8 @@ judgesChanges(kinds.resourceQuotas, [
 const limited = (limit: object): Given => ({spec: {limits: [limit]}});
 judgesCreations(kinds.limitRanges, [
   ['more than the ratio allows', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '3'}}), ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000']],
+  ['a ratio beyond what can be counted', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '1e30'}}), []],
+  ['a limit beyond what can be counted', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '1e30'}, maxLimitRequestRatio: {cpu: '2'}}), ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "2": ratio 2 is greater than max/min = 0.000000']],
   ['two limits of a type', {spec: {limits: [{type: 'Pod'}, {type: 'Pod'}]}}, ['spec.limits[1].type: Duplicate value: "Pod"']],
   ['defaults beyond the limits', limited({type: 'Container', min: {cpu: '2'}, max: {cpu: '4'}, default: {cpu: '1'}, defaultRequest: {cpu: '5'}}), [
     'spec.limits[0].defaultRequest[cpu]: Invalid value: "5": default request value 5 is greater than max value 4',

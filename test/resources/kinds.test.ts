@@ -140,7 +140,7 @@ test('a lease is made by an update, and updated with its version only', async t 
 
 const nodeCases: [title: string, node: Partial<Node>, expected: string[]][] = [
   ['effects are known', {spec: {taints: [{key: 'a', effect: 'No'}]}}, ['metadata.taints[0].effect: Unsupported value: "No": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"']],
-  ['a key has one taint an effect', {spec: {taints: [{key: 'a', effect: 'NoSchedule'}, {key: 'a', effect: 'NoSchedule', value: 'b'}]}}, ['metadata.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}: taints must be unique by key and effect pair']],
+  ['a key has one taint an effect', {spec: {taints: [{key: 'a', effect: 'NoSchedule'}, {key: 'a', effect: 'NoSchedule', value: 'b'}]}}, ['metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair']],
   ['ranges are ranges', {spec: {podCIDRs: ['10.0.0.0/33']}}, ['spec.podCIDRs[0]: Invalid value: "10.0.0.0/33": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)']],
   ['one range a family', {spec: {podCIDRs: ['10.0.0.0/8', '11.0.0.0/8']}}, ['spec.podCIDRs: Invalid value: ["10.0.0.0/8","11.0.0.0/8"]: may specify no more than one CIDR for each IP family']],
   ['amounts are not negative', {status: {capacity: {cpu: '-1'}}}, ['status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0', 'status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0']],

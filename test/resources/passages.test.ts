@@ -187,7 +187,7 @@ test('a call to a service goes to an endpoint that is a pod of its namespace', a
   t.is(await call('s:80'), 'services "s" not found');
   await post('/api/v1/namespaces/default/services', {metadata: {name: 's'}, spec: {ports: [{port: 80, name: 'web'}]}});
   t.is(await call('s:81'), 'no service port 81 found for service "s"');
-  t.is(await call('s:80'), 'endpoints "s" not found');
+  t.is(await call('s:80'), 'services "s" not found');
   const stored = '/api/v1/namespaces/default/endpoints';
   await post(stored, {metadata: {name: 's'}});
   t.is(await call('s:80'), 'no endpoints available for service "s"');

@@ -129,6 +129,48 @@ test('a balancer that keeps callers local gets a port for health checks', async 
   t.deepEqual(await problems(of(kinds.services).update({...made, spec: {...made.spec, healthCheckNodePort: 30_500}})), ['spec.healthCheckNodePort: Forbidden: field is immutable']);
 });
 
+test('a balancer that gives up its node ports keeps none', async t => {
+  const {of} = await startWorld();
+  const made = await of(kinds.services).create(aService({type: 'LoadBalancer'}));
+  const {nodePort, ...port} = made.spec!.ports![0]!;
+  const changed = await of(kinds.services).update({...made, spec: {...made.spec, allocateLoadBalancerNodePorts: false, ports: [port]}});
+
+  t.truthy(nodePort);
+  t.is(changed.spec?.ports?.[0]?.nodePort, undefined);
+});
+
+test('two ports of a change that take the same node port are no matter of validation', async t => {
+  const {of} = await startWorld();
+  const made = await of(kinds.services).create(aService({type: 'NodePort'}));
+  const ports = [{port: 80, name: 'a', nodePort: 30_008}, {port: 81, name: 'b', nodePort: 30_008}];
+  const {code, message, reason} = await refusal(of(kinds.services).update({...made, spec: {...made.spec, ports}}));
+
+  t.deepEqual([code, message, reason], [500, 'duplicate nodePort: {TCP 30008}', undefined]);
+});
+
+test('a change of a service tells of its class twice', async t => {
+  const {of} = await startWorld();
+  const made = await of(kinds.services).create(aService());
+  const refused = 'spec.loadBalancerClass: Forbidden: may only be used when `type` is \'LoadBalancer\'';
+
+  t.deepEqual(await problems(of(kinds.services).update({...made, spec: {...made.spec, loadBalancerClass: 'a/b'}})), [refused, refused]);
+});
+
+test('a dry run tells of the range an address is not in', async t => {
+  const {of} = await startWorld();
+
+  t.deepEqual(await problems(of(kinds.services).create(aService({clusterIP: '1.2.3.4'}), {dryRun: true})), [
+    'spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided IP (1.2.3.4) is not in the valid range. The range of valid IPs is 10.0.0.0/24',
+  ]);
+});
+
+test('a dry run counts node ports up from the highest that is asked for', async t => {
+  const {of} = await startWorld();
+  const {spec} = await of(kinds.services).create(aService({type: 'NodePort', ports: [{port: 80, name: 'a', nodePort: 30_003}, {port: 81, name: 'b'}]}), {dryRun: true});
+
+  t.is(spec?.ports?.[1]?.nodePort, 30_004);
+});
+
 test('a dry run takes nothing', async t => {
   const {of} = await startWorld(few);
   const shown = await of(kinds.services).create(aService({type: 'NodePort'}), {dryRun: true});

@@ -28,8 +28,9 @@ test('a volume begins pending, kept and a file system', async t => {
 
 const volumeCases: [title: string, spec: Volume['spec'], expected: string[]][] = [
   ['lies at one place', {nfs: {server: 's', path: '/'}}, ['spec.nfs: Forbidden: may not specify more than 1 volume type']],
-  ['has a size', {capacity: {}}, ['spec.capacity: Required value', 'spec.capacity: Unsupported value: {}: supported values: "storage"']],
+  ['has a size', {capacity: {}}, ['spec.capacity: Required value', 'spec.capacity: Unsupported value: null: supported values: "storage"']],
   ['has known modes', {accessModes: ['Odd']}, ['spec.accessModes: Unsupported value: "Odd": supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"']],
+  ['has monitors', {hostPath: null as never, cephfs: {monitors: []}}, ['spec.cephfs.monitors: Required value']],
   ['of the whole disk is not wiped', {hostPath: {path: '/'}, persistentVolumeReclaimPolicy: 'Recycle'}, ["spec.persistentVolumeReclaimPolicy: Forbidden: may not be 'recycle' for a hostPath mount of '/'"]],
   ['has properties if a driver knows them', {volumeAttributesClassName: 'fast'}, ['spec.csi: Required value: has to be specified when using volumeAttributesClassName']],
 ];

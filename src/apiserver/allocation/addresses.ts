@@ -1,6 +1,6 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {isAlreadyExists, isNotFound} from '#src/api/status.js';
-import {formatIp, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {formatIp, formatRange, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {createObject} from '#src/apiserver/registry/create.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
@@ -81,7 +81,10 @@ export class ServiceAddresses implements AddressPool {
   }
 
   async check(address: string): Promise<void> {
-    await this.#within(address);
+    const parsed = looseIp(address);
+    if (parsed && (await this.#isUsable(parsed))) return;
+    const range = this.#configured[this.families.indexOf(familyOf(address))];
+    throw new PoolError(`the provided IP (${address}) is not in the valid range. The range of valid IPs is ${range ? formatRange(range) : ''}`);
   }
 
   get #addresses(): Resource {
@@ -90,8 +93,12 @@ export class ServiceAddresses implements AddressPool {
 
   async #within(address: string): Promise<IpAddress> {
     const parsed = looseIp(address);
-    if (!parsed || !(await this.#usable()).some(({range}) => servesAddress(range, parsed))) throw new PoolError('the provided network does not match the current range');
+    if (!parsed || !(await this.#isUsable(parsed))) throw new PoolError('the provided network does not match the current range');
     return parsed;
+  }
+
+  async #isUsable(address: IpAddress): Promise<boolean> {
+    return (await this.#usable()).some(({range}) => servesAddress(range, address));
   }
 
   async #usable(): Promise<Usable[]> {

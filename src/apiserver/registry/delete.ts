@@ -104,22 +104,19 @@ const markDying = ({settings}: Resource, object: KubeObject): void => {
   if (meta.generation) meta.generation++;
 };
 
-const checkPreconditions = ({ref}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
+const checkPreconditions = ({ref, definition}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
   const {uid, resourceVersion} = old.metadata!;
-  if (preconditions?.uid && preconditions.uid !== uid) {
-    throw conflict(
-      ref,
-      name,
-      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
-    );
-  }
-  if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
-    throw conflict(
-      ref,
-      name,
-      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
-    );
-  }
+  const [field, asked, found, after] =
+    preconditions?.uid && preconditions.uid !== uid
+      ? ['UID', preconditions.uid, uid, 'deleted and then recreated']
+      : preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion
+        ? ['ResourceVersion', preconditions.resourceVersion, resourceVersion, 'modified']
+        : [];
+  if (!field) return;
+  const own = `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${found}`;
+  const usual = `the ${field} in the precondition (${asked}) does not match the ${field} in record (${found}). The object might have been ${after}`;
+  // Kinds that end in steps of their own look at this by themselves.
+  throw conflict(ref, name, definition.endsInSteps ? own : usual);
 };
 
 /** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). Tells whether that is news. */

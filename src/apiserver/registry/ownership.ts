@@ -24,8 +24,8 @@ const writes = new WeakMap<Endpoint<KubeObject>, EndpointWrites>();
 const writesOf = (endpoint: Endpoint<KubeObject>): EndpointWrites => {
   let known = writes.get(endpoint);
   if (!known) {
-    const {create, update} = endpoint.writes;
-    const made = withMetadata(create ?? update);
+    const {create, update, owned} = endpoint.writes;
+    const made = withMetadata(owned ?? create ?? update);
     writes.set(endpoint, (known = {create: new Writes(made), update: new Writes(update), any: new Writes(create ? either(made, update) : update)}));
   }
   return known;

@@ -136,6 +136,7 @@ export const customResourceDefinitions = defineResource<Definition>({
       validate: ({status}) => validateNames(status?.acceptedNames ?? {}, 'status.acceptedNames'),
     },
   },
+  endsInSteps: true,
   beginDelete(definition, {naming, clock}) {
     const meta = definition.metadata!;
     if (meta.deletionTimestamp) return 'remove';

@@ -2,7 +2,7 @@ import {duplicate, forbiddenField, invalid, required, type FieldError} from '#sr
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
-import {compareQuantities, formatQuantity, quantityNumber, quantityOf, type Quantity} from '#src/api/quantity.js';
+import {compareQuantities, formatQuantity, quantityMilliValue, quantityOf, quantityValue, type Quantity} from '#src/api/quantity.js';
 import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -44,6 +44,17 @@ function* validateNames(limit: Readonly<Limit>, path: string, naming: Naming): I
   yield* names('maxLimitRequestRatio');
 }
 
+const longest = 2n ** 63n - 1n;
+/** Beyond this an amount has no thousandths that can be counted. */
+const mostInThousandths = longest / 1000n;
+
+/** Amounts to be divided: in thousandths as long as all of them fit, else whole. One that does not fit even then counts as none. */
+const amounts = (...of: readonly Quantity[]): number[] => {
+  const fitting = (value: bigint): bigint => (value > longest ? 0n : value);
+  const whole = of.map(quantity => fitting(quantityValue(quantity)));
+  return (whole.every(value => value < mostInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity))) : whole).map(Number);
+};
+
 const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean => a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
 
 /** Whether all that is said of one resource of one type fits together. */
@@ -61,8 +72,9 @@ function* validateAmounts(limit: Readonly<Limit>, name: string, path: string, na
   if (exceeds(usual, max)) yield wrong('default', max, `default value ${text(usual)} is greater than max value ${text(max)}`);
   if (exceeds(quantityOf(1), ratio)) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is less than 1`);
   if (ratio && min && max) {
-    const most = quantityNumber(max) / quantityNumber(min);
-    if (quantityNumber(ratio) > most) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is greater than max/min = ${most.toFixed(6)}`);
+    const [asked = 0, least = 0, largest = 0] = amounts(ratio, min, max);
+    const most = largest / least;
+    if (asked > most) yield wrong('maxLimitRequestRatio', ratio, `ratio ${text(ratio)} is greater than max/min = ${most.toFixed(6)}`);
   }
   if (!mayOvercommit(name, naming) && usual && request && compareQuantities(usual, request) !== 0) {
     yield wrong('defaultRequest', request, `default value ${text(usual)} must equal to defaultRequest value ${text(request)} in ${name}`);

@@ -42,7 +42,7 @@ export const namespaces = defineResource<Namespace>({
 
   default(namespace, {naming}) {
     labelWithName(namespace, naming);
-    if (namespace.status && !namespace.status.phase) namespace.status.phase = 'Active';
+    (namespace.status ??= {}).phase ||= 'Active';
   },
   main: {
     metadata: 'both',
@@ -67,6 +67,7 @@ export const namespaces = defineResource<Namespace>({
     },
   },
 
+  endsInSteps: true,
   beginDelete(namespace, {clock}) {
     const {metadata} = namespace;
     if (metadata && !metadata.deletionTimestamp) {

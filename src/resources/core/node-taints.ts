@@ -24,7 +24,7 @@ export function* validateTaints(taints: readonly Taint[], path: string): Iterabl
     yield* validateTaint(taint, at);
     const pair = `${taint.effect}\0${taint.key}`;
     if (seen.has(pair)) {
-      const twice = duplicate(at, taint);
+      const twice = duplicate(at, {Key: taint.key ?? '', Value: taint.value ?? '', Effect: taint.effect ?? '', TimeAdded: taint.timeAdded ?? null});
       yield {...twice, detail: `${twice.detail}: taints must be unique by key and effect pair`};
     }
     seen.add(pair);

@@ -65,7 +65,7 @@ function* validateAddresses({status}: Readonly<Node>): Iterable<FieldError> {
   const seen = new Set<string>();
   for (const [i, address] of (status?.addresses ?? []).entries()) {
     const text = `${address.type}\0${address.address}`;
-    if (seen.has(text)) yield duplicate(`status.addresses[${i}]`, address);
+    if (seen.has(text)) yield duplicate(`status.addresses[${i}]`, {Type: address.type, Address: address.address});
     seen.add(text);
   }
 }

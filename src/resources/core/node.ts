@@ -94,7 +94,7 @@ export const nodes = defineResource<Node>({
   },
   main: {
     metadata: 'both',
-    writes: {create: ['metadata', 'spec', 'status'], update: ['metadata', 'spec']},
+    writes: {create: ['metadata', 'spec', 'status'], update: ['metadata', 'spec'], owned: ['metadata', 'spec']},
     prepare: dropDisabled,
     *validate(node, old, context) {
       yield* validateNode(node, context);

@@ -121,10 +121,10 @@ function* validateSource(spec: Readonly<VolumeSpec>, path: string, context: Sour
   if (found === 0) yield required(path, 'must specify a volume type');
 }
 
-function* validateCapacity(capacity: Readonly<Record<string, string>>, path: string): Iterable<FieldError> {
-  const entries = Object.entries(capacity);
+function* validateCapacity(capacity: Readonly<Record<string, string>> | undefined, path: string): Iterable<FieldError> {
+  const entries = Object.entries(capacity ?? {});
   if (entries.length === 0) yield required(path);
-  if (capacity['storage'] === undefined || entries.length > 1) yield notSupported(path, capacity, ['storage']);
+  if (capacity?.['storage'] === undefined || entries.length > 1) yield notSupported(path, capacity, ['storage']);
   for (const [name, text] of entries) {
     const quantity = quantityIn(text);
     if (compareQuantities(quantity, zeroQuantity) < 0) yield invalid(`${path}[${name}]`, Number(quantityValue(quantity)), 'must be a valid resource quantity');
@@ -179,7 +179,7 @@ export function* validateVolumeSpec(spec: Readonly<VolumeSpec>, path: string, {n
   if (isInline) yield* onlyOfVolumes(spec, path);
   if ((spec.accessModes ?? []).length === 0) yield required(`${path}.accessModes`);
   yield* validateAccessModes(spec.accessModes ?? [], `${path}.accessModes`);
-  if (!isInline) yield* validateCapacity(spec.capacity ?? {}, `${path}.capacity`);
+  if (!isInline) yield* validateCapacity(spec.capacity, `${path}.capacity`);
   yield* policyAndAffinity(spec, path, isInline, anyValue);
   yield* validateSource(spec, path, {naming, name});
   const isRoot = spec.hostPath && /^\/(\.?\/)*\.?$/.test(spec.hostPath.path ?? '');

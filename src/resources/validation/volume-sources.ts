@@ -13,7 +13,10 @@ interface Reference {
 /** Refuses a field that is absent or empty. */
 export function* present(path: string, source: object, ...fields: readonly string[]): Iterable<FieldError> {
   const values = source as Readonly<Record<string, unknown>>;
-  for (const field of fields) if (!values[field]) yield required(`${path}.${field}`);
+  for (const field of fields) {
+    const value = values[field];
+    if (!value || (Array.isArray(value) && value.length === 0)) yield required(`${path}.${field}`);
+  }
 }
 
 const hostPathTypes = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];

@@ -1,6 +1,6 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {kinds} from '#src/api/kinds.js';
-import {internalError} from '#src/api/status.js';
+import {internalError, plainFailure} from '#src/api/status.js';
 import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 import {Claim} from './claim.js';
@@ -10,6 +10,8 @@ import {headless, isHeadless, needsClusterIp, needsHealthPort, needsNodePorts, n
 const refuse = (service: Readonly<Service>, ...errors: readonly FieldError[]): Error => invalidObject({group: '', kind: 'Service'}, service.metadata?.name ?? '', errors);
 
 const holderOf = ({metadata}: Readonly<Service>): AddressHolder => ({namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''});
+
+const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean => type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
 
 /** The list follows the single field for callers who know nothing of lists. */
 const alignAddresses = (spec: ServiceSpec, old: Readonly<ServiceSpec> | undefined): void => {
@@ -33,7 +35,7 @@ const keepAllocated = (spec: ServiceSpec, old: Readonly<ServiceSpec>): void => {
     if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
     if ((spec.clusterIPs ?? []).length === 0 && old.clusterIPs?.length) spec.clusterIPs = [...old.clusterIPs];
   }
-  if (needsNodePorts(old) && needsNodePorts(spec)) {
+  if (allocatesPorts(old) && allocatesPorts(spec)) {
     const named = new Map((old.ports ?? []).map(({name = '', nodePort}) => [name, nodePort]));
     const before = nodePortsOf(old);
     const used = nodePortsOf(spec).filter(port => before.includes(port));
@@ -96,8 +98,6 @@ const takeAnyPort = async (claim: Claim): Promise<number> => {
   }
 };
 
-const allocatesPorts = ({type, allocateLoadBalancerNodePorts: wanted}: Readonly<ServiceSpec>): boolean => type === 'NodePort' || (type === 'LoadBalancer' && wanted !== false);
-
 /** Ports of one number under several protocols share a node port. */
 const firstPorts = async (service: Service, claim: Claim): Promise<void> => {
   const spec = service.spec!;
@@ -121,11 +121,16 @@ const firstPorts = async (service: Service, claim: Claim): Promise<void> => {
 const changedPorts = async (service: Service, old: Readonly<ServiceSpec>, claim: Claim): Promise<void> => {
   const spec = service.spec!;
   const held = new Set(nodePortsOf(old));
+  const met = new Set<string>();
   for (const [i, port] of (spec.ports ?? []).entries()) {
     if (!port.nodePort) {
       if (allocatesPorts(spec)) port.nodePort = await takeAnyPort(claim);
     } else if (!held.has(port.nodePort)) await takePort(service, i, port.nodePort, claim);
-    if (port.nodePort) held.add(port.nodePort);
+    if (!port.nodePort) continue;
+    held.add(port.nodePort);
+    const pair = `{${port.protocol} ${port.nodePort}}`;
+    if (met.has(pair)) throw plainFailure(`duplicate nodePort: ${pair}`);
+    met.add(pair);
   }
   const kept = nodePortsOf(spec);
   claim.givePorts(nodePortsOf(old).filter(port => !kept.includes(port)));

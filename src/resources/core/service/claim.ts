@@ -2,7 +2,7 @@ import type {Allocation, AllocationContext} from '#src/resources/definition.js';
 import type {IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder} from '#src/resources/pools.js';
 
-/** Ports shown by dry runs begin after this one. */
+/** Ports shown by dry runs begin after this one, or after the highest that was asked for. */
 const beforeSamples = 32_768;
 
 /** What one write took from the pools and will give back to them: taken at once, given back when the write is stored. A dry run takes nothing. */
@@ -44,7 +44,7 @@ export class Claim implements Allocation {
 
   async anyPort(): Promise<number> {
     const {nodePorts, dryRun} = this.#context;
-    const port = dryRun ? Math.max(beforeSamples, ...this.#takenPorts) + 1 : await nodePorts.takeAny();
+    const port = dryRun ? (this.#takenPorts.length > 0 ? Math.max(...this.#takenPorts) : beforeSamples) + 1 : await nodePorts.takeAny();
     this.#takenPorts.push(port);
     return port;
   }

@@ -33,7 +33,7 @@ export const servicePassages: Readonly<Record<string, Passage>> = {
     const {scheme, name, port} = proxied('service', connection.name);
     const portName = /^\d+$/.test(port) ? await nameOfPort(connection, name, Number(port)) : port;
     const endpoints = await connection.reader.get(kinds.endpoints, connection.namespace, name);
-    if (!endpoints) throw notFound({group: '', resource: 'endpoints'}, name);
+    if (!endpoints) throw notFound({group: '', resource: 'services'}, name);
     const {subsets = []} = endpoints;
     if (subsets.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
     for (const {addresses = [], ports = []} of turned(subsets, connection)) {

@@ -132,15 +132,19 @@ function* sourceRanges({metadata, spec = {}}: Readonly<Service>, old: Readonly<S
   for (const range of text.split(',')) yield* legacyRange(path, range.trim(), {strict});
 }
 
+function* balancerClass(spec: Spec): Iterable<FieldError> {
+  const {loadBalancerClass} = spec;
+  if (loadBalancerClass === undefined) return;
+  if (isLoadBalancer(spec)) yield* qualifiedName('spec.loadBalancerClass', loadBalancerClass);
+  else yield forbiddenField('spec.loadBalancerClass', onlyBalancers);
+}
+
 function* balancer(spec: Spec): Iterable<FieldError> {
-  const {allocateLoadBalancerNodePorts: allocates, loadBalancerClass} = spec;
+  const {allocateLoadBalancerNodePorts: allocates} = spec;
   if (!isLoadBalancer(spec)) {
     if (allocates !== undefined) yield forbiddenField('spec.allocateLoadBalancerNodePorts', onlyBalancers);
-    if (loadBalancerClass !== undefined) yield forbiddenField('spec.loadBalancerClass', onlyBalancers);
-    return;
-  }
-  if (allocates === undefined) yield required('allocateLoadBalancerNodePorts');
-  if (loadBalancerClass !== undefined) yield* qualifiedName('spec.loadBalancerClass', loadBalancerClass);
+  } else if (allocates === undefined) yield required('allocateLoadBalancerNodePorts');
+  yield* balancerClass(spec);
 }
 
 function* traffic(spec: Spec): Iterable<FieldError> {
@@ -165,6 +169,7 @@ function* changes(service: Readonly<Service>, old: Readonly<Service>): Iterable<
   if (isLoadBalancer(now) && isLoadBalancer(before) && now.loadBalancerClass !== before.loadBalancerClass) {
     yield invalid('spec.loadBalancerClass', now.loadBalancerClass, 'may not change once set');
   }
+  yield* balancerClass(now);
   if (needsHealthPort(now) && needsHealthPort(before) && (now.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)) {
     yield forbiddenField('spec.healthCheckNodePort', 'field is immutable');
   }
