@@ -34,6 +34,7 @@ import taintEviction from './taint-eviction/controller.js';
 import ttl from './ttl/controller.js';
 import ttlAfterFinished from './ttl-after-finished/controller.js';
 import validatingAdmissionPolicyStatus from './validatingadmissionpolicy-status/controller.js';
+import volumeAttributesClassProtection from './volumeattributesclass-protection/controller.js';
 
 /** Every controller there is. */
 export const controllers: readonly Controller[] = [
@@ -72,4 +73,5 @@ export const controllers: readonly Controller[] = [
   ttl,
   ttlAfterFinished,
   validatingAdmissionPolicyStatus,
+  volumeAttributesClassProtection,
 ];

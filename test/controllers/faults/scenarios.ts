@@ -80,6 +80,7 @@ const withAddresses = async (stage: Stage, state: 'Ready' | 'NotReady', ...only:
 };
 
 const aClaim = (name: string) => ({metadata: {name}, spec: {accessModes: ['ReadWriteOnce'], resources: {requests: {storage: '1Gi'}}}});
+const aClass = (name: string) => ({metadata: {name}, driverName: 'driver.example.com', parameters: {tier: '1'}});
 const aVolume = (name: string) => ({metadata: {name}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], hostPath: {path: '/data'}}});
 
 const workload = [kinds.pods, kinds.replicaSets] as const;
@@ -307,6 +308,20 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     steps: [stage => stage.make(kinds.persistentVolumes, aVolume('v'), aVolume('kept')), stage => stage.remove(kinds.persistentVolumes, 'v')],
     touch: kinds.persistentVolumes,
     compare: [kinds.persistentVolumes],
+  },
+  'volumeattributesclass-protection': {
+    steps: [
+      async stage => {
+        await stage.make(kinds.volumeAttributesClasses, aClass('free'), aClass('used'));
+        await stage.make(kinds.persistentVolumes, {metadata: {name: 'v'}, spec: {capacity: {storage: '1Gi'}, accessModes: ['ReadWriteOnce'], csi: {driver: 'driver.example.com', volumeHandle: 'v'}, volumeAttributesClassName: 'used'}});
+      },
+      async stage => {
+        for (const name of ['free', 'used']) await stage.remove(kinds.volumeAttributesClasses, name);
+      },
+      stage => stage.remove(kinds.persistentVolumes, 'v'),
+    ],
+    touch: kinds.volumeAttributesClasses,
+    compare: [kinds.volumeAttributesClasses],
   },
   'persistentvolumeclaim-protection': {
     steps: [

@@ -1,0 +1,23 @@
+import {awaits, lacks} from '#controllers/shared/finalizers.js';
+import {kinds} from '#src/api/kinds.js';
+import {defineController, mapped, sameKey} from '#src/runtime/controller.js';
+import {protector} from './reconcile.js';
+import {classesLetGo, classOfVolume, classesOfClaim} from './uses.js';
+
+/** Keeps classes of volume attributes that are deleted until no volume and no claim refers to them. */
+export default defineController({
+  doc: 'Keeps deleted classes of volume attributes until no volume and no claim refers to them any more.',
+  name: 'volumeattributesclass-protection-controller',
+  serviceAccount: 'volumeattributesclass-protection-controller',
+  queue: {name: 'vacprotection'},
+  reads: [kinds.volumeAttributesClasses, kinds.persistentVolumes, kinds.persistentVolumeClaims],
+  watches: [
+    sameKey(kinds.volumeAttributesClasses, ({type, object}, {naming}) => {
+      const finalizer = naming.key('vac-protection');
+      return type !== 'deleted' && (awaits(object, finalizer) || lacks(object, finalizer));
+    }),
+    mapped(kinds.persistentVolumes, classesLetGo(classOfVolume)),
+    mapped(kinds.persistentVolumeClaims, classesLetGo(classesOfClaim)),
+  ],
+  create: protector,
+});
