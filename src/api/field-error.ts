@@ -49,6 +49,8 @@ export const duplicate = (path: string, value: unknown): FieldError => ({
   reason: 'FieldValueDuplicate',
   detail: `Duplicate value: ${shown(value)}`,
 });
+/** Like `duplicate`, with the value left out. */
+export const duplicateUnshown = (path: string): FieldError => ({path, reason: 'FieldValueDuplicate', detail: 'Duplicate value'});
 export const notFoundValue = (path: string, value: unknown): FieldError => ({path, reason: 'FieldValueNotFound', detail: `Not found: ${shown(value)}`});
 export const tooLong = (path: string, bytes: number): FieldError => ({
   path,

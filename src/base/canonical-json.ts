@@ -6,3 +6,6 @@ export const canonicalJson = (value: unknown): string => {
   const keys = Object.keys(fields).filter(key => fields[key] !== undefined).sort();
   return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
 };
+
+/** The same value, its keys in order at every depth. */
+export const inKeyOrder = (value: unknown): unknown => (typeof value === 'object' && value !== null ? JSON.parse(canonicalJson(value)) : value);

@@ -162,9 +162,10 @@ const ruled = (validations: object[], more: object = {}): VersionSketch => ({spe
 
 const verdicts: readonly [title: string, rule: object, spec: object, message: string | undefined][] = [
   ['one that holds', {rule: 'self.min <= self.max'}, {min: 1, max: 2}, undefined],
-  ['one that does not', {rule: 'self.min <= self.max'}, {min: 2, max: 1}, 'spec: Invalid value: "object": failed rule: self.min <= self.max'],
-  ['one with words of its own', {rule: 'self.min <= self.max', message: 'too small'}, {min: 2, max: 1}, 'spec: Invalid value: "object": too small'],
-  ['one that works out its words', {rule: 'self.min <= self.max', messageExpression: 'self.max == 1 ? "not 1" : "not more"'}, {min: 2, max: 1}, 'spec: Invalid value: "object": not 1'],
+  ['one that does not', {rule: 'self.min <= self.max'}, {min: 2, max: 1}, 'spec: Invalid value: failed rule: self.min <= self.max'],
+  ['one with words of its own', {rule: 'self.min <= self.max', message: 'too small'}, {min: 2, max: 1}, 'spec: Invalid value: too small'],
+  ['one that works out its words', {rule: 'self.min <= self.max', messageExpression: 'self.max == 1 ? "not 1" : "not more"'}, {min: 2, max: 1}, 'spec: Invalid value: not 1'],
+  ['one of a field, whose object is not shown', {rule: 'self.min <= self.max', fieldPath: '.max', reason: 'FieldValueDuplicate'}, {min: 2, max: 1}, 'spec.max: Duplicate value'],
   ['one of a field, for a reason', {rule: 'self.min <= self.max', fieldPath: '.max', reason: 'FieldValueForbidden', message: 'no'}, {min: 2, max: 1}, 'spec.max: Forbidden: no'],
   ['one that fails', {rule: 'self.min <= self.max'}, {min: 2}, 'spec: Invalid value: "object": no such key: max evaluating rule: self.min <= self.max'],
 ];
@@ -184,14 +185,35 @@ test('rules that speak of what was before are asked of changes, and those that a
   using world = await startCustom();
   await world.define(aDefinition([aVersion(ruled([{rule: 'self.min >= oldSelf.min', message: 'never back'}]))]));
   t.is((await world.post(widgets, aWidget('a', {min: 2, name: 'web'}))).status, 201);
-  t.regex((await world.patch(`${widgets}/a`, {spec: {min: 1}})).json<{message: string}>().message, /spec: Invalid value: "object": never back$/);
+  t.regex((await world.patch(`${widgets}/a`, {spec: {min: 1}})).json<{message: string}>().message, /spec: Invalid value: never back$/);
   t.is((await world.patch(`${widgets}/a`, {spec: {min: 3}})).status, 200);
 
   await world.redefine(aDefinition([aVersion(ruled([], {'x-kubernetes-validations': [{rule: 'self.startsWith("x")', message: 'must begin with x'}]}))]));
   const kept = await world.patch(`${widgets}/a`, {spec: {min: 4}});
   t.is(kept.status, 200);
-  t.regex(String(kept.header('warning')), /spec.name: Invalid value: \\"string\\": must begin with x/);
-  t.is((await world.patch(`${widgets}/a`, {spec: {name: 'y'}})).status, 422);
+  t.regex(String(kept.header('warning')), /spec.name: Invalid value: \\"web\\": must begin with x/);
+  t.regex((await world.patch(`${widgets}/a`, {spec: {name: 'y'}})).json<{message: string}>().message, /spec.name: Invalid value: "y": must begin with x$/);
+});
+
+test('rules are not asked of an object without a name', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion(ruled([{rule: 'self.min <= self.max'}]))]));
+  const {message} = (await world.post(widgets, {...aWidget('', {min: 2, max: 1}), metadata: {}})).json<{message: string}>();
+
+  t.is(message, 'Widget.example.com "" is invalid: [metadata.name: Required value: name or generateName is required, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]');
+});
+
+test('lists of custom resources say that nothing follows, and what they can be selected by', async t => {
+  using world = await startCustom();
+  await world.define();
+  const metadata = async (path: string, accept = 'application/json') => Object.keys((await world.get(path, {headers: {accept}})).json<{metadata: object}>().metadata).sort();
+  const message = async (path: string, accept = 'application/json') => (await world.get(path, {headers: {accept}})).json<{message: string}>().message;
+
+  t.deepEqual(await metadata(widgets), ['continue', 'resourceVersion']);
+  t.deepEqual(await metadata(`${widgets}?pretty=1`), ['continue', 'resourceVersion']);
+  t.deepEqual(await metadata(widgets, 'application/json;as=Table;v=v1;g=meta.plat.io'), ['resourceVersion']);
+  t.is(await message(`${widgets}?fieldSelector=spec.x%3D1`), 'field label not supported: spec.x');
+  t.is(await message(widgets, 'text/html'), 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf');
 });
 
 test('rules are not asked of an object that is wrong in itself', async t => {

@@ -59,6 +59,11 @@ judgesCreations(kind, [
   ])],
   ['a kind that lists are of, too', named({kind: 'Same', listKind: 'Same'}), ['spec.names.listKind: Invalid value: "Same": kind and listKind may not be the same']],
 
+  ['two stored versions of one name', versions(version(), version()), [
+    `spec.versions: Invalid value: [${form('v1')},${form('v1')}]: must contain unique version names`,
+    `spec.versions: Invalid value: [${form('v1')},${form('v1')}]: must have exactly one version marked as storage version`,
+    'status.storedVersions: Invalid value: ["v1"]: must have the storage version v1',
+  ]],
   ['two versions that are stored', versions(version(), version({name: 'v2'})), [`spec.versions: Invalid value: [${form('v1')},${form('v2')}]: must have exactly one version marked as storage version`, 'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2']],
   ['no version that is stored', versions(version({storage: false})), [
     `spec.versions: Invalid value: [${form('v1', {Storage: false})}]: must have exactly one version marked as storage version`,
@@ -279,6 +284,12 @@ judgesCreations(kind, [
   ['a schema of many levels', property(nested(63)), []],
   ['a schema of more levels than are looked at', property(nested(64)), [`${root}: Forbidden: schemas must not be nested more than 64 levels deep`]],
   ['defaults of every kind', schema({type: 'object', properties: {a: {type: 'string', default: 'x'}, b: list({type: 'integer', default: 1}, {default: [1, 2]}), c: {type: 'object', default: {d: 'e'}, properties: {d: {type: 'string'}}}}}), []],
+  ['dependencies that are none', property({...plain, dependencies: {}}), [`${p}.dependencies: Forbidden: dependencies is not supported`]],
+  ['a default that is neither number nor text', property({...plain, default: {a: true}, properties: {a: {'x-kubernetes-int-or-string': true, default: 1.5}}}), []],
+  ['a default that is neither number nor text where types are told', property({'x-kubernetes-int-or-string': true, anyOf: [{type: 'integer'}, {type: 'string'}], default: true}), [
+    `${p}.default: Invalid value: "": "" must validate at least one schema (anyOf)`,
+    `${p}.default: Invalid value: "boolean":  in body must be of type integer: "boolean"`,
+  ]],
   ['a default of another type', property({type: 'integer', default: 'x'}), [`${p}.default: Invalid value: "string":  in body must be of type integer: "string"`]],
   ['a default with another default inside', property({type: 'object', default: {a: 5}, properties: {a: {type: 'string', maxLength: 3, default: 'long'}}}), [
     `${p}.default.a: Invalid value: "integer": a in body must be of type string: "integer"`,
@@ -356,7 +367,16 @@ warnsOnCreation(kind, [
 ]);
 
 keepsOnCreation(kind, [
-  ['what is told in the status is not heard', {...fixed(20), status: {storedVersions: ['v9'], observedGeneration: 5, conditions: [{type: 'Established', status: 'True'}]}}, {status: {acceptedNames: {plural: '', kind: ''}, storedVersions: ['v1']}}],
+  ['what is told in the status is not heard', {...fixed(20), status: {storedVersions: ['v9'], observedGeneration: 5, conditions: [{type: 'Established', status: 'True'}]}}, {status: {conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: ['v1']}}],
+  ['what is empty is left out', a({names: {plural: 'empties', kind: 'Empty', listKind: ''}, preserveUnknownFields: false, conversion: {strategy: 'None', webhook: {}}, versions: [version({deprecated: false, additionalPrinterColumns: [{name: 'A', type: 'string', jsonPath: '.a', format: '', description: '', priority: 0}], schema: {openAPIV3Schema: {...plain, description: '', title: '', format: '', pattern: '', nullable: false, uniqueItems: false, exclusiveMinimum: false, 'x-kubernetes-embedded-resource': false, 'x-kubernetes-validations': [{rule: 'true', message: '', fieldPath: ''}]}}})]}), {
+    spec: {
+      group: 'example.com',
+      scope: 'Namespaced',
+      versions: [version({additionalPrinterColumns: [{name: 'A', type: 'string', jsonPath: '.a'}], schema: {openAPIV3Schema: {...plain, 'x-kubernetes-validations': [{rule: 'true'}]}}})],
+      names: {plural: 'empties', kind: 'Empty', singular: 'empty', listKind: 'EmptyList'},
+      conversion: {strategy: 'None'},
+    },
+  }],
   ['names, conversion and ports are filled in', a({names: {plural: 'filled', kind: 'FillEd'}, conversion: {strategy: 'Webhook', webhook: {conversionReviewVersions: ['v1'], clientConfig: {service: {name: 'a', namespace: 'b'}}}}}), {
     spec: {
       group: 'example.com',
@@ -436,14 +456,18 @@ judgesCreations(kind, [
   ['a message about a field that is not there', ruled({rule: 'self.a > 1', messageExpression: 'self.b'}), [
     `${rules}.messageExpression: Invalid value: ${shown('self.a > 1', {MessageExpression: 'self.b'})}: messageExpression compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b\n | ....^`,
   ]],
+  ['a rule that may be new and is none', ruled({rule: 'oldSelf.a.b', optionalOldSelf: true}), [
+    `${rules}.rule: Invalid value: {"Rule":"oldSelf.a.b","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":true}: compilation failed: ERROR: <input>:1:10: type 'int' does not support field selection\n | oldSelf.a.b\n | .........^`,
+    `${rules}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
+  ]],
   ['a rule about what was, where there is none', ruled({rule: 'self.a > 1', optionalOldSelf: true}), [`${rules}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`]],
   ['a rule about what was in a list without keys', property(needsList), [
     `${p}.items.x-kubernetes-validations[0].rule: Invalid value: "self.a >= oldSelf.a": oldSelf cannot be used on the uncorrelatable portion of the schema within ${p}`,
   ]],
   ['a rule about what was in a map', property({...needsList, items: {...needsList.items, required: ['a']}, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}), []],
   ['a rule over a schema that is not in order', ruled('self.b', {type: 'object', properties: {a: {}}}), [`${p}.properties[a].type: Required value: must not be empty for specified object fields`]],
-  ['a default that a rule refuses', ruled({rule: 'self.a > 1', message: 'must be more'}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: "object": must be more`]],
-  ['a default that may not be new', ruled({rule: 'oldSelf.hasValue()', optionalOldSelf: true}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: "object": failed rule: oldSelf.hasValue()`]],
+  ['a default that a rule refuses', ruled({rule: 'self.a > 1', message: 'must be more'}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: must be more`]],
+  ['a default that may not be new', ruled({rule: 'oldSelf.hasValue()', optionalOldSelf: true}, {type: 'object', default: {a: 1}, properties: {a: {type: 'integer'}}}), [`${p}.default: Invalid value: failed rule: oldSelf.hasValue()`]],
   ['a default within one that a rule refuses', ruled({rule: 'self.a > 1'}, {type: 'object', default: {}, properties: {a: {type: 'integer', default: 1}}}), [`${p}.default: Invalid value: "object": no such key: a evaluating rule: self.a > 1`]],
   ['a rule that calls what a library has', ruled('quantity("1k").isGreaterThan(quantity("1"))'), []],
 ]);

@@ -106,6 +106,9 @@ const values: readonly [title: string, spec: JsonSchema, value: unknown, errors:
   ['a whole number that would be stored as another', {type: 'integer'}, 2 ** 53, ['spec: Invalid value: 9007199254740992: spec in body should be between -9007199254740991 and 9007199254740991']],
   ['a large number that need not be whole', {type: 'number'}, 1e17, []],
   ['a format of numbers, which bounds nothing', {type: 'integer', format: 'int32'}, 3_000_000_000, []],
+  ['a format of numbers, of which nothing is told', {type: 'integer', format: 'int32'}, 1.5, ['spec: Invalid value: "number": spec in body must be of type integer: "number"']],
+  ['a fraction that is large', {type: 'number', maximum: 1e7}, 20_000_000.5, ['spec: Invalid value: 2.00000005e+07: spec in body should be less than or equal to 1e+07']],
+  ['a whole number that is large', {type: 'number', maximum: 1e7}, 20_000_000, ['spec: Invalid value: 20000000: spec in body should be less than or equal to 10000000']],
 ];
 
 for (const [title, spec, value, errors] of values) {
@@ -207,7 +210,7 @@ test('a change of status is judged for status alone, and told of under its path'
 
 const lists: readonly [title: string, list: JsonSchema, value: readonly unknown[], errors: readonly string[]][] = [
   ['a set', {'x-kubernetes-list-type': 'set'}, ['a', 'b', 'a', 'a'], ['spec[2]: Duplicate value: "a"']],
-  ['a set of objects', {'x-kubernetes-list-type': 'set'}, [{a: 1, b: 1}, {b: 1, a: 1}], ['spec[1]: Duplicate value: {"b":1,"a":1}']],
+  ['a set of objects', {'x-kubernetes-list-type': 'set'}, [{a: 1, b: 1}, {b: 1, a: 1}], ['spec[1]: Duplicate value: {"a":1,"b":1}']],
   ['a list with one key', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}, [{a: 1, b: 1}, {a: 1}, {}, {}], ['spec[1]: Duplicate value: {"a":1}', 'spec[3]: Duplicate value: {}']],
   ['a list with two keys', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b']}, [{a: 1, b: 1}, {a: 1, b: 2}, {b: 1, a: 1}], ['spec[2]: Duplicate value: {"a":1,"b":1}']],
   ['a stranger in a keyed list', {'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a']}, [null, 'x'], ['spec[1]: Invalid value: "x": must be an object for an array of list-type map']],

@@ -51,7 +51,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const meta = metaOf(listed);
   const whole = () => shown.list(listed.records.map(listed.object), meta);
   if (!shown.raw || isPretty(context)) return {status: 200, headers: {}, body: encoded(shown.accepted, whole, isPretty(context))};
-  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.custom ? wholeListJson : listJson), object: whole}};
+  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.custom === true), object: whole}};
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
@@ -61,8 +61,12 @@ const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
 });
 
 /** A list as bytes: the stored items with their revisions put in, nothing parsed. */
-const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta, write: typeof listJson): Buffer =>
-  write(records, `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(meta)},"items":[`, ']}\n');
+const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta, custom: boolean): Buffer =>
+  (custom ? wholeListJson : listJson)(
+    records,
+    `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(custom ? {continue: '', ...meta} : meta)},"items":[`,
+    ']}\n',
+  );
 
 /** A watch of a collection or of one object. */
 export const watch = (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {

@@ -81,10 +81,9 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: T
   return accepted;
 };
 
-/** What there is. While nobody has asked for the binary form, every kind is taken to have one. */
+/** What there is: of what has no binary form, at least its metadata has one. */
 const offered = (told: Told): string[] => {
-  const binary = loadedCodec() ? binaryOf(told) : told.naming;
-  const media = ['application/json', 'application/yaml', ...(binary ? [binary.protobufMediaType] : [])];
+  const media = ['application/json', 'application/yaml', told.naming.protobufMediaType];
   return told.cbor ? [...media, cborMediaType] : media;
 };
 

@@ -101,7 +101,8 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
         bookmark: object => ({...object, apiVersion}),
         list: (objects, meta) => ({
           ...listKind,
-          metadata: meta,
+          // Lists of custom resources say that nothing follows, too.
+          metadata: resource.definition.custom ? {continue: '', ...meta} : meta,
           items: objects.map(object => {
             if (resource.definition.custom) return shown(object);
             const {kind: _, apiVersion: __, ...item} = shown(object);

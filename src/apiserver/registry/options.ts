@@ -174,7 +174,7 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
     const getter = own(field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields, field) ?? own(selectable, field);
     if (!getter) {
       throw badRequest(
-        Object.keys(selectable).length > 0
+        resource.definition.custom || Object.keys(selectable).length > 0
           ? `field label not supported: ${field}`
           : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
       );

@@ -25,8 +25,12 @@ const fillIn = ({spec, status}: Definition): void => {
     if (names.kind) names.listKind ||= `${names.kind}List`;
   }
   if (spec) spec.conversion ??= {strategy: 'None'};
-  const service = spec?.conversion?.webhook?.clientConfig?.service;
+  const webhook = spec?.conversion?.webhook;
+  if (webhook && !webhook.clientConfig && !webhook.conversionReviewVersions?.length) delete spec.conversion!.webhook;
+  const service = webhook?.clientConfig?.service;
   if (service) service.port ??= 443;
+  // Conditions are told of even where there are none.
+  if (status) status.conditions ??= null;
   const stored = spec && storageVersion(spec);
   if (status && !status.storedVersions?.length && stored) status.storedVersions = [stored];
 };
@@ -51,16 +55,17 @@ const dropGenerations = ({status}: Definition): void => {
 const hasRules = (spec: Spec): boolean => schemasOf(spec).some(schema => someSchema(schema, one => (one[extensions.validations]?.length ?? 0) > 0));
 
 /** What a definition begins with, before anybody has looked at it. */
-const emptyStatus = (): Status => ({acceptedNames: {plural: '', kind: ''}, storedVersions: []});
+const emptyStatus = (): Status => ({conditions: null, acceptedNames: {plural: '', kind: ''}, storedVersions: []});
 
 function* validateStoredVersions({spec, status}: Readonly<Definition>): Iterable<FieldError> {
   const path = 'status.storedVersions';
   const stored = status?.storedVersions ?? [];
   if (stored.length === 0) return yield invalid(path, null, 'must have at least one stored version');
-  const names = new Set((spec.versions ?? []).map(({name}) => name));
-  for (const {name, storage} of spec.versions ?? []) if (storage && !stored.includes(name)) yield invalid(path, stored, `must have the storage version ${name}`);
+  // A version named twice is found once.
+  const left = new Set(stored);
+  for (const {name, storage} of spec.versions ?? []) if (!left.delete(name) && storage) yield invalid(path, stored, `must have the storage version ${name}`);
   for (const [i, name] of stored.entries()) {
-    if (names.has(name) || stored.lastIndexOf(name) !== i) continue;
+    if (!left.has(name) || stored.lastIndexOf(name) !== i) continue;
     yield invalid(
       `${path}[${i}]`,
       name,

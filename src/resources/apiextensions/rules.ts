@@ -44,7 +44,13 @@ interface RulePlace {
 
 function* judgeRule(rule: ValidationRule, {place, environments, sizes, times}: RulePlace, at: string, {costs, free}: Judging): Iterable<FieldError> {
   const {rule: made, message} = compileRule(environments, rule);
-  if ('problem' in made) return yield invalidText(`${at}.rule`, shownRule(rule), made.problem);
+  const needsOldSelf = (): FieldError => invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
+  if ('problem' in made) {
+    yield invalidText(`${at}.rule`, shownRule(rule), made.problem);
+    // Nobody knows what a text uses that is no rule.
+    if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
+    return;
+  }
   const cost = estimateCost(made.program.ast, sizes).max * times;
   yield* expressionProblems('rule', cost, `${at}.rule`, {free});
   costs.add(`${at}.rule`, cost);
@@ -56,7 +62,7 @@ function* judgeRule(rule: ValidationRule, {place, environments, sizes, times}: R
   }
   if (speaksOf(made.program, 'oldSelf')) {
     if (place.uncorrelatable !== undefined) yield invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`);
-  } else if (rule.optionalOldSelf !== undefined) yield invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule');
+  } else if (rule.optionalOldSelf !== undefined) yield needsOldSelf();
 }
 
 function* judgePlace(place: SchemaPlace, root: SchemaNode, judging: Judging): Iterable<FieldError> {

@@ -11,5 +11,6 @@ export type Conversion = NonNullable<Spec['conversion']>;
 type Told = NonNullable<Wired['status']>;
 /** The kind of the client library is a release older than these fields. */
 export type Condition = NonNullable<Told['conditions']>[number] & {observedGeneration?: number};
-export type Status = Omit<Told, 'conditions'> & {conditions?: Condition[]; observedGeneration?: number};
+/** Of a definition nobody has looked at yet there are no conditions: they are told as null. */
+export type Status = Omit<Told, 'conditions'> & {conditions?: Condition[] | null; observedGeneration?: number};
 export type Definition = Omit<Wired, 'status'> & {status?: Status};

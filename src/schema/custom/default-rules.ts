@@ -56,7 +56,7 @@ const unreadable = (value: PlainObject, schema: JsonSchema, demands: DefaultDema
 
 const valueErrors = (value: unknown, schema: JsonSchema, path: string): readonly FieldError[] => {
   const found = new Findings();
-  new ValueRule(schema).check(value, '', found, new Reporter(path), undefined);
+  new ValueRule(schema, 'default').check(value, '', found, new Reporter(path), undefined);
   return found.errors;
 };
 

@@ -1,4 +1,5 @@
-import {invalid, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
+import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
+import {isWhole, shownFloat} from './numbers.js';
 
 /** More are not told of: a body of a megabyte could hold a million mistakes. Differs from upstream, which has no limit. */
 export const mostErrors = 1000;
@@ -75,7 +76,8 @@ export class Reporter {
   /** `does` goes on after the field's name. */
   invalid(name: string, value: unknown, does: string): [string, FieldError] {
     const text = `${name} in body ${does}`;
-    return [text, invalid(this.#path(name), value, text)];
+    const path = this.#path(name);
+    return [text, typeof value === 'number' && !isWhole(value) ? invalidText(path, shownFloat(value), text) : invalid(path, value, text)];
   }
 
   /** A factor that nothing can be a multiple of. */

@@ -1,5 +1,5 @@
 import {duplicate, invalid, type FieldError} from '#src/api/field-error.js';
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJson, inKeyOrder} from '#src/base/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
@@ -33,12 +33,12 @@ const keyedList = (items: readonly unknown[], names: readonly string[], path: st
     const key = names.length === 1 && isPlainObject(item) ? item[name!] : undefined;
     return typeof key === 'string' ? key : identity(keysOf(item, names));
   });
-  for (const at of repeated(keys)) errors.push(duplicate(`${path}[${at}]`, keysOf(items[at], names)));
+  for (const at of repeated(keys)) errors.push(duplicate(`${path}[${at}]`, inKeyOrder(keysOf(items[at], names))));
 };
 
 const list = (items: readonly unknown[], schema: JsonSchema, path: string, errors: FieldError[]): void => {
   const {'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': names} = schema;
-  if (type === 'set') for (const at of repeated(items.map(identity))) errors.push(duplicate(`${path}[${at}]`, items[at]));
+  if (type === 'set') for (const at of repeated(items.map(identity))) errors.push(duplicate(`${path}[${at}]`, inKeyOrder(items[at])));
   if (type === 'map') keyedList(items, names ?? [], path, errors);
   const inner = itemsOf(schema);
   if (inner) for (let at = 0; at < items.length; at++) if (typeof items[at] === 'object') walk(items[at], inner, `${path}[${at}]`, errors);

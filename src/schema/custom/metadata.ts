@@ -1,6 +1,7 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
 import {dnsLabel1035Problems} from '#src/api/names.js';
 import type {ObjectMeta} from '#src/api/types.js';
+import {inKeyOrder} from '#src/base/canonical-json.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {strictProblems} from '#src/schema/decode/strict.js';
@@ -83,7 +84,7 @@ export class MetadataReader {
       this.read(object, `${path}.metadata`);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      throw refused(invalid(`${path}.metadata`, object['metadata'], error.message), error);
+      throw refused(invalid(`${path}.metadata`, inKeyOrder(object['metadata']), error.message), error);
     }
   }
 }

@@ -13,9 +13,8 @@ export const isNearlyWhole = (value: number): boolean => {
 /** Numbers of this size are kept as whole ones. */
 export const isWhole = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
-/** A number as texts show it: with an exponent below 0.0001 and from 10^21. */
-export const shownNumber = (value: number): string => {
+/** A floating-point number as texts show it: with an exponent below 0.0001 and from a million. */
+export const shownFloat = (value: number): string => {
   const size = Math.abs(value);
-  if (size !== 0 && size < 1e-4) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
-  return String(value);
+  return size !== 0 && (size < 1e-4 || size >= 1e6) ? value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2') : String(value);
 };

@@ -84,7 +84,7 @@ class Schema implements CustomSchema {
   }
 
   validate(object: Readonly<PlainObject>, old?: Readonly<PlainObject>): FieldError[] {
-    this.#rule ??= new ValueRule(this.source);
+    this.#rule ??= new ValueRule(this.source, 'object');
     const found = new Findings();
     this.#rule.check(object, '', found, new Reporter(''), old && new Correlated(object, old, this.source));
     const embedded = this.#embedsObjects() ? validateEmbedded(object, this.source, this.#options.validateMetadata) : [];
@@ -95,7 +95,7 @@ class Schema implements CustomSchema {
     const schema = this.source.properties?.['status'];
     const found = new Findings();
     if (schema && Object.hasOwn(object, 'status')) {
-      this.#statusRule ??= new ValueRule(schema);
+      this.#statusRule ??= new ValueRule(schema, 'object');
       const before = new Correlated(object['status'], Object.hasOwn(old, 'status') ? old['status'] : undefined, schema);
       this.#statusRule.check(object['status'], '', found, new Reporter('status'), before);
     }

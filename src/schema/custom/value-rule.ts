@@ -7,7 +7,7 @@ import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './format.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 import {canonicalJson} from '#src/base/canonical-json.js';
-import {isNearlyWhole, isWhole, shownNumber} from './numbers.js';
+import {isNearlyWhole, isWhole, shownFloat} from './numbers.js';
 import {textFormats} from './text-formats.js';
 
 type JsonType = 'array' | 'boolean' | 'integer' | 'number' | 'object' | 'string';
@@ -40,12 +40,16 @@ const fits = (value: unknown, allowed: unknown): boolean => {
 
 const none: readonly ValueRule[] = [];
 
+/** What values are held against a schema: those of objects, or the defaults it states itself. */
+export type RuleUse = 'object' | 'default';
+
 /**
  * What a schema asks of a value, in the original's order and words. Made for a part of a schema when a value first comes by it, so that of a large
  * definition only what is used takes room.
  */
 export class ValueRule {
   readonly #schema: JsonSchema;
+  readonly #use: RuleUse;
   readonly #types: readonly string[];
   readonly #format: string | undefined;
   #properties: Map<string, ValueRule> | undefined;
@@ -53,14 +57,17 @@ export class ValueRule {
   #additional: ValueRule | undefined;
   readonly #branches: Alternatives | undefined;
 
-  constructor(schema: JsonSchema) {
+  constructor(schema: JsonSchema, use: RuleUse) {
     this.#schema = schema;
-    this.#types = schema['x-kubernetes-int-or-string'] ? ['integer', 'string'] : schema.type ? [schema.type] : [];
-    this.#format = formatOf(schema);
+    this.#use = use;
+    const {type, 'x-kubernetes-int-or-string': isEither} = schema;
+    // What is a number or a text by an extension alone is asked of objects alone, formats of numbers of defaults alone.
+    this.#types = isEither && use === 'object' ? ['integer', 'string'] : type ? [type] : [];
+    this.#format = use === 'object' && (type === 'integer' || type === 'number') ? undefined : formatOf(schema);
     const {anyOf, oneOf, allOf, not} = schema;
     if (anyOf || oneOf || allOf || not) {
-      const rules = (schemas: readonly JsonSchema[] | undefined): readonly ValueRule[] => schemas?.map(one => new ValueRule(one)) ?? none;
-      this.#branches = {any: rules(anyOf), one: rules(oneOf), all: rules(allOf), not: not && new ValueRule(not)};
+      const rules = (schemas: readonly JsonSchema[] | undefined): readonly ValueRule[] => schemas?.map(one => new ValueRule(one, use)) ?? none;
+      this.#branches = {any: rules(anyOf), one: rules(oneOf), all: rules(allOf), not: not && new ValueRule(not, use)};
     }
   }
 
@@ -143,21 +150,22 @@ export class ValueRule {
     const {multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum} = this.#schema;
     // Whole numbers are held against the whole part of a limit.
     const limit = (given: number): number => (whole ? Math.trunc(given) : given);
+    const told = (given: number): string => (whole ? String(given) : shownFloat(given));
     const wrong = (does: string): void => found.add(...report.invalid(name, value, does));
     // Reading it has made another number of it already: refused rather than stored.
     if (whole && !Number.isSafeInteger(value) && this.#types.includes('integer')) wrong(`should be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`);
     if (multipleOf !== undefined) {
       const factor = limit(multipleOf);
       if (factor <= 0) found.add(...report.badFactor(name, factor));
-      else if (whole ? value % factor !== 0 : !isNearlyWhole(factor < 1 ? (1 / factor) * value : value / factor)) wrong(`should be a multiple of ${shownNumber(factor)}`);
+      else if (whole ? value % factor !== 0 : !isNearlyWhole(factor < 1 ? (1 / factor) * value : value / factor)) wrong(`should be a multiple of ${told(factor)}`);
     }
     if (minimum !== undefined) {
       const least = limit(minimum);
-      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${shownNumber(least)}`);
+      if (exclusiveMinimum ? value <= least : value < least) wrong(`should be greater than ${exclusiveMinimum ? '' : 'or equal to '}${told(least)}`);
     }
     if (maximum !== undefined) {
       const most = limit(maximum);
-      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${shownNumber(most)}`);
+      if (exclusiveMaximum ? value >= most : value > most) wrong(`should be less than ${exclusiveMaximum ? '' : 'or equal to '}${told(most)}`);
     }
     found.matches += 2;
   }
@@ -166,7 +174,7 @@ export class ValueRule {
     const {minItems, maxItems, uniqueItems} = this.#schema;
     const items = itemsOf(this.#schema);
     if (items && value.length > 0) {
-      const rule = (this.#items ??= new ValueRule(items));
+      const rule = (this.#items ??= new ValueRule(items, this.#use));
       for (let i = 0; i < value.length && !found.isFull; i++) rule.check(value[i], `${name}[${i}]`, found, report, before?.index(i));
     }
     if (minItems !== undefined && value.length < minItems) found.add(...report.invalid(name, value.length, `should have at least ${minItems} items`));
@@ -198,7 +206,7 @@ export class ValueRule {
     }
     const {additionalProperties} = this.#schema;
     if (typeof additionalProperties !== 'object') return;
-    const additional = (this.#additional ??= new ValueRule(additionalProperties));
+    const additional = (this.#additional ??= new ValueRule(additionalProperties, this.#use));
     additional.check(value, `${name}.${key}`, found, report, before?.key(key));
   }
 
@@ -207,7 +215,7 @@ export class ValueRule {
     if (known) return known;
     const {properties} = this.#schema;
     if (!properties || !Object.hasOwn(properties, key)) return undefined;
-    const rule = new ValueRule(properties[key]!);
+    const rule = new ValueRule(properties[key]!, this.#use);
     (this.#properties ??= new Map()).set(key, rule);
     return rule;
   }

@@ -3,23 +3,21 @@ import type {GroupFacts} from './form.js';
 /** What the field tables of `apiextensions` do not say by themselves. */
 export const apiextensions: GroupFacts = {
   v1: {
-    CustomResourceColumnDefinition: {'*': 'required(name,type,jsonPath) pointers(description,format,priority)'},
-    CustomResourceDefinitionCondition: {'*': 'required(type,status) pointers(message,reason,observedGeneration)', observedGeneration: ':int64'},
-    CustomResourceDefinitionNames: {'*': 'required(plural,kind) pointers(listKind,singular)', categories: 'atomic', shortNames: 'atomic'},
-    CustomResourceDefinitionSpec: {'*': 'pointers(preserveUnknownFields)', versions: 'atomic'},
+    CustomResourceColumnDefinition: {'*': 'required(name,type,jsonPath)'},
+    CustomResourceDefinitionCondition: {'*': 'required(type,status)', observedGeneration: ':int64'},
+    CustomResourceDefinitionNames: {'*': 'required(plural,kind)', categories: 'atomic', shortNames: 'atomic'},
+    CustomResourceDefinitionSpec: {versions: 'atomic'},
     CustomResourceDefinitionStatus: {
-      '*': 'pointers(observedGeneration)',
       acceptedNames: 'value',
       conditions: 'map(type)',
       observedGeneration: ':int64',
       storedVersions: 'atomic',
     },
-    CustomResourceDefinitionVersion: {'*': 'pointers(deprecated,deprecationWarning)', additionalPrinterColumns: 'atomic', selectableFields: 'atomic'},
+    CustomResourceDefinitionVersion: {'*': 'pointers(deprecationWarning)', additionalPrinterColumns: 'atomic', selectableFields: 'atomic'},
     CustomResourceSubresourceScale: {'*': 'pointers(labelSelectorPath)'},
     CustomResourceSubresources: {status: ':any@apiextensions/v1.CustomResourceSubresourceStatus'},
-    ExternalDocumentation: {'*': 'pointers(description,url)'},
     JSONSchemaProps: {
-      '*': 'pointers($ref,$schema,description,exclusiveMaximum,exclusiveMinimum,format,id,maxItems,maxLength,maxProperties,maximum,minItems,minLength,minProperties,minimum,multipleOf,nullable,pattern,title,type,uniqueItems,x-kubernetes-embedded-resource,x-kubernetes-int-or-string,x-kubernetes-list-type,x-kubernetes-map-type,x-kubernetes-preserve-unknown-fields)',
+      '*': 'pointers($ref,maxItems,maxLength,maxProperties,maximum,minItems,minLength,minProperties,minimum,multipleOf,x-kubernetes-list-type,x-kubernetes-map-type,x-kubernetes-preserve-unknown-fields) kept(dependencies)',
       additionalItems: ':any@apiextensions/v1.JSONSchemaPropsOrBool bare',
       additionalProperties: ':any@apiextensions/v1.JSONSchemaPropsOrBool bare',
       allOf: 'atomic',
@@ -37,7 +35,7 @@ export const apiextensions: GroupFacts = {
       'x-kubernetes-validations': 'map(rule) patch=merge(rule)',
     },
     ServiceReference: {'*': 'required(namespace,name) pointers(path,port)'},
-    ValidationRule: {'*': 'pointers(fieldPath,message,messageExpression,optionalOldSelf,reason)'},
+    ValidationRule: {'*': 'pointers(optionalOldSelf,reason)'},
     WebhookClientConfig: {'*': 'pointers(url)'},
     WebhookConversion: {conversionReviewVersions: 'atomic'},
   },

@@ -1,4 +1,4 @@
-import {duplicate, forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {duplicate, duplicateUnshown, forbiddenField, invalid, invalidUnshown, required, type FieldError} from '#src/api/field-error.js';
 import {type Outcome, type Program} from '#src/cel/compile.js';
 import {asRoot} from '#src/cel/schema-types.js';
 import {view} from '#src/cel/schema-values.js';
@@ -54,16 +54,18 @@ const shownPath = (path: string, field = ''): string => (field === '' ? path : f
 const ruleText = ({message, rule = ''}: ValidationRule): string => (message || rule).trim();
 const defaultMessage = (rule: ValidationRule): string => (rule.message ? rule.message.trim() : `failed rule: ${ruleText(rule)}`);
 
-const errorFor = (path: string, value: unknown, detail: string, reason: string | undefined): FieldError => {
+/** Values of objects and lists are not shown. */
+const errorFor = (path: string, type: string, value: unknown, detail: string, reason: string | undefined): FieldError => {
+  const isShown = type !== 'object' && type !== 'array';
   switch (reason) {
     case 'FieldValueForbidden':
       return forbiddenField(path, detail);
     case 'FieldValueRequired':
       return required(path, detail);
     case 'FieldValueDuplicate':
-      return duplicate(path, value);
+      return isShown ? duplicate(path, value) : duplicateUnshown(path);
     default:
-      return invalid(path, value, detail);
+      return isShown ? invalid(path, value, detail) : invalidUnshown(path, detail);
   }
 };
 
@@ -135,7 +137,7 @@ export class RuleTree {
         report(invalid(at, type, message.text!));
         return false;
       }
-      report(errorFor(at, type, message.text ?? defaultMessage(rule), rule.reason));
+      report(errorFor(at, type, value, message.text ?? defaultMessage(rule), rule.reason));
     }
     return true;
   }

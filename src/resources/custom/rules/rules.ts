@@ -37,7 +37,8 @@ export const rulesOf = (schema: () => CustomSchema): Rules => {
     judge(object, old, errors, warn) {
       const {source, node} = schema();
       if (!loaded || !states(source)) return [];
-      if (blocksRules(errors)) return [unasked];
+      // An object without a name has a mistake that is told of apart.
+      if (blocksRules(errors) || !object.metadata?.name) return [unasked];
       tree ??= new loaded.RuleTree(source, node, true);
       const correlated = old && new Correlated(object as PlainObject, old as PlainObject, source);
       return loaded.judgeByRules(tree, {object, old, correlated, warn});
