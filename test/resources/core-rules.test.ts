@@ -103,6 +103,7 @@ judgesChanges(kinds.resourceQuotas, [
 const limited = (limit: object): Given => ({spec: {limits: [limit]}});
 judgesCreations(kinds.limitRanges, [
   ['more than the ratio allows', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '3'}}), ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater than max/min = 2.000000']],
+  ['what the ratio allows', limited({type: 'Pod', min: {cpu: '500m'}, max: {cpu: '5'}, maxLimitRequestRatio: {cpu: '10'}}), []],
   ['a ratio beyond what can be counted', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '2'}, maxLimitRequestRatio: {cpu: '1e30'}}), []],
   ['a limit beyond what can be counted', limited({type: 'Pod', min: {cpu: '1'}, max: {cpu: '1e30'}, maxLimitRequestRatio: {cpu: '2'}}), ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "2": ratio 2 is greater than max/min = 0.000000']],
   ['two limits of a type', {spec: {limits: [{type: 'Pod'}, {type: 'Pod'}]}}, ['spec.limits[1].type: Duplicate value: "Pod"']],

@@ -48,11 +48,11 @@ const longest = 2n ** 63n - 1n;
 /** Beyond this an amount has no thousandths that can be counted. */
 const mostInThousandths = longest / 1000n;
 
-/** Amounts to be divided: in thousandths as long as all of them fit, else whole. One that does not fit even then counts as none. */
+/** Amounts to be divided: to the thousandth as long as all of them can be counted in thousandths, else whole. One that cannot be counted is none. */
 const amounts = (...of: readonly Quantity[]): number[] => {
-  const fitting = (value: bigint): bigint => (value > longest ? 0n : value);
+  const fitting = (value: bigint): number => (value > longest ? 0 : Number(value));
   const whole = of.map(quantity => fitting(quantityValue(quantity)));
-  return (whole.every(value => value < mostInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity))) : whole).map(Number);
+  return whole.every(value => value < mostInThousandths) ? of.map(quantity => fitting(quantityMilliValue(quantity)) / 1000) : whole;
 };
 
 const exceeds = (a: Quantity | undefined, b: Quantity | undefined): boolean => a !== undefined && b !== undefined && compareQuantities(a, b) > 0;
