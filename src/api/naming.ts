@@ -182,6 +182,8 @@ const derive = (w: Words) => {
     /** The issuer of tokens that are kept in secrets. */
     secretTokenIssuer: `${w.self}/serviceaccount`,
     /** Where containers find the token of their account. */
+    /** Where the reviews of webhooks are known, as messages say it. */
+    reviewScheme: `${w.apiSuffix}/apiserver/pkg/util/webhook/client.go:71`,
     tokenMountPath: `/var/run/secrets/${w.domain}/serviceaccount`,
     /** The host names of the self service. */
     selfServiceNames: [w.self, `${w.self}.default`, `${w.self}.default.svc`, `${w.self}.default.svc.cluster.local`] as readonly string[],

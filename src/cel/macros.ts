@@ -114,7 +114,6 @@ export const standardMacros: readonly Macro[] = [
   quantifier('all', quantifiers.all),
   quantifier('exists', quantifiers.exists),
   quantifier('exists_one', quantifiers.existsOne),
-  quantifier('existsOne', quantifiers.existsOne),
   {
     name: 'map',
     isMember: true,

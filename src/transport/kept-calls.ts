@@ -98,8 +98,10 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
       act();
     };
     const fail = (error: Error): void => settle(() => reject(error));
+    let isAnswering = false;
     const giveUp = (isCanceled: boolean): void => {
-      fail(new CallGivenUp(isCanceled));
+      const cause = new CallGivenUp(isCanceled);
+      fail(isAnswering ? brokenOff(cause.message, cause) : cause);
       asked?.destroy();
     };
     const canceled = () => giveUp(true);
@@ -108,9 +110,14 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     if (signal?.aborted) return canceled();
     asked = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
     asked.on('error', (error: NodeJS.ErrnoException) => fail(asked!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : exchangeError(error, asked!)));
-    asked.on('response', response => void read(response, call.mostBytes).then(answer => settle(() => resolve(answer)), fail));
+    asked.on('response', response => {
+      isAnswering = true;
+      void read(response, call.mostBytes).then(answer => settle(() => resolve(answer)), fail);
+    });
     asked.end(body);
   });
+
+const brokenOff = (why: string, cause: unknown): BrokenAnswer => new BrokenAnswer(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
 const read = async (response: IncomingMessage, mostBytes: number): Promise<Answer> => {
   const chunks: Buffer[] = [];
@@ -122,7 +129,7 @@ const read = async (response: IncomingMessage, mostBytes: number): Promise<Answe
       chunks.push(chunk);
     }
   } catch (cause) {
-    throw new BrokenAnswer('unexpected error when reading response body. Please retry. Original error: unexpected EOF', {cause});
+    throw brokenOff('unexpected EOF', cause);
   }
   if (length > mostBytes) {
     response.destroy();

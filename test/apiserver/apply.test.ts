@@ -111,7 +111,7 @@ const refusals: readonly [title: string, intent: unknown, query: string, code: n
   ['of another version', {...aConfigMap('a'), apiVersion: 'v2'}, 'fieldManager=me', 400, 'Incorrect version specified in apply patch. Specified patch version: v2, expected: v1'],
   ['with managed fields', aConfigMap('a', {metadata: {name: 'a', managedFields: []}}), 'fieldManager=me', 400, 'metadata.managedFields must be nil'],
   ['with an unknown field', aConfigMap('a', {metadata: {name: 'a', namespace: 'default'}, unknown: 1}), 'fieldManager=me', 500, 'failed to create typed patch object (default/a; /v1, Kind=ConfigMap): .unknown: field not declared in schema'],
-  ['with a value of the wrong type', aConfigMap('a', {data: {a: 1}}), 'fieldManager=me', 500, 'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &{1}'],
+  ['with a value of the wrong type', aConfigMap('a', {data: {a: 1}}), 'fieldManager=me', 500, 'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.a: expected string, got &value.valueUnstructured{Value:1}'],
   ['of another name', aConfigMap('b'), 'fieldManager=me', 400, 'the name of the object (b) does not match the name on the URL (a)'],
   ['with the uid of an object that is not there', aConfigMap('a', {metadata: {name: 'a', uid: 'u'}}), 'fieldManager=me', 409, /uid mismatch: the provided object specified uid u, and no existing object was found/],
   ['that is no YAML', '{', 'fieldManager=me', 400, /^error decoding YAML: /],

@@ -75,7 +75,7 @@ const answers: readonly [title: string, answer: (asked: Asked) => unknown, messa
   ['fails without a word', asked => reviewOf(asked, hostPort, {result: {}}), "failed: response.result.status was '', not 'Success'", 'malformed_response'],
   ['answers something else', asked => reviewOf(asked, hostPort, {uid: 'other'}), 'failed: expected response.uid="UID", got "other"', 'malformed_response'],
   ['answers nothing', ({kind, apiVersion}) => ({kind, apiVersion}), 'failed: no response provided', 'malformed_response'],
-  ['answers with another kind', () => ({kind: 'Nonsense', apiVersion: 'example.com/v1'}), 'failed: no kind "Nonsense" is registered for version "example.com/v1"', 'call'],
+  ['answers with another kind', () => ({kind: 'Nonsense', apiVersion: 'example.com/v1'}), 'failed: no kind "Nonsense" is registered for version "example.com/v1" in scheme "plat.io/apiserver/pkg/util/webhook/client.go:71"', 'call'],
   ['says not what it answers', asked => ({...reviewOf(asked, hostPort), kind: ''}), 'failed: expected webhook response of apiextensions.plat.io/v1, Kind=ConversionReview, got apiextensions.plat.io/v1, Kind=', 'malformed_response'],
   ['leaves objects out', asked => reviewOf(asked, hostPort, {convertedObjects: []}), 'returned 0 objects, expected 1', 'partial_response'],
   ['answers with no object', asked => reviewOf(asked, () => ({})), "returned invalid object at index 0: Object 'Kind' is missing in '{}'", 'invalid_converted_object'],

@@ -55,7 +55,7 @@ export const samples = (naming: Naming, name?: string): Readonly<Record<string, 
   ValidatingWebhookConfiguration: {webhooks},
   ValidatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, validations: [{expression: 'true'}]}},
   ValidatingAdmissionPolicyBinding: {spec: {policyName: 'x', validationActions: ['Deny']}},
-  MutatingAdmissionPolicy: {spec: {matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/kind", value: "Pod"}]'}}]}},
+  MutatingAdmissionPolicy: {spec: {reinvocationPolicy: 'Never', matchConstraints: {resourceRules: [rule]}, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/kind", value: "Pod"}]'}}]}},
   MutatingAdmissionPolicyBinding: {spec: {policyName: 'x'}},
   PodCertificateRequest: {
     spec: {

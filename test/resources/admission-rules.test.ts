@@ -99,6 +99,10 @@ for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhook
       '[5].expression: Invalid value: "request.odd == \\"\\"": compilation failed: ERROR: <input>:1:8: undefined field \'odd\'\n | request.odd == ""\n | .......^',
       '[6].expression: Invalid value: "[1].exists(x, x == \\"a\\")": compilation failed: ERROR: <input>:1:17: found no matching overload for \'_==_\' applied to \'(int, string)\'\n | [1].exists(x, x == "a")\n | ................^',
     ])],
+    ['conditions that cannot be made ready', hooks(hook({matchConditions: ['bool("x")', 'int("x")'].map((expression, i) => ({name: `c${i}`, expression}))})), at('webhooks[0].matchConditions', [
+      "[0].expression: Internal error: program instantiation failed: type conversion error from 'string' to 'bool'",
+      '[1].expression: Invalid value: "int(\\"x\\")": must evaluate to bool but got int',
+    ])],
     ['conditions about all there is', hooks(hook({matchConditions: [
       'object.a == oldObject.a && request.userInfo.groups.exists(g, g == "a") && namespaceObject.metadata.name == "n"',
       'authorizer.group("").resource("pods").namespace("n").check("get").allowed() || authorizer.requestResource.check("get").allowed()',
@@ -217,10 +221,11 @@ judgesCreations(kinds.validatingAdmissionPolicyBindings, [
   ]],
 ]);
 
-const mutating = (more: object): Given => ({spec: {matchConstraints: matching, mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/a"}]'}}], ...more}});
+const mutating = (more: object): Given => ({spec: {matchConstraints: matching, reinvocationPolicy: 'Never', mutations: [{patchType: 'JSONPatch', jsonPatch: {expression: '[JSONPatch{op: "test", path: "/a"}]'}}], ...more}});
 for (const kind of [kinds.mutatingAdmissionPolicies, kinds.mutatingAdmissionPoliciesV1alpha1] as unknown as Kind<KubeObject>[]) {
   judgesCreations(kind, [
     ['a usual one', mutating({matchConstraints: {resourceRules: [rule({operations: ['CONNECT']})]}}), []],
+    ['one that does not say whether it is asked again', mutating({reinvocationPolicy: undefined}), ['spec.reinvocationPolicy: Required value']],
     ['one that changes nothing', mutating({mutations: [], reinvocationPolicy: 'Odd'}), [
       'spec.mutations: Required value: mutations must contain at least one item',
       'spec.reinvocationPolicy: Unsupported value: "Odd": supported values: "IfNeeded", "Never"',

@@ -463,14 +463,15 @@ test('Entries from outside are read or refused as a whole', t => {
 const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] = [
   [deployment, {spec: {replicas: 1, unknown: 1, other: 2}}, '.spec.unknown: field not declared in schema'],
   [deployment, {spec: {replicas: 'x'}}, '.spec.replicas: expected numeric (int or float), got string'],
-  [deployment, {metadata: {labels: {a: 1}}}, '.metadata.labels.a: expected string, got &{1}'],
+  [deployment, {metadata: {labels: {a: 1}}}, '.metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}'],
+  [deployment, {metadata: {labels: {a: {b: [true, 'c']}}}}, '.metadata.labels.a: expected string, got &value.valueUnstructured{Value:map[string]interface {}{"b":[]interface {}{true, "c"}}}'],
   [pod, {spec: {containers: {a: 1}}}, '.spec.containers: expected list, got &{map[a:1]}'],
   [pod, {spec: 'x'}, '.spec: expected map, got &{x}'],
   [pod, {spec: {hostIPC: 1}}, '.spec.hostIPC: expected boolean, got &{1}'],
   [pod, {spec: {containers: [{name: 'a'}, {name: 'a'}]}}, '.spec.containers: duplicate entries for key [name="a"]'],
   [pod, {spec: {containers: [null]}}, '.spec.containers: element 0: associative list with keys may not have a null element'],
   [pod, {spec: {containers: [{name: 'a', imagex: 1}]}}, '.spec.containers[name="a"].imagex: field not declared in schema'],
-  [pod, {spec: {tolerations: [{key: 1}]}}, '.spec.tolerations[0].key: expected string, got &{1}'],
+  [pod, {spec: {tolerations: [{key: 1}]}}, '.spec.tolerations[0].key: expected string, got &value.valueUnstructured{Value:1}'],
   [pod, {metadata: {finalizers: ['a', 'a']}}, '.metadata.finalizers: duplicate entries for key [="a"]'],
   [pod, {metadata: {ownerReferences: [{name: 'x'}]}, spec: {hostIPC: 'y', hostPID: 'z'}}, 'errors:\n  .spec.hostIPC: expected boolean, got &{y}\n  .spec.hostPID: expected boolean, got &{z}'],
 ];

@@ -2,7 +2,7 @@ import {genericWords} from '#src/api/status-of-code.js';
 import {StatusError, type Status} from '#src/api/status.js';
 import type {Answer} from '#src/transport/kept-calls.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
+import {parseBody} from '#src/schema/decode/document.js';
 
 /** How much of an answer's text is told. */
 const mostShown = 2048;
@@ -42,14 +42,8 @@ const refusal = (answer: Answer): StatusError => {
   });
 };
 
-const parsed = (body: Buffer): unknown => {
-  const text = body.toString('utf8');
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw new Error(`couldn't get version/kind; json parse error: ${jsonSyntaxProblem(text)}`, {cause});
-  }
-};
+/** An answer in JSON or, as its first character tells, YAML. */
+const parsed = (body: Buffer): unknown => parseBody(body, /^\s*\{/.test(body.toString('utf8', 0, mostShown)) ? 'json' : 'yaml').value;
 
 /** A failure that the answer itself states in full. */
 const statedFailure = (body: Buffer): StatusError | undefined => {
@@ -68,7 +62,7 @@ export const replyObject = (answer: Answer): PlainObject => {
   if (status < 200 || status > 206) throw statedFailure(body) ?? refusal(answer);
   if (body.length === 0) throw new Error(`0-length response with status code: ${status} and content type: ${answer.header('content-type') ?? ''}`);
   const value = parsed(body);
-  if (!isPlainObject(value)) throw new Error("couldn't get version/kind; json parse error: json: cannot unmarshal " + (Array.isArray(value) ? 'array' : typeof value) + ' into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }');
+  if (!isPlainObject(value)) return {};
   const stated = value['kind'] === 'Status' ? statedFailure(body) : undefined;
   if (stated) throw stated;
   return value;

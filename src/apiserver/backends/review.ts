@@ -40,7 +40,7 @@ export const groupVersionKind = ({apiVersion = '', kind = ''}: KubeObject): stri
 export const readReview = <T extends KubeObject>(answer: PlainObject, review: ReviewKind, {naming, version}: {readonly naming: Naming; readonly version: string}): T => {
   const {apiVersion, kind} = answer as KubeObject;
   const known = spokenVersions.find(spoken => apiVersion === naming.apiVersion(review.group, spoken));
-  if (apiVersion && kind && (!known || kind !== review.kind)) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
+  if (apiVersion && kind && (!known || kind !== review.kind)) throw new Error(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme ${JSON.stringify(naming.reviewScheme)}`);
   if (apiVersion && kind && known !== version) throw new Error(`converting (${known}.${review.kind}) to (${version}.${review.kind}): unknown conversion`);
   try {
     return decodeValue<T>(answer, review.fields, 'Ignore').object;

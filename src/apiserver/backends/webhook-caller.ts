@@ -151,7 +151,8 @@ const post = async ({calls, host, path, credentials}: Webhook, review: object, {
       throw new WebhookFailure(cause instanceof BrokenAnswer ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});
     }
     const waitMs = retries < mostRetries ? patienceAsked(answer) : undefined;
-    if (waitMs === undefined || clock.monotonic() + waitMs >= deadline) return objectOf(answer);
+    if (waitMs === undefined) return objectOf(answer);
+    if (clock.monotonic() + waitMs >= deadline) throw new WebhookFailure(`Post ${JSON.stringify(`https://${host}${target}`)}: context deadline exceeded`, {cause: new CallGivenUp(false)});
     if (waitMs > 0) await sleep(clock, waitMs, signal);
   }
 };

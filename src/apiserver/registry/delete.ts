@@ -35,8 +35,10 @@ const deleteOnce = async (resource: Resource, namespace: string, name: string, r
   const old = resource.objects.of(record.key, record.value, record.revision);
   checkPreconditions(resource, name, old, options);
   const attributes = {operation: 'DELETE' as const, ...addressOf(resource, context), deletion: options, subresource: '', namespace, name, oldObject: old};
-  await runPhase(settings.admission, 'admit', attributes);
-  await runPhase(settings.admission, 'validate', attributes);
+  if (!context.isAdmitted) {
+    await runPhase(settings.admission, 'admit', attributes);
+    await runPhase(settings.admission, 'validate', attributes);
+  }
 
   const object = structuredClone(old) as KubeObject;
   const begun = definition.beginDelete?.(object, resource.hooks(context.user)) ?? 'remove';

@@ -77,6 +77,8 @@ export interface WriteContext {
   /** Absent for what the server does by itself. */
   readonly asked?: AskedRequest | undefined;
   readonly ofCollection?: boolean;
+  /** Whether admission has been asked about the request that this is part of, and is not asked again. */
+  readonly isAdmitted?: boolean;
   /** Whether the object comes with its record of who owns what, as it does from an apply. */
   readonly ownershipStated?: boolean;
   warn(text: string): void;

@@ -77,7 +77,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   const incoming = await transform(old);
   const meta = (incoming.metadata ??= {});
   placeAt(target, meta);
-  checkPreconditions(target, meta, old, record.revision);
+  checkUid(target, meta, old);
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
   definition.default?.(incoming, settings);
@@ -95,6 +95,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
     oldObject: old,
   };
   await runPhase(settings.admission, 'admit', attributes);
+  checkVersion(target, meta, record.revision);
   restoreMalformed(meta, recorded, context.warn);
   withoutDoubleOwners(meta, context.warn, 'admitted');
   definition.default?.(incoming, settings);
@@ -131,7 +132,7 @@ const finishUpdate = async ({resource, name, subresource}: UpdateTarget, {record
   if (errors.length === 0) errors.push(...(await judged(resource, endpoint, object, old, hooks)));
   if (errors.length > 0) throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, errors);
   for (const text of endpoint.warn?.(object, old, hooks) ?? []) context.warn(text);
-  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(object)});
+  await runPhase(settings.admission, 'validate', {...attributes, object: deepFreeze(atVersion(object, record.revision))});
   const updated = await store(resource, record, old, object, context);
   if (updated.outcome === 'updated' && !context.dryRun) count(resource, endpoint.counts?.(object, old, hooks));
   return updated;
@@ -172,16 +173,22 @@ const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): v
   else delete meta.namespace;
 };
 
-/** Uid and resourceVersion must be those of the stored object, or left out where the kind allows it; zero stands for any version. */
-const checkPreconditions = ({resource, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>, revision: number): void => {
+/** The object as it is told of when it has the version that it replaces. */
+const atVersion = (object: KubeObject, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
+
+/** The uid must be that of the stored object, or left out. */
+const checkUid = ({resource, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>): void => {
   const uid = old.metadata?.uid;
   if (meta.uid && meta.uid !== uid) {
     throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
   }
-  const {resourceVersion: asked} = meta;
+};
+
+/** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
+const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: asked}: ObjectMeta, revision: number): void => {
   if (asked && asked !== '0') {
     if (asked !== String(revision)) throw conflict(resource.ref, name);
-  } else if (resource.definition.unconditionalUpdate === false) {
+  } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, [invalidText('metadata.resourceVersion', '0x0', 'must be specified for an update')]);
   }
 };

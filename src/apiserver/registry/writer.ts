@@ -36,6 +36,6 @@ export const registryWriter = (registry: Registry, context: WriteContext): Write
   change: registryChange(registry, context.dryRun),
   async delete(kind, namespace, name, options) {
     const dryRun = context.dryRun || Boolean(options.dryRun?.length);
-    await deleteObject(registry.of(kind), namespace, name, options, {...context, served: kind, dryRun});
+    await deleteObject(registry.of(kind), namespace, name, options, {...context, served: kind, dryRun, isAdmitted: true});
   },
 });

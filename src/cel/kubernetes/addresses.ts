@@ -110,7 +110,10 @@ export const cidrs: Library = {
     declare('cidr', overload('string_to_cidr', [string], cidrType, parsedCidr)),
     declare(
       'containsIP',
-      member('cidr_contains_ip_string', [cidrType, string], bool, (cidr: Cidr, text: string) => containsIp(cidr, parsedIp(text))),
+      member('cidr_contains_ip_string', [cidrType, string], bool, (cidr: Cidr, text: string) => {
+        const ip = parsedIp(text);
+        return ip instanceof Ip ? containsIp(cidr, ip) : noSuchOverload;
+      }),
       member('cidr_contains_ip_ip', [cidrType, ipType], bool, containsIp),
     ),
     declare(

@@ -1,4 +1,5 @@
-import {compile, isCompileError, type Program} from '#src/cel/compile.js';
+import {checked, isCompileError, program, type Program} from '#src/cel/compile.js';
+import {resultType} from '#src/cel/check.js';
 import {extend, type Environment} from '#src/cel/environment.js';
 import {bool, dyn, listOf, mapOf, nullType, objectType, string, type Type} from '#src/cel/types.js';
 import {admissionTypes, namespaceType, requestType} from './admission-types.js';
@@ -53,14 +54,20 @@ export const resultTypes = {
 /** A type as messages about results write it: by the names of declarations. */
 const declared = ({name, params}: Type): string => (params.length === 0 ? name : `${name}(${params.map(declared).join(', ')})`);
 
+/** A program, or why there is none; `isInternal` where it is the program that cannot be made. */
+export type Compiled = Program | {readonly problem: string; readonly isInternal?: true};
+
 /** The program of an expression that is to come to one of the types, or why there is none in the original's words. */
-export const compileAdmission = (environment: Environment, text: string, expected: readonly Type[]): Program | {readonly problem: string} => {
-  const program = compile(environment, text);
-  if (isCompileError(program)) return {problem: `${program.reason === 'constant' ? 'program instantiation failed' : 'compilation failed'}: ${program.message}`};
-  const {type} = program;
-  if (expected.length === 0 || expected.some(one => one.text === type.text)) return program;
-  const wanted = expected.map(declared);
-  return {problem: `must evaluate to ${wanted.length === 1 ? wanted[0] : `one of [${wanted.join(' ')}]`} but got ${declared(type)}`};
+export const compileAdmission = (environment: Environment, text: string, expected: readonly Type[]): Compiled => {
+  const ast = checked(environment, text);
+  if (!('types' in ast)) return {problem: `compilation failed: ${ast.message}`};
+  const type = resultType(ast);
+  if (expected.length > 0 && !expected.some(one => one.text === type.text)) {
+    const wanted = expected.map(declared);
+    return {problem: `must evaluate to ${wanted.length === 1 ? wanted[0] : `one of [${wanted.join(' ')}]`} but got ${declared(type)}`};
+  }
+  const made = program(ast);
+  return isCompileError(made) ? {problem: `program instantiation failed: ${made.message}`, isInternal: true} : made;
 };
 
 export const isProblem = (compiled: Program | {readonly problem: string}): compiled is {readonly problem: string} => 'problem' in compiled;

@@ -1,4 +1,5 @@
-import {plainDouble, writtenDouble} from '#src/cel/numbers.js';
+import {isUtf8} from 'node:buffer';
+import {writtenDouble} from '#src/cel/numbers.js';
 import {writtenDuration, writtenTimestamp} from '#src/cel/time.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
@@ -40,6 +41,11 @@ const inner = (value: Value): string => {
   return written(value);
 };
 
+const textOf = ({data}: Bytes): string => {
+  if (!isUtf8(data)) throw new Unformattable('error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string');
+  return Buffer.from(data).toString();
+};
+
 const written = (value: Value): string => {
   const integer = integerOf(value);
   if (integer !== undefined) return String(integer);
@@ -47,7 +53,7 @@ const written = (value: Value): string => {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return writtenDouble(value);
-  if (value instanceof Bytes) return Buffer.from(value.data).toString();
+  if (value instanceof Bytes) return textOf(value);
   if (value instanceof Timestamp) return writtenTimestamp(value);
   if (value instanceof Duration) return writtenDuration(value);
   if (value instanceof TypeValue) return value.type.name;
@@ -85,7 +91,7 @@ const rounded = (number: number, precision: number): string => {
 const fixed = (value: Value, precision: number): string => {
   const number = doubleOf(value, 'f');
   if (!Number.isFinite(number)) return infinite(number);
-  const text = Math.abs(number) < 1e21 ? rounded(number, Math.min(precision, 100)) : plainDouble(number);
+  const text = Math.abs(number) < 1e21 ? rounded(number, Math.min(precision, 100)) : `${BigInt(number)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`;
   return grouped(text);
 };
 
@@ -145,10 +151,11 @@ export function* pieces(template: string, count: number): Generator<Piece> {
       at = next + 2;
       continue;
     }
-    if (index >= count) throw new Unformattable(`index ${index} out of range`);
     if (next + 1 >= template.length) throw new Unformattable('unexpected end of string');
+    if (index >= count) throw new Unformattable(`index ${index} out of range`);
     const [precise = '', digits] = /^\.(\d*)/.exec(template.slice(next + 1)) ?? [];
     const letter = template[next + 1 + precise.length];
+    if (digits === '' && letter !== undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax');
     if (letter === undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
     if (!(letter in clauseComplaints)) throw new Unformattable(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
     yield {letter, precision: digits === undefined ? defaultPrecision : Number(digits), index};

@@ -11,8 +11,15 @@ export interface ExpressionUse {
   readonly variable?: string;
 }
 
-/** Tells what keeps an expression from being used, in the original's words. */
-export type Judge = (expression: string, use: ExpressionUse) => string | undefined;
+/** What keeps an expression from being used, in the original's words. */
+export interface Objection {
+  readonly problem: string;
+  /** It is sound, and yet no program can be made of it. */
+  readonly isInternal?: true;
+}
+
+/** Tells what keeps an expression from being used. */
+export type Judge = (expression: string, use: ExpressionUse) => Objection | undefined;
 
 /** Judges the expressions of one object, in their order: those that come later can name the variables that came before. */
 export const judge = (hasVariables: boolean): Judge => {
@@ -22,6 +29,6 @@ export const judge = (hasVariables: boolean): Judge => {
     const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches}, wasThere ? 'stored' : 'new');
     const compiled = compileAdmission(composition && variable !== 'none' ? composition.within(environment) : environment, expression, resultTypes[yields]);
     if (yields === 'variable') composition?.add(variable ?? '', compiled);
-    return isProblem(compiled) ? compiled.problem : undefined;
+    return isProblem(compiled) ? compiled : undefined;
   };
 };

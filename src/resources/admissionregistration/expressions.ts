@@ -1,4 +1,4 @@
-import {duplicate, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
+import {duplicate, internalFieldError, invalid, required, tooMany, type FieldError} from '#src/api/field-error.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import type {ExpressionUse} from './expression-judge.js';
 import type {MatchCondition, Variable} from './types.js';
@@ -27,8 +27,8 @@ export const validateExpressions = (hasVariables: boolean): ValidateExpression =
   return function* (expression, path, use, shown = expression) {
     if (!judging) throw new Error('an expression came before what judges it');
     judge ??= judging.judge(hasVariables);
-    const problem = judge(expression, use);
-    if (problem !== undefined) yield invalid(path, shown, problem);
+    const objection = judge(expression, use);
+    if (objection) yield objection.isInternal ? internalFieldError(path, objection.problem) : invalid(path, shown, objection.problem);
   };
 };
 

@@ -74,7 +74,6 @@ export const mutatingAdmissionPolicies = defineResource<MutatingPolicy>({
   default(policy) {
     const spec = (policy.spec ??= {});
     spec.failurePolicy ??= 'Fail';
-    spec.reinvocationPolicy ||= 'Never';
     defaultMatching(spec.matchConstraints);
   },
   anyFinalizers: true,

@@ -1,4 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
 import {defineResource} from '#src/resources/definition.js';
 import {alike} from '#src/resources/versions.js';
 import {subdomainName} from '#src/resources/validation/names.js';
@@ -7,6 +8,12 @@ import {mayUseParams} from './permission.js';
 import type {MutatingBinding} from './types.js';
 import {bindingColumns} from './validatingadmissionpolicybinding.js';
 
+/** In the first version, parameters that are missing are refused unless it is said otherwise. */
+const defaultParamRef = (binding: KubeObject): void => {
+  const paramRef = (binding as MutatingBinding).spec?.paramRef;
+  if (paramRef) paramRef.parameterNotFoundAction ??= 'Deny';
+};
+
 /** Puts a policy that changes requests into force: for which requests, and with which parameters. */
 export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   kind: kinds.mutatingAdmissionPolicyBindings,
@@ -14,7 +21,7 @@ export const mutatingAdmissionPolicyBindings = defineResource<MutatingBinding>({
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   generation: true,
-  otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1)],
+  otherVersions: [alike(kinds.mutatingAdmissionPolicyBindingsV1alpha1, {default: defaultParamRef})],
   default: ({spec}) => defaultMatching(spec?.matchResources),
   anyFinalizers: true,
   main: {

@@ -64,6 +64,13 @@ export const misfitText = (found: readonly Misfit[]): string => {
 
 const got = (value: unknown): string => `&{${shownValue(value)}}`;
 
+/** A value in Go's own syntax. */
+const goSyntax = (value: unknown): string => {
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`;
+  if (!isPlainObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);
+  return `map[string]interface {}{${Object.keys(value).toSorted().map(key => `${JSON.stringify(key)}:${goSyntax(value[key])}`).join(', ')}}`;
+};
+
 const mapMisfits = (value: unknown, node: SchemaNode, path: string): Misfit[] => {
   if (value === null) return [];
   if (!isPlainObject(value)) return [{path, text: `expected map, got ${got(value)}`}];
@@ -101,7 +108,7 @@ const goTypes: Readonly<Record<string, string>> = {string: 'string', boolean: 'b
 
 const scalarMisfit = (value: unknown, {type, format}: SchemaNode, path: string): Misfit[] => {
   if (value === null) return [];
-  if (type === 'string' && typeof value !== 'string') return [{path, text: `expected string, got ${got(value)}`}];
+  if (type === 'string' && typeof value !== 'string') return [{path, text: `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`}];
   if (type === 'boolean' && typeof value !== 'boolean') return [{path, text: `expected boolean, got ${got(value)}`}];
   if ((type === 'integer' || type === 'number') && typeof value !== 'number') {
     const name = Array.isArray(value) ? '[]interface {}' : goTypes[typeof value];

@@ -122,7 +122,7 @@ class Document {
   /** A missing key of an object is set, as the original does it; a missing index is an error. */
   #replace(path: string, value: unknown): void {
     if (path === '') {
-      if (!isContainer(value)) throw new Inapplicable('replace operation value must be object or array');
+      if (!isContainer(value)) throw new Inapplicable('replace operation value must be object or array: %!w(<nil>)');
       this.#root = value;
       return;
     }

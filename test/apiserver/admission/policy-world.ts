@@ -82,7 +82,7 @@ export const policyWorld = async (own: {readonly authorizer?: Authorizer; readon
     bindMutating,
     /** A mutating policy for config maps, and a binding `b` unless told otherwise. */
     async mutating(expressions: readonly string[], {patchType = 'ApplyConfiguration', ...spec}: Omit<Partial<MutatingSpec>, 'mutations'> & {readonly patchType?: 'ApplyConfiguration' | 'JSONPatch'} = {}, binding: Partial<MutatingBindingSpec> | null = {}, name = 'p') {
-      await make(kinds.mutatingAdmissionPolicies as Kind, name, {matchConstraints: configMaps, mutations: mutations(expressions, patchType), ...spec});
+      await make(kinds.mutatingAdmissionPolicies as Kind, name, {matchConstraints: configMaps, reinvocationPolicy: 'Never', mutations: mutations(expressions, patchType), ...spec});
       if (binding) await bindMutating('b', {policyName: name, ...binding});
     },
     /** Makes a config map. */

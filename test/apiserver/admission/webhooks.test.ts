@@ -121,7 +121,8 @@ const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply
   ['validating', () => review({uid: 'other', allowed: true}), 'received invalid webhook response: expected response.uid="UID", got "other"'],
   ['validating', uid => ({response: {uid, allowed: true}}), `received invalid webhook response: expected webhook response of ${api('v1')}, Kind=AdmissionReview, got /, Kind=`],
   ['validating', uid => review({uid, allowed: true}, {apiVersion: api('v1beta1')}), 'failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion'],
-  ['validating', uid => review({uid, allowed: true}, {kind: 'Other'}), `failed to call webhook: no kind "Other" is registered for version "${api('v1')}"`],
+  ['validating', uid => review({uid, allowed: true}, {kind: 'Other'}), `failed to call webhook: no kind "Other" is registered for version "${api('v1')}" in scheme "plat.io/apiserver/pkg/util/webhook/client.go:71"`],
+  ['validating', () => [] as object, 'failed to call webhook: couldn\'t get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'],
   ['validating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: validating webhook may not return response.patch'],
   ['validating', uid => review({uid, allowed: true, patchType: 'JSONPatch'}), 'received invalid webhook response: validating webhook may not return response.patchType'],
   ['mutating', uid => review({uid, allowed: true, patch: 'W10='}), 'received invalid webhook response: webhook returned response.patch but not response.patchType'],
@@ -129,6 +130,7 @@ const invalidReplies: readonly (readonly [kind: 'mutating' | 'validating', reply
   ['mutating', uid => review({uid, allowed: true, patch: 'W10=', patchType: ''}), 'received invalid webhook response: webhook returned invalid response.patchType of ""'],
   ['mutating', uid => review({uid, allowed: true, patchType: 'Merge', patch: Buffer.from('[{"op":"add","path":"/data/a","value":"1"}]').toString('base64')}), 'unsupported patch type "Merge"'],
   ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('[1]').toString('base64')}), 'received undecodable patch in webhook response: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp'],
+  ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('{}').toString('base64')}), 'received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch'],
   ['mutating', uid => review({uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from('oops').toString('base64')}), "received undecodable patch in webhook response: invalid character 'o' looking for beginning of value"],
 ];
 
@@ -153,6 +155,9 @@ const brokenPatches: readonly (readonly [operation: object, message: RegExp])[] 
   [{op: 'add', path: '/none/a', value: '1'}, /^Internal error occurred: add operation does not apply: doc is missing path: "\/none\/a": missing value$/],
   [{op: 'test', path: '/data/a', value: '2'}, /^Internal error occurred: testing value \/data\/a failed: test failed$/],
   [{op: 'turn', path: '/data/a'}, /^Internal error occurred: Unexpected kind: turn$/],
+  [{op: 'replace', path: '', value: null}, /^Internal error occurred: replace operation value must be object or array: %!w\(<nil>\)$/],
+  [{op: 'replace', path: '/apiVersion', value: 'v2'}, /^Internal error occurred: no kind "ConfigMap" is registered for version "v2" in scheme "pkg\/api\/legacyscheme\/scheme.go:30"$/],
+  [{op: 'replace', path: '/kind', value: 'Secret'}, /^Internal error occurred: converting \(v1\.Secret\) to \(core\.ConfigMap\): unknown conversion$/],
   [{op: 'replace', path: '/data', value: 'text'}, /^Internal error occurred: json: cannot unmarshal string into Go struct field ConfigMap\.data of type map\[string\]string$/],
 ];
 
@@ -266,10 +271,53 @@ test('updates, patches and deletions come with what is stored and with their opt
 
   const [updated] = server.asked;
   t.like(updated, {operation: 'UPDATE', name: 'c', object: {data: {a: '2'}}, oldObject: {data: {a: '1'}}, options: {kind: 'UpdateOptions'}});
-  t.is((updated!.object as {metadata: {resourceVersion?: string}}).metadata.resourceVersion, made.metadata?.resourceVersion);
+  t.is(versionOf(updated!), made.metadata?.resourceVersion);
   const deleted = server.asked.at(-1)!;
   t.like(deleted, {operation: 'DELETE', name: 'c', object: null, options: {kind: 'DeleteOptions', apiVersion: words.apiVersion('meta', 'v1'), propagationPolicy: 'Background'}});
   t.is((deleted['oldObject'] as {kind: string}).kind, 'ConfigMap');
+});
+
+const versionOf = ({object}: AskedRequest): string | undefined => (object as KubeObject).metadata?.resourceVersion;
+
+test('what changes an update sees the version that it states, before that is looked at; what judges it sees the one it replaces', async t => {
+  using world = await hookWorld();
+  await using changing = await aHookServer();
+  await using judging = await aHookServer();
+  const configMaps = world.of(kinds.configMaps);
+  const made = await configMaps.create(aConfigMap('c'));
+  await world.mutating('m', aHook(changing, {rules: updates}));
+  await world.validating('v', aHook(judging, {rules: updates}));
+  await configMaps.update(aConfigMap('c', {data: {a: '1'}}));
+  t.is((await refusal(configMaps.update(aConfigMap('c', {resourceVersion: '1'})))).reason, 'Conflict');
+
+  t.deepEqual(changing.asked.map(versionOf), [undefined, '1']);
+  t.deepEqual(judging.asked.map(versionOf), [made.metadata?.resourceVersion]);
+});
+
+const updates = [{operations: ['UPDATE' as const], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps']}];
+
+test('a pod is evicted once its eviction is let be: its deletion is not asked about', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  const pods = world.of(kinds.pods);
+  await pods.create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+  await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods', 'pods/*']}]}));
+  await pods.create({apiVersion: 'policy/v1', kind: 'Eviction', metadata: {name: 'p'}} as never, {namespace: 'default', subresource: 'eviction', name: 'p'});
+
+  t.deepEqual(server.asked.map(({operation, ['subResource']: of}) => [operation, of]), [['CREATE', 'eviction']]);
+  t.deepEqual((await pods.list({namespace: 'default'})).items, []);
+});
+
+test('an answer may be YAML', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  server.webhook.respond = ({body}, response) => {
+    const {uid} = (JSON.parse(body) as {request: {uid: string}}).request;
+    response.end(`kind: AdmissionReview\napiVersion: ${api('v1')}\nresponse:\n  uid: ${uid}\n  allowed: true\n  warnings: [seen]\n`);
+  };
+  await world.validating('v', aHook(server));
+
+  await t.notThrowsAsync(world.of(kinds.configMaps).create(aConfigMap('c')));
 });
 
 test('what webhooks say of objects that are deleted together is said of each', async t => {

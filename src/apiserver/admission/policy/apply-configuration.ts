@@ -20,9 +20,16 @@ const atomics = (value: unknown, node: SchemaNode, path = ''): string[] => {
   return [...own, ...(items ? value.flatMap((item, index) => atomics(item, items, `${path}[${index}]`)) : [])];
 };
 
+/** Nothing is a zero in what expressions make, as it is in the original. */
+const zeroed = (value: unknown): unknown => {
+  if (value === null) return 0;
+  if (Array.isArray(value)) return value.map(zeroed);
+  return isPlainObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, zeroed(entry)])) : value;
+};
+
 /** An object with a configuration laid over it, as an apply would without removing anything. Throws what keeps that from being done, in the original's words. */
 export const applyConfiguration = (live: Readonly<KubeObject>, configuration: PlainObject, node: SchemaNode): KubeObject => {
-  const wanted = {...configuration, apiVersion: live.apiVersion, kind: live.kind};
+  const wanted = {...(zeroed(configuration) as PlainObject), apiVersion: live.apiVersion, kind: live.kind};
   const wrong = misfits(wanted, node);
   if (wrong.length > 0) throw new Error(`failed to convert patch object to typed object: ${misfitText(wrong)}`);
   const found = atomics(wanted, node);

@@ -65,7 +65,7 @@ const askOne = async (question: Question, place: string, context: HookContext): 
   let patched: Patched | undefined;
   let failure: unknown;
   try {
-    patched = await applyVerdict(question, await ask(question, true, context));
+    patched = await applyVerdict(question, await ask(question, true, context), context);
   } catch (error) {
     failure = error;
   }

@@ -13,14 +13,6 @@ export interface Review extends KubeObject {
   readonly request: {readonly uid: string} & PlainObject;
 }
 
-/** The object in the form that is asked for. A stored one that changes has the version it replaces. */
-const told = async ({oldObject}: AdmissionAttributes, object: Readonly<KubeObject> | undefined, form: ObjectForm): Promise<KubeObject | null> => {
-  if (!object) return null;
-  const shown = await form.of(object);
-  const version = oldObject?.metadata?.resourceVersion;
-  return version && shown.metadata && !shown.metadata.resourceVersion ? {...shown, metadata: {...shown.metadata, resourceVersion: version}} : shown;
-};
-
 const given = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined || value === '' || (Array.isArray(value) && value.length === 0) ? {} : {[name]: value});
 
 /** What a webhook is asked about a request, in the version of reviews it accepts. */
@@ -41,7 +33,7 @@ export const reviewOf = async (attributes: AdmissionAttributes, form: ObjectForm
       ...given('namespace', namespaceOf(attributes)),
       operation,
       userInfo: {...given('username', user.name), ...given('uid', user.uid), ...given('groups', user.groups), ...(user.extra && Object.keys(user.extra).length > 0 ? {extra: user.extra} : {})},
-      object: await told(attributes, object, form),
+      object: object ? await form.of(object) : null,
       oldObject: oldObject ? await form.of(oldObject) : null,
       dryRun: attributes.dryRun,
       options: operationOptions(attributes, naming),
