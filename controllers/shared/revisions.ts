@@ -1,3 +1,4 @@
+import {canonicalJson} from '#src/base/canonical-json.js';
 import type {Lister} from '#informers/lister.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
@@ -20,8 +21,8 @@ const longestPrefix = 223;
 /** The label that carries the hash of a revision's data. */
 export const revisionHashLabel = (naming: Naming): string => naming.subKey('controller', 'hash');
 
-/** What a revision keeps of a workload: the patch that brings its template back. */
-export const templatePatch = (template: Frozen<PodTemplateSpec>): object => ({spec: {template: {...template, $patch: 'replace'}}});
+/** What a revision keeps of a workload: the patch that brings its template back. Its keys are in order: clients tell the present revision by its bytes. */
+export const templatePatch = (template: Frozen<PodTemplateSpec>): object => JSON.parse(canonicalJson({spec: {template: {...template, $patch: 'replace'}}})) as object;
 
 /** The template that a revision keeps; undefined where it keeps something else. */
 export const templateOf = ({data}: Frozen<ControllerRevision>): Frozen<PodTemplateSpec> | undefined => {

@@ -465,6 +465,15 @@ test('a revision is named after parent and content, and carries labels, hash, an
   t.is(newRevision({...history, parent: {metadata: {name: 'p'.repeat(250)}}, revision: 1}).metadata!.name!.lastIndexOf('-'), 223);
 });
 
+test('what a revision keeps is written with its keys in order, as clients write it who compare the bytes', t => {
+  const patch = templatePatch({spec: {containers: [{name: 'a', image: 'x', resources: {}}], dnsPolicy: 'Default'}, metadata: {labels: {b: '1', a: '2'}}});
+
+  t.is(
+    JSON.stringify(patch),
+    '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"a":"2","b":"1"}},"spec":{"containers":[{"image":"x","name":"a","resources":{}}],"dnsPolicy":"Default"}}}}',
+  );
+});
+
 test('revisions are in order of number, age and name, and the next one follows the highest', t => {
   const revision = (number: number, name: string, age: number): ControllerRevision => ({metadata: {name, creationTimestamp: ago(age)}, revision: number});
   const revisions = [revision(2, 'c', 5), revision(1, 'b', 5), revision(1, 'a', 5), revision(1, 'z', 9)];
