@@ -63,6 +63,9 @@ const nothingReported = {
   nodeInfo: Object.fromEntries(['architecture', 'bootID', 'containerRuntimeVersion', 'kernelVersion', 'kubeProxyVersion', 'kubeletVersion', 'machineID', 'operatingSystem', 'osImage', 'systemUUID'].map(field => [field, ''])),
 };
 keepsOnCreation(kinds.nodes, [
+  ['times nobody told are null', {status: {conditions: [{type: 'Ready', status: 'True'}], images: [{sizeBytes: 1}]}}, {
+    status: {conditions: [{type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null}], images: [{names: null, sizeBytes: 1}], ...nothingReported},
+  }],
   ['what nobody reports is nothing', {}, {status: nothingReported}],
   ['no configuration is kept', {spec: {configSource: {}, unschedulable: true}, status: {config: {}, declaredFeatures: ['A'], phase: 'Running'}}, {spec: {unschedulable: true}, status: {phase: 'Running', ...nothingReported}}],
 ]);
@@ -99,6 +102,14 @@ judgesChanges(kinds.resourceQuotas, [
   ['other scopes', {spec: {scopes: ['BestEffort']}}, {spec: {scopes: ['Terminating']}}, ['spec.scopes: Invalid value: ["Terminating"]: field is immutable']],
   ['parts of pods', {}, {status: {hard: {pods: '1'}, used: {pods: '500m'}}}, ['status.used[pods]: Invalid value: "500m": must be an integer'], {subresource: 'status'}],
 ]);
+
+keepsOnCreation(kinds.limitRanges, [['a list of no limits is none', {spec: {limits: []}}, {spec: {limits: null}}]]);
+keepsOnCreation(kinds.persistentVolumes, [
+  ['no namespace of a secret is null', {spec: {capacity: {storage: '1'}, accessModes: ['ReadWriteOnce'], azureFile: {secretName: 's', shareName: 'h'}}}, {
+    spec: {capacity: {storage: '1'}, accessModes: ['ReadWriteOnce'], azureFile: {secretName: 's', shareName: 'h', secretNamespace: null}, persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem'},
+  }],
+]);
+keepsOnCreation(kinds.coreEvents, [['a series that was never seen says so', {involvedObject: {namespace: 'default'}, series: {count: 2}}, {series: {count: 2, lastObservedTime: null}}]]);
 
 const limited = (limit: object): Given => ({spec: {limits: [limit]}});
 judgesCreations(kinds.limitRanges, [

@@ -120,6 +120,6 @@ test('the state of components is told when it is asked for, and never written', 
   t.deepEqual(items.map(({metadata, conditions}) => [metadata?.name, conditions?.[0]?.status]), [['scheduler', 'False'], ['store-0', 'True']]);
 
   t.deepEqual(await row(kinds.componentStatuses, await of(kinds.componentStatuses).get('scheduler')), {Name: 'scheduler', Status: 'Unhealthy', Message: 'gone', Error: ''});
-  t.is((await refusal(of(kinds.componentStatuses).get('none'))).message, 'Component not found: none');
+  t.is((await refusal(of(kinds.componentStatuses).get('none'))).message, 'componentstatus "none" not found');
   t.is((await refusal(clientOf().request('DELETE', '/api/v1/componentstatuses/scheduler'))).code, 405);
 });

@@ -141,7 +141,7 @@ test('a volume stays where it is, but its labels may have their new names', asyn
   const moved = (to: object) => volumes.update({...made, spec: {...made.spec, ...to}});
 
   t.deepEqual(await problems(moved(affinity('topology.plat.io/zone', 'y'))), [
-    `nodeAffinity: Invalid value: ${JSON.stringify(affinity('topology.plat.io/zone', 'y').nodeAffinity)}: field is immutable, except for updating from beta label to GA`,
+    'nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"topology.plat.io/zone","Operator":"In","Values":["y"]}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA',
   ]);
   t.deepEqual(await findings(moved(affinity('topology.plat.io/zone'))), []);
 });

@@ -1,5 +1,5 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {plainFailure} from '#src/api/status.js';
+import {notFound} from '#src/api/status.js';
 import {nameColumn} from '#src/resources/columns.js';
 import {defineResource, type ComponentHealth} from '#src/resources/definition.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
@@ -24,7 +24,7 @@ export const componentStatuses = defineResource<ComponentStatus>({
     list: async ({components}) => (await components()).map(statusOf),
     async get(name, {components}) {
       const found = (await components()).find(component => component.name === name);
-      if (!found) throw plainFailure(`Component not found: ${name}`);
+      if (!found) throw notFound({group: '', resource: 'componentstatus'}, name);
       return statusOf(found);
     },
   },

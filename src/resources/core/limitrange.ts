@@ -102,7 +102,7 @@ export const limitRanges = defineResource<LimitRange>({
   default(object) {
     // A list that is not there is shown as null.
     const spec = (object.spec ??= {limits: null as never});
-    spec.limits ??= null as never;
+    if (!spec.limits?.length) spec.limits = null as never;
     for (const limit of spec.limits ?? []) defaultLimit(limit);
   },
   main: {

@@ -14,8 +14,8 @@ type Parameters = NonNullable<NonNullable<IngressClass['spec']>['parameters']>;
 const longestController = 250;
 
 /** What names another object of any group, without its namespace. */
-export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {
-  if (apiGroup !== undefined) yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
+export function* validateLocalReference({apiGroup, kind, name}: {readonly apiGroup?: string | null; readonly kind: string; readonly name: string}, path: string): Iterable<FieldError> {
+  if (typeof apiGroup === 'string') yield* each(`${path}.apiGroup`, apiGroup, dnsSubdomainProblems(apiGroup));
   for (const [field, text] of Object.entries({kind, name})) {
     if (text) yield* each(`${path}.${field}`, text, pathSegmentProblems(text));
     else yield required(`${path}.${field}`);

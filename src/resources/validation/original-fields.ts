@@ -129,6 +129,7 @@ export const originalFields: Readonly<Record<string, string>> = {
   VolumeResourceRequirements: '*Limits:Map *Requests:Map',
   VolumeSource: '*HostPath:HostPathVolumeSource *EmptyDir:EmptyDirVolumeSource *GCEPersistentDisk:GCEPersistentDiskVolumeSource *AWSElasticBlockStore:AWSElasticBlockStoreVolumeSource *GitRepo:GitRepoVolumeSource *Secret:SecretVolumeSource *NFS:NFSVolumeSource *ISCSI:ISCSIVolumeSource *Glusterfs:GlusterfsVolumeSource *PersistentVolumeClaim:PersistentVolumeClaimVolumeSource *RBD:RBDVolumeSource *Quobyte:QuobyteVolumeSource *FlexVolume:FlexVolumeSource *Cinder:CinderVolumeSource *CephFS=cephfs:CephFSVolumeSource *Flocker:FlockerVolumeSource *DownwardAPI:DownwardAPIVolumeSource *FC:FCVolumeSource *AzureFile:AzureFileVolumeSource *ConfigMap:ConfigMapVolumeSource *VsphereVolume:VsphereVirtualDiskVolumeSource *AzureDisk:AzureDiskVolumeSource *PhotonPersistentDisk:PhotonPersistentDiskVolumeSource *Projected:ProjectedVolumeSource *PortworxVolume:PortworxVolumeSource *ScaleIO:ScaleIOVolumeSource *StorageOS=storageos:StorageOSVolumeSource *CSI:CSIVolumeSource *Ephemeral:EphemeralVolumeSource *Image:ImageVolumeSource',
   VsphereVirtualDiskVolumeSource: 'VolumePath FSType StoragePolicyName StoragePolicyID',
+  VolumeNodeAffinity: '*Required:NodeSelector',
   WeightedPodAffinityTerm: '#Weight PodAffinityTerm:PodAffinityTerm',
   WindowsSecurityContextOptions: '*GMSACredentialSpecName *GMSACredentialSpec *RunAsUserName *HostProcess',
   WorkloadReference: 'Name PodGroup PodGroupReplicaKey',

@@ -8,7 +8,7 @@ export const meta: GroupFacts = {
     APIResource: {'*': 'required(name,singularName,namespaced,kind,verbs)', categories: 'atomic', shortNames: 'atomic'},
     APIResourceList: {resources: 'atomic'},
     APIVersions: {'*': 'required(versions,serverAddressByClientCIDRs)', serverAddressByClientCIDRs: 'atomic', versions: 'atomic'},
-    Condition: {'*': 'required(type,status,lastTransitionTime,reason,message)'},
+    Condition: {'*': 'required(type,status,lastTransitionTime,reason,message)', lastTransitionTime: 'null'},
     DeleteOptions: {
       '*': 'pointers(gracePeriodSeconds,ignoreStoreReadErrorWithClusterBreakingPotential,orphanDependents,propagationPolicy)',
       dryRun: 'atomic',
