@@ -63,6 +63,7 @@ for (const kind of [kinds.validatingWebhookConfigurations, kinds.mutatingWebhook
     ])],
     ['a place and a service', hooks(hook({clientConfig: {url: 'https://a', service: {name: 'a', namespace: 'b'}}})), ['webhooks[0].clientConfig: Required value: exactly one of url or service is required']],
     ['a plain place', called('http://a'), [`${url}Invalid value: "http": 'https' is the only allowed URL scheme${form}`]],
+    ['a place without a scheme', called('::1'), [`${url}Required value: url must be a valid URL: parse "::1": missing protocol scheme${form}`]],
     ['a place without a host', called('https:///a'), [`${url}Invalid value: "": host must be specified${form}`]],
     ['a place with more than a path', called('https://u:p@a/b?c=d#e'), at(url, [
       'Invalid value: "u:p": user information is not permitted in the URL',

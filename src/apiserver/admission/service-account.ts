@@ -124,6 +124,8 @@ export const serviceAccount = (parts: ServiceAccountParts): AdmissionPlugin => {
       if (isMirror(pod)) return checkMirror(attributes, pod);
       const {spec} = pod;
       spec.serviceAccountName ||= usual;
+      // The field's older name goes with it.
+      spec.serviceAccount = spec.serviceAccountName;
       const account = await accountOf(attributes, spec);
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(spec, parts);
       if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) spec.imagePullSecrets = account.imagePullSecrets.map(({name}) => (name === undefined ? {} : {name}));

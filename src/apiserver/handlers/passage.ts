@@ -19,7 +19,7 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
   const {registry, reader, network, agents} = services;
   const {gate, random} = registry.settings;
   const {before, path} = passage.way === 'calls' ? pathBeyond(context) : {before: '', path: ''};
-  const options = {...passageOptions(passage, context.info.query), ...(passage.way === 'calls' ? {path} : {})};
+  const options = {...passageOptions(passage, context.info.query), ...(path === '' ? {} : {path})};
   if (passage.way !== 'text') await admitted(passage, options, served, context);
   if (passage.way === 'stream' && gate('AuthorizePodWebsocketUpgradeCreatePermission')) await mayStream(services, context);
   const errors = [...(passage.validate?.(options, {gate}) ?? [])];

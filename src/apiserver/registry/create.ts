@@ -76,6 +76,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const recording = recordCreation(resource, incoming, context);
   if (recording) await recording;
   const recorded = meta.managedFields;
+  fillAlwaysPresent(resource, incoming);
   const attributes = attributesFor(resource, incoming, namespace, context);
   if (definition.refusesCreation) throw forbidden(resource.ref, attributes.name, definition.refusesCreation);
   await runPhase(settings.admission, 'admit', attributes);

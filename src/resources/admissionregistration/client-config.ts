@@ -5,6 +5,7 @@ const form = '; desired format: https://host[/path]';
 
 /** Whether a webhook can be called at a URL: over TLS, and with nothing in it that a call would add. */
 export function* validateWebhookUrl(path: string, text: string): Iterable<FieldError> {
+  if (text.startsWith(':')) return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: missing protocol scheme${form}`);
   const {scheme = '', user, host = '', query, fragment} = /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?:(?<user>[^/?#@]*)@)?(?<host>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/.exec(text)?.groups ?? {};
   if (scheme && !URL.canParse(text) && host) return yield required(path, `url must be a valid URL: parse ${JSON.stringify(text)}: invalid${form}`);
   if (scheme !== 'https') yield invalid(path, scheme, `'https' is the only allowed URL scheme${form}`);

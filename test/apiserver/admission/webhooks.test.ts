@@ -308,6 +308,15 @@ test('a pod is evicted once its eviction is let be: its deletion is not asked ab
   t.deepEqual((await pods.list({namespace: 'default'})).items, []);
 });
 
+test('what changes a new object sees what it always has', async t => {
+  using world = await hookWorld();
+  await using server = await aHookServer();
+  await world.mutating('m', aHook(server, {rules: [{operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods']}]}));
+  await world.of(kinds.pods).create({metadata: {name: 'p', namespace: 'default'}, spec: {containers: [{name: 'c', image: 'i'}]}});
+
+  t.deepEqual((server.asked[0]!.object as {status?: object}).status, {});
+});
+
 test('an answer may be YAML', async t => {
   using world = await hookWorld();
   await using server = await aHookServer();
