@@ -138,7 +138,7 @@ export const entityTooLarge = (message: string): StatusError => statusError('Req
 export const expired = (message: string, metadata?: Status['metadata']): StatusError =>
   statusError('Expired', message, metadata ? {metadata} : {});
 export const tooManyRequests = (message: string, retryAfterSeconds: number, causes?: StatusCause[]): StatusError =>
-  statusError('TooManyRequests', message, {details: {retryAfterSeconds, ...(causes ? {causes} : {})}});
+  statusError('TooManyRequests', message, {details: {...(retryAfterSeconds ? {retryAfterSeconds} : {}), ...(causes ? {causes} : {})}});
 export const timeout = (message: string, retryAfterSeconds = 0, causes?: StatusCause[]): StatusError =>
   statusError('Timeout', `Timeout: ${message}`, {
     details: {...(retryAfterSeconds ? {retryAfterSeconds} : {}), ...(causes ? {causes} : {})},

@@ -29,7 +29,7 @@ test('a binding gives a pod to a node, once', async t => {
   t.is(bound.spec?.nodeName, 'n1');
   t.is(bound.metadata?.annotations?.['why'], 'room');
   t.is(bound.metadata?.labels?.['zone'], 'a');
-  t.deepEqual(bound.status?.conditions?.map(({type, status}) => [type, status]), [['PodScheduled', 'True']]);
+  t.deepEqual(bound.status?.conditions?.map(({lastTransitionTime, ...rest}) => [typeof lastTransitionTime, rest as unknown]), [['string', {type: 'PodScheduled', status: 'True', lastProbeTime: null}]]);
   const again = await refusal(post('binding', {...binding, target: {name: 'n2'}}));
   t.is(again.code, 409);
   t.is(again.message, 'Operation cannot be fulfilled on pods/binding "p": pod p is already assigned to node "n1"');
@@ -107,6 +107,7 @@ test('a budget without disruptions keeps its pods', async t => {
   t.is(status.code, 429);
   t.is(status.message, "Cannot evict pod as it would violate the pod's disruption budget.");
   t.deepEqual(status.details?.causes, [{reason: 'DisruptionBudget', message: 'The disruption budget b needs 1 healthy pods and has 1 currently'}]);
+  t.false('retryAfterSeconds' in status.details!);
   t.is((await pods.get('p', here)).metadata?.deletionTimestamp, undefined);
 });
 

@@ -238,6 +238,17 @@ const updates: readonly Update[] = [
   ]],
 ];
 
+const affinities = '"NodeAffinity": null,\n+  "PodAffinity": null,\n+  "PodAntiAffinity": null\n+ }';
+
+test('a pod that is given an empty object is changed, one that is given an empty list is not', async t => {
+  const {of} = await startWorld({gate: gate([])});
+  const made = await of(kinds.pods).create(aPod());
+  const [text = ''] = await findings(of(kinds.pods).update(changed({affinity: {}})(made)));
+
+  t.true(text.includes(`- "Affinity": null,\n+ "Affinity": {\n+  ${affinities},\n`), text);
+  t.deepEqual(await findings(of(kinds.pods).update(changed({hostAliases: [], nodeSelector: {}})(made))), []);
+});
+
 for (const [title, pod, status, change, subresource, expected, on = [], off = []] of updates) {
   test(`a pod that is given ${title} is ${expected.length > 0 ? 'refused' : 'let be'}`, async t => {
     const {of} = await startWorld({gate: gate(on, off)});

@@ -1,3 +1,4 @@
+import {sameJson} from '#src/api/equal.js';
 import {originalFields} from './original-fields.js';
 import {unifiedDiff} from './unified-diff.js';
 
@@ -33,10 +34,13 @@ const fieldsOf = (type: string): readonly Field[] => {
   return fields;
 };
 
-const sorted = (map: Wire): Wire => Object.fromEntries(Object.keys(map).sort().map(key => [key, map[key]]));
+/** An empty list or map is none. */
+const isNone = (value: unknown): boolean => value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+
+const sorted = (map: Wire): Wire | null => (Object.keys(map).length === 0 ? null : Object.fromEntries(Object.keys(map).sort().map(key => [key, map[key]])));
 
 /** Types that say on their own how they are written. */
-const written: Readonly<Record<string, (value: Wire) => Wire>> = {
+const written: Readonly<Record<string, (value: Wire) => Wire | null>> = {
   Map: sorted,
   LabelSelector: ({matchLabels, matchExpressions}) => ({
     ...(matchLabels ? {matchLabels: sorted(matchLabels as Wire)} : {}),
@@ -64,13 +68,16 @@ const plain = (type: string, value: Wire): Wire => {
 };
 
 const formOf = ({type, zero}: Field, value: unknown): unknown => {
-  if (value === undefined || value === null) return zero === undefined ? originalForm(type!, {}) : zero;
+  if (isNone(value)) return zero === undefined ? originalForm(type!, {}) : zero;
   if (!type || type === 'Quantity') return value;
   return Array.isArray(value) ? value.map(item => originalForm(type, (item ?? {}) as Wire)) : originalForm(type, value as Wire);
 };
 
 /** A value of the wire as the original holds it within; `type` is one of its names there. */
-export const originalForm = (type: string, value: object): Wire => (written[type] ?? ((wire: Wire) => plain(type, wire)))(value as Wire);
+export const originalForm = (type: string, value: object): Wire | null => (written[type] ?? ((wire: Wire) => plain(type, wire)))(value as Wire);
+
+/** Whether two values of a type say the same: an empty list is none, but an empty object is something. */
+export const sameOriginal = (type: string, one: object, other: object): boolean => sameJson(originalForm(type, one), originalForm(type, other));
 
 const escaped = (text: string): string => text.replace(/[<>&\u2028\u2029]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const text = (value: unknown): string => escaped(JSON.stringify(value, undefined, 1));

@@ -7,9 +7,8 @@ export const setPodCondition = (pod: Pod, condition: PodCondition, {clock}: Pick
   const conditions = ((pod.status ??= {}).conditions ??= []);
   const at = conditions.findIndex(({type}) => type === condition.type);
   const before = conditions[at];
-  const {generation} = pod.metadata ?? {};
   const time = before && before.status === condition.status ? before.lastTransitionTime : wireTime(clock.now());
-  const now: PodCondition = {...(generation ? {observedGeneration: generation} : {}), ...condition, ...(time === undefined ? {} : {lastTransitionTime: time})};
+  const now = {...condition, lastProbeTime: null, lastTransitionTime: time ?? null} as unknown as PodCondition;
   if (before) conditions[at] = now;
   else conditions.push(now);
 };

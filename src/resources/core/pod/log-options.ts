@@ -23,13 +23,13 @@ export const logFields: readonly PassageOption[] = [
 export function* validateLogOptions({tailLines, limitBytes, sinceSeconds, sinceTime, stream}: PassageOptions, {gate}: {gate(name: string): boolean}): Iterable<FieldError> {
   if (Number(tailLines) < 0) yield invalid('tailLines', tailLines, negativeText);
   if (Number(limitBytes) < 1) yield invalid('limitBytes', limitBytes, positiveText);
-  if (sinceSeconds !== undefined && sinceTime !== undefined) yield forbiddenField('', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
+  if (sinceSeconds !== undefined && sinceTime !== undefined) yield forbiddenField('[]', 'at most one of `sinceTime` or `sinceSeconds` may be specified');
   else if (Number(sinceSeconds) < 1) yield invalid('sinceSeconds', sinceSeconds, positiveText);
   if (stream === undefined) return;
   if (!gate('PodLogsQuerySplitStreams')) yield forbiddenField('stream', 'may not be specified');
   else {
     if (!streams.includes(String(stream))) yield notSupported('stream', stream, streams);
-    if (stream !== 'All' && tailLines !== undefined) yield forbiddenField('', '`tailLines` and specific `stream` are mutually exclusive for now');
+    if (stream !== 'All' && tailLines !== undefined) yield forbiddenField('[]', '`tailLines` and specific `stream` are mutually exclusive for now');
   }
 }
 

@@ -1,9 +1,9 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
 import {sameJson} from '#src/api/equal.js';
-import type {Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
+import type {Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {sameContent} from '#src/resources/validation/equality.js';
-import {originalDifferences, originalForm} from '#src/resources/validation/original-form.js';
+import {originalDifferences, originalForm, sameOriginal} from '#src/resources/validation/original-form.js';
 import {rangeText} from '#src/resources/validation/values.js';
 import {allowancesOf} from './allowances.js';
 import {podAnnotations, validatePodAnnotations, validatePodAnnotationUpdate, validateProfilesMatch} from './annotations.js';
@@ -115,11 +115,17 @@ function* whileGated(spec: PodSpec, old: PodSpec): Iterable<FieldError> {
 const withImages = (containers: readonly Container[] | undefined, old: readonly Container[] | undefined): readonly Container[] | undefined =>
   containers?.map((container, i) => ({...container, ...(old?.[i]?.image === undefined ? {} : {image: old[i].image})}));
 
+/** The new affinity with the old one's nodes; none where there was none and nothing but nodes is new. */
+const withOldNodes = (affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined => {
+  const {nodeAffinity: _, ...others} = affinity ?? {};
+  const nodes = old?.nodeAffinity;
+  if (affinity ? !old && Object.keys(others).length === 0 : !nodes) return undefined;
+  return {...others, ...(nodes ? {nodeAffinity: nodes} : {})};
+};
+
 /** The new spec with everything that may change put back. What differs from the old then may not. */
 const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> => {
-  const {nodeAffinity: _, ...otherAffinity} = spec.affinity ?? {};
   const gated = Boolean(old.schedulingGates?.length);
-  const oldNodes = old.affinity?.nodeAffinity;
   const grace = (old.terminationGracePeriodSeconds ?? 0) < 0 && spec.terminationGracePeriodSeconds === 1;
   return {
     ...spec,
@@ -129,7 +135,7 @@ const withoutChanges = (spec: PodSpec, old: PodSpec): Record<string, unknown> =>
     schedulingGates: old.schedulingGates,
     tolerations: old.tolerations,
     ...(grace ? {terminationGracePeriodSeconds: old.terminationGracePeriodSeconds} : {}),
-    ...(gated ? {nodeSelector: old.nodeSelector, affinity: {...otherAffinity, ...(oldNodes ? {nodeAffinity: oldNodes} : {})}} : {}),
+    ...(gated ? {nodeSelector: old.nodeSelector, affinity: withOldNodes(spec.affinity, old.affinity)} : {}),
   };
 };
 
@@ -151,5 +157,5 @@ export function* validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>, conte
   if (sameJson(spec, before)) return;
   yield* whileGated(spec, before);
   const rest = withoutChanges(spec, before);
-  if (!sameContent(rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${originalDifferences('PodSpec', before, rest)}`);
+  if (!sameOriginal('PodSpec', rest, before)) yield forbiddenField('spec', `pod updates may not change fields other than ${changeable}\n${originalDifferences('PodSpec', before, rest)}`);
 }

@@ -4,7 +4,7 @@ import {podQuality, qualityOf} from '#src/model/pod/quality.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {isSidecar} from '#src/model/pod/restart.js';
 import {sameContent} from '#src/resources/validation/equality.js';
-import {originalDifferences} from '#src/resources/validation/original-form.js';
+import {originalDifferences, sameOriginal} from '#src/resources/validation/original-form.js';
 import {podAnnotations, validatePodAnnotationUpdate} from './annotations.js';
 import {podRules, validatePodItself} from './pod.js';
 
@@ -23,7 +23,7 @@ export function* validateEphemeralUpdate(pod: Readonly<Pod>, old: Readonly<Pod>,
   for (const before of old.spec?.ephemeralContainers ?? []) {
     const now = pod.spec?.ephemeralContainers?.find(({name}) => name === before.name);
     if (!now) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be removed\n`);
-    else if (!sameContent(now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${originalDifferences('EphemeralContainer', before, now)}`);
+    else if (!sameOriginal('EphemeralContainer', now, before)) yield forbiddenField(path, `existing ephemeral containers ${JSON.stringify(before.name)} may not be changed\n${originalDifferences('EphemeralContainer', before, now)}`);
   }
 }
 
