@@ -17,6 +17,8 @@ const configMap = node('', 'ConfigMap');
 const pod = node('', 'Pod');
 const secret = node('', 'Secret');
 const lease = node('coordination', 'Lease');
+const ingress = node('networking', 'Ingress');
+const policy = node('admissionregistration', 'ValidatingAdmissionPolicy');
 const accessReview = node('authorization', 'SubjectAccessReview');
 
 const decoded = (type: SchemaNode, value: unknown) => decode(JSON.stringify(value), 'json', type, 'Strict').object;
@@ -128,7 +130,11 @@ const mismatches: readonly [type: SchemaNode, text: string, message: string][] =
   [configMap, '{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Zx"}}', 'parsing time "2026-01-01T00:00:00Zx": extra text: "x"'],
   [lease, '{"spec":{"renewTime":"2026-01-01T00:00:00Z"}}', 'parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000"'],
   [pod, '{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}', "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"],
-  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}', 'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.httpGet.port of type int32'],
+  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}', 'json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32'],
+  [pod, '{"spec":{"containers":[{"livenessProbe":{"httpGet":5}}]}}', 'json: cannot unmarshal number into Go struct field Probe.spec.containers.livenessProbe.ProbeHandler.httpGet of type v1.HTTPGetAction'],
+  [ingress, '{"spec":{"rules":[{"http":{"paths":{}}}]}}', 'json: cannot unmarshal object into Go struct field HTTPIngressRuleValue.spec.rules.IngressRuleValue.http.paths of type []v1.HTTPIngressPath'],
+  [ingress, '{"spec":{"rules":[{"host":1}]}}', 'json: cannot unmarshal number into Go struct field IngressRule.spec.rules.host of type string'],
+  [policy, '{"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":1}]}}}', 'json: cannot unmarshal number into Go struct field NamedRuleWithOperations.spec.matchConstraints.resourceRules.RuleWithOperations.Rule.apiGroups of type []string'],
 ];
 for (const [type, text, message] of mismatches) {
   test(`${text.slice(0, 70)} is refused as the field words it`, t => {

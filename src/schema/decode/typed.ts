@@ -1,5 +1,5 @@
 import {canonicalQuantity} from '#src/api/quantity.js';
-import {goName} from '#src/schema/facts/go-names.js';
+import {embeddedOf, goName} from '#src/schema/facts/go-names.js';
 import {goTypeName, propertyName, type Forms, type SchemaNode} from '#src/schema/node.js';
 import {canonicalBase64} from './base64.js';
 import {DecodeError} from './error.js';
@@ -29,8 +29,8 @@ export type Source = 'json' | 'parts';
 export class TypedDecoder {
   readonly #path: string[] = [];
   readonly #source: Source;
-  /** The struct whose field is read, and the field. */
-  #struct: SchemaNode | undefined;
+  /** The structs whose fields the path names. */
+  readonly #structs: SchemaNode[] = [];
   #mismatch: string | undefined;
   /** Whether a field was met that the schema does not know. */
   unknown = false;
@@ -69,7 +69,6 @@ export class TypedDecoder {
   #object(value: unknown, node: SchemaNode): unknown {
     if (!isPlainObject(value)) return this.#mismatched(value, node);
     const result: PlainObject = {};
-    const struct = this.#struct;
     for (const spelled of Object.keys(value)) {
       let key = spelled;
       let field = node.properties?.get(key);
@@ -84,13 +83,13 @@ export class TypedDecoder {
       }
       const given = value[spelled];
       if (given === null) continue;
-      this.#struct = node;
       this.#path.push(key);
+      this.#structs.push(node);
       const decoded = this.#value(given, field);
+      this.#structs.pop();
       this.#path.pop();
       if (decoded !== undefined && !(field.omitsEmpty && isEmpty(decoded))) put(result, key, decoded);
     }
-    this.#struct = struct;
     // What an object as a whole always has is its kind's to say.
     for (const [name, field] of node.filled ?? []) if (result[name] === undefined && (this.#path.length > 0 || node.required?.has(name))) put(result, name, this.#zero(field));
     return result;
@@ -177,18 +176,24 @@ export class TypedDecoder {
     return undefined;
   }
 
+  /** The path, with the structs that others hold as if their fields were their own. */
+  #fields(): string {
+    return this.#path.flatMap((field, depth) => [...embeddedOf(this.#structs[depth]?.ref, field), field]).join('.');
+  }
+
   /** The name of the type of a value: of the field that is read, or of what lies in it. */
   #typeName(node: SchemaNode): string {
     const field = this.#path.at(-1);
-    const at = field === undefined ? undefined : this.#struct?.properties?.get(field);
-    let name = field === undefined ? undefined : goName(this.#struct?.ref, field);
+    const struct = this.#structs.at(-1);
+    const at = field === undefined ? undefined : struct?.properties?.get(field);
+    let name = field === undefined ? undefined : goName(struct?.ref, field);
     for (let within = at; within && within !== node; within = within.items) name = name && elementOf(name);
     return name ?? goTypeName(node);
   }
 
   /** What a type that reads itself says of a value it cannot read. */
   #text(given: string, wanted: string): string {
-    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#struct?.ref?.name ?? ''}.${this.#path.join('.')}`;
+    const target = this.#path.length === 0 || this.#source === 'parts' ? 'Go value' : `Go struct field ${this.#structs.at(-1)?.ref?.name ?? ''}.${this.#fields()}`;
     return `json: cannot unmarshal ${given} into ${target} of type ${wanted}`;
   }
 }

@@ -293,3 +293,32 @@ export const goName = (struct: TypeRef | undefined, field: string): string | und
   const groupVersion = `${struct.group || 'core'}/${struct.version}`;
   return (read.get(groupVersion) ?? namesOf(groupVersion)).get(`${struct.name}.${field}`);
 };
+
+/** Structs that others hold as if their fields were their own, and the fields that are the others' own. */
+const embedded: Readonly<Record<string, readonly [within: string, own: string]>> = {
+  NamedRuleWithOperations: ['RuleWithOperations', 'resourceNames'],
+  RuleWithOperations: ['Rule', 'operations'],
+  ConfigMapEnvSource: ['LocalObjectReference', 'optional'],
+  ConfigMapKeySelector: ['LocalObjectReference', 'key optional'],
+  ConfigMapProjection: ['LocalObjectReference', 'items optional'],
+  ConfigMapVolumeSource: ['LocalObjectReference', 'items defaultMode optional'],
+  EphemeralContainer: ['EphemeralContainerCommon', 'targetContainerName'],
+  PersistentVolumeClaim: ['TypeMeta', 'metadata spec status'],
+  PersistentVolumeSpec: ['PersistentVolumeSource', 'capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName'],
+  Probe: ['ProbeHandler', 'initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold terminationGracePeriodSeconds'],
+  SecretEnvSource: ['LocalObjectReference', 'optional'],
+  SecretKeySelector: ['LocalObjectReference', 'key optional'],
+  SecretProjection: ['LocalObjectReference', 'items optional'],
+  Volume: ['VolumeSource', 'name'],
+  IngressRule: ['IngressRuleValue', 'host'],
+  DeviceAllocationConfiguration: ['DeviceConfiguration', 'source requests'],
+  DeviceClaimConfiguration: ['DeviceConfiguration', 'requests'],
+  DeviceClassConfiguration: ['DeviceConfiguration', ''],
+};
+
+/** The structs between a struct and one of its fields, from the outside in, as paths in error texts name them. */
+export const embeddedOf = (struct: TypeRef | undefined, field: string): readonly string[] => {
+  const found = struct && Object.hasOwn(embedded, struct.name) ? embedded[struct.name] : undefined;
+  if (!struct || !found || found[1].split(' ').includes(field)) return [];
+  return [found[0], ...embeddedOf({...struct, name: found[0]}, field)];
+};
