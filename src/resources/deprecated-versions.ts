@@ -12,6 +12,7 @@ interface Farewell {
 /** Versions that are on their way out as a whole, by group. */
 const farewells: Partial<Record<GroupToken, Readonly<Record<string, Farewell>>>> = {
   admissionregistration: {v1alpha1: {since: 'v1.35', until: 'v1.38'}},
+  certificates: {v1alpha1: {since: 'v1.34', until: 'v1.37'}},
   coordination: {v1alpha2: {since: 'v1.35', until: 'v1.38'}},
   networking: {v1beta1: {since: 'v1.34', until: 'v1.37'}},
   resource: {v1beta1: {since: 'v1.35', until: 'v1.38'}},

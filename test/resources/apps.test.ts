@@ -30,7 +30,8 @@ const deploymentCases: [title: string, spec: Partial<Deployment['spec']>, expect
   ['has no fewer pods than none', {replicas: -1}, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
   ['selects its own pods', {selector: {matchLabels: {app: 'b'}}}, ['spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`']],
   ['selects something', {selector: {}}, ['spec.selector: Invalid value: {}: empty selector is invalid for deployment']],
-  ['is of a known strategy', {strategy: {type: 'Odd'}}, ['spec.strategy: Unsupported value: {"type":"Odd"}: supported values: "Recreate", "RollingUpdate"']],
+  ['is of a known strategy', {strategy: {type: 'Odd'}}, ['spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"']],
+  ['is of a known strategy, however it rolls', {strategy: {type: 'Odd', rollingUpdate: {maxSurge: 1}}}, ['spec.strategy: Unsupported value: {"Type":"Odd","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}: supported values: "Recreate", "RollingUpdate"']],
   ['rolls only when it rolls', {strategy: {type: 'Recreate', rollingUpdate: {}}}, ["spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"]],
   [
     'moves when it rolls',
@@ -147,7 +148,7 @@ test('a stateful set is filled in, its claims too', async t => {
 
 const statefulSetCases: [title: string, spec: Partial<StatefulSet['spec']>, expected: string[]][] = [
   ['is of a known order', {podManagementPolicy: 'Odd'}, ["spec.podManagementPolicy: Invalid value: \"Odd\": must be 'OrderedReady' or 'Parallel'"]],
-  ['is updated in a known way', {updateStrategy: {type: 'Odd'}}, ["spec.updateStrategy: Invalid value: {\"type\":\"Odd\"}: must be 'RollingUpdate' or 'OnDelete'"]],
+  ['is updated in a known way', {updateStrategy: {type: 'Odd'}}, ["spec.updateStrategy: Invalid value: {\"Type\":\"Odd\",\"RollingUpdate\":null}: must be 'RollingUpdate' or 'OnDelete'"]],
   ['gives up some', {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 0}}}, ['spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0']],
   ['keeps claims or deletes them', {persistentVolumeClaimRetentionPolicy: {whenDeleted: 'Odd'}}, ['spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "Odd": supported values: "Retain", "Delete"']],
   ['starts somewhere', {ordinals: {start: -1}}, ['spec.ordinals.start: Invalid value: -1: must be greater than or equal to 0']],
@@ -196,7 +197,7 @@ const daemonSetCases: [title: string, spec: Partial<DaemonSet['spec']>, expected
     {updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}},
     ['spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0'],
   ],
-  ['is updated in a known way', {updateStrategy: {type: 'Odd'}}, ['spec.updateStrategy: Unsupported value: {"type":"Odd"}: supported values: "RollingUpdate", "OnDelete"']],
+  ['is updated in a known way', {updateStrategy: {type: 'Odd'}}, ['spec.updateStrategy: Unsupported value: {"Type":"Odd","RollingUpdate":null}: supported values: "RollingUpdate", "OnDelete"']],
 ];
 
 const half = {spec: {accessModes: [], resources: {requests: {storage: '1500m'}}}};

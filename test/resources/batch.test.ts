@@ -24,6 +24,20 @@ test('a job is filled in and given a selector of its own', async t => {
   t.is(made.metadata?.generation, 1);
 });
 
+test('a job without labels shares those of its pods, with what its selector asks for', async t => {
+  const jobs = (await startWorld()).of(kinds.jobs);
+  const [shared, labelled, bare] = [
+    await jobs.create(aJob({}, 'a')),
+    await jobs.create({...aJob({}, 'b'), metadata: {name: 'b', namespace, labels: {app: 'a'}}}),
+    await jobs.create(aJob({template: {...template, metadata: {}}}, 'c')),
+  ];
+
+  t.deepEqual(shared.metadata?.labels, shared.spec?.template.metadata?.labels);
+  t.is(shared.metadata?.labels?.['batch.plat.io/job-name'], 'a');
+  t.deepEqual(labelled.metadata?.labels, {app: 'a'});
+  t.is(bare.metadata?.labels?.['job-name'], 'c');
+});
+
 const indexed = {completionMode: 'Indexed', completions: 3};
 const exit = {onExitCodes: {operator: 'In', values: [1]}};
 
@@ -40,7 +54,7 @@ const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = 
   ['limits failed indexes by their own limit', {...indexed, maxFailedIndexes: 1}, ['spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified']],
   ['is managed by a known form of name', {managedBy: 'me'}, ['spec.managedBy: Invalid value: "me": must be a domain-prefixed path (such as "acme.io/foo")']],
   ['does not select for itself', {selector: {matchLabels: {a: 'b'}}}, [
-    'spec.selector: Invalid value: {"matchLabels":{"batch.plat.io/controller-uid":"UID","a":"b"}}: `selector` not auto-generated',
+    'spec.selector: Invalid value: {"matchLabels":{"a":"b","batch.plat.io/controller-uid":"UID"}}: `selector` not auto-generated',
     'spec.template.metadata.labels: Invalid value: LABELS: `selector` does not match template `labels`',
   ]],
   ['does something when pods fail', {podFailurePolicy: {rules: [exit as never]}}, ['spec.podFailurePolicy.rules[0].action: Required value: valid values: ["Count" "FailIndex" "FailJob" "Ignore"]']],
@@ -57,7 +71,7 @@ const jobCases: [title: string, spec: Partial<JobSpec>, expected: string[]][] = 
   ['replaces failed pods alone when it looks at them', {podReplacementPolicy: 'TerminatingOrFailed', podFailurePolicy: {rules: [{action: 'Ignore', ...exit}]}}, [
     'spec.podReplacementPolicy: Unsupported value: "TerminatingOrFailed": supported values: "Failed"',
   ]],
-  ['succeeds early by its indexes', {successPolicy: {rules: [{succeededCount: 1}]}}, ['spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode']],
+  ['succeeds early by its indexes', {successPolicy: {rules: [{succeededCount: 1}]}}, ['spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode']],
   ['succeeds early by indexes it has', {...indexed, successPolicy: {rules: [{succeededIndexes: '0,5'}, {succeededIndexes: '0-1', succeededCount: 3}, {}]}}, [
     'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "0,5": error parsing succeededIndexes: too large index: "5"',
     'spec.successPolicy.rules[1].succeededCount: Invalid value: 3: must be less than or equal to 2 (the number of indexes in the specified succeededIndexes field)',

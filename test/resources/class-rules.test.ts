@@ -55,7 +55,7 @@ judgesCreations(kinds.runtimeClasses, [
     `scheduling.nodeSelector: Invalid value: "a@": ${name}`,
     'scheduling.tolerations[1].effect: Invalid value: "NoSchedule": effect must be \'NoExecute\' when `tolerationSeconds` is set',
     'scheduling.tolerations[2].operator: Unsupported value: "Odd": supported values: "Equal", "Exists"',
-    'scheduling.tolerations[1]: Duplicate value: {"key":"a","operator":"Exists","effect":"NoSchedule","tolerationSeconds":1}',
+    'scheduling.tolerations[1]: Duplicate value: {"Key":"a","Operator":"Exists","Value":"","Effect":"NoSchedule","TolerationSeconds":1}',
   ]],
   ['less than nothing besides', run({overhead: {podFixed: {cpu: '-1', odd: '1'}}}), [
     'overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
@@ -100,6 +100,7 @@ judgesCreations(kinds.leaseCandidates, [
   ], elected],
   ['no version', candidate({emulationVersion: '0.0.0'}), ["spec.emulationVersion: Required value: must be specified when `strategy` is 'OldestEmulationVersion'"], elected],
   older('1.34.9', '1.35.0'), older('1.35.0-alpha.1', '1.35.0'), older('1.35.0-alpha.2', '1.35.0-alpha.10'), older('1.35.0-alpha', '1.35.0-alpha.1'), older('1.35.0-1', '1.35.0-a'),
+  ['no version that runs', candidate({binaryVersion: 'x'}), ['spec.binaryVersion: Invalid value: "x": must be a valid semantic version', 'spec.binaryVersion: Invalid value: "x": must be greater than or equal to `emulationVersion`'], elected],
   ['a version with a build', candidate({binaryVersion: '1.35.0', emulationVersion: '1.35.0-rc.1+abc'}), [], elected],
 ]);
 judgesChanges(kinds.leaseCandidates, [

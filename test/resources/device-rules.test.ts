@@ -79,7 +79,6 @@ judgesCreations(kinds.resourceClaims, [
     '[0].value: Invalid value: "a": must be empty for operator `Exists`',
     '[1].operator: Unsupported value: "Odd": supported values: "Equal", "Exists"',
     '[1].effect: Unsupported value: "Odd": supported values: "NoExecute", "NoSchedule", "None"',
-    '[2].operator: Required value',
   ]), all],
   ['constraints by nothing', claim({constraints: [{}]}), ['spec.devices.constraints[0]: Required value: exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'], all],
   ['too many requests', claim({}, ...Array.from({length: 33}, (_, i) => ({name: `r${i}`, exactly}))), ['spec.devices.requests: Too many: 33: must have at most 32 items'], all],

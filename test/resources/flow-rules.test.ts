@@ -24,7 +24,7 @@ judgesCreations(kinds.flowSchemas, [
   ['one after the last', schema({matchingPrecedence: 10_001}), ['spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000']],
   ['one before the first', schema({matchingPrecedence: -1}), ['spec.matchingPrecedence: Invalid value: -1: must be a positive value']],
   ['an odd level and an odd method', schema({priorityLevelConfiguration: {name: 'P'}, distinguisherMethod: {type: 'Odd'}}), [
-    'spec.distinguisherMethod.type: Unsupported value: {"type":"Odd"}: supported values: "ByNamespace", "ByUser"',
+    'spec.distinguisherMethod.type: Unsupported value: {"Type":"Odd"}: supported values: "ByNamespace", "ByUser"',
     `spec.priorityLevelConfiguration.name: Invalid value: "P": ${subdomain}`,
   ]],
   ['subjects of no kind', subjects({kind: 'Odd'}, {kind: 'User'}, {kind: 'Group'}, {kind: 'ServiceAccount'}), at('spec.rules[0].subjects', [

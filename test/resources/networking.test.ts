@@ -19,6 +19,7 @@ const ingressCases: [title: string, ingress: Ingress, expected: string[]][] = [
   ['has absolute paths', path({path: 'x'}), [`${at}.path: Invalid value: "x": must be an absolute path`]],
   ['has plain paths', path({path: '/a/../b//c/..'}), [`${at}.path: Invalid value: "/a/../b//c/..": must not contain '//'`, `${at}.path: Invalid value: "/a/../b//c/..": must not contain '/../'`, `${at}.path: Invalid value: "/a/../b//c/..": cannot end with '/..'`]],
   ['compares paths in a known way', path({pathType: 'Odd'}), [`${at}.pathType: Unsupported value: "Odd": supported values: "Exact", "ImplementationSpecific", "Prefix"`]],
+  ['compares paths somehow', path({pathType: ''}), [`${at}.pathType: Unsupported value: "": supported values: "Exact", "ImplementationSpecific", "Prefix"`]],
   ['says which port', path({backend: {service: {name: 's'}}}), [`${at}.backend: Required value: port name or number is required`]],
   ['leads to one thing', path({backend: {}}), [`${at}.backend: Invalid value: "": resource or service backend is required`]],
   ['names its secrets well', anIngress({defaultBackend: backend, tls: [{secretName: 'A'}]}), [

@@ -16,6 +16,7 @@ const paths = (prefix: string, texts: readonly string[]): string[] => texts.map(
 
 judgesCreations(kinds.horizontalPodAutoscalers, [
   ['a usual one', scaler({}), []],
+  ['one that never moves', scaler({behavior: {scaleUp: {policies: []}}}), ['spec.behavior.scaleUp.policies: Required value: must specify at least one Policy']],
   ['one that scales to nothing', scaler({minReplicas: 0, metrics: [cpu]}), [
     'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1',
     'spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas',
@@ -158,7 +159,7 @@ judgesCreations(kinds.podDisruptionBudgets, [
   ['one of more than all', budget({minAvailable: '101%'}), ["spec.minAvailable: Invalid value: \"101%\": must not be greater than 100%"]],
   ['one of less than nothing', budget({maxUnavailable: -1}), ['spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0']],
   ['one of words', budget({maxUnavailable: 'all'}), ["spec.maxUnavailable: Invalid value: \"all\": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"]],
-  ['one of both', budget({minAvailable: 1, maxUnavailable: 1}), ['spec: Invalid value: {"minAvailable":1,"maxUnavailable":1}: minAvailable and maxUnavailable cannot be both set']],
+  ['one of both', budget({minAvailable: 1, maxUnavailable: 1}), ['spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set']],
   ['one of no known policy', budget({unhealthyPodEvictionPolicy: 'Never'}), ['spec.unhealthyPodEvictionPolicy: Unsupported value: "Never": supported values: "AlwaysAllow", "IfHealthyBudget"']],
   ['one of odd pods', budget({selector: {matchLabels: {'a@': 'b'}, matchExpressions: [{key: 'a', operator: 'In', values: []}]}}), [
     `spec.selector.matchLabels: Invalid value: "a@": ${name}`,

@@ -1,7 +1,9 @@
 import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
+import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
 import {servedVersions, UnknownApi} from '#src/resources/served-versions.js';
+import {startWire} from '#test/apiserver/wire.js';
 import {startServer} from '#test/fixtures/server.js';
 
 const servedWith = (...pairs: readonly (readonly [string, string])[]) => servedVersions(new Map(pairs), {naming: naming('plat'), gate: () => true});
@@ -66,4 +68,23 @@ test('what is not served is not found and not told of', async t => {
 
   await t.throwsAsync(clientOf().resource(kinds.leases).list({namespace: 'default'}), {message: /could not find the requested resource|not found/});
   t.false(server.discovery.groups.some(({group}) => group === 'coordination'));
+});
+
+const retirements: [kind: Kind, text: string | undefined][] = [
+  [kinds.clusterTrustBundlesV1alpha1, 'certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+'],
+  [kinds.resourceClaims, undefined],
+  [kinds.resourceClaimsV1beta2, undefined],
+  [kinds.resourceClaimsV1beta1, 'resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+'],
+  [kinds.ipAddressesV1beta1, 'networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+'],
+];
+for (const [kind, text] of retirements) {
+  test(`${kind.plural} in ${kind.group}/${kind.version} ${text ? 'are on their way out' : 'stay'}`, t => t.is(deprecatedVersion(kind, naming('kubernetes')), text));
+}
+
+test('requests through a version that is on its way out are warned', async t => {
+  const {get} = await startWire({runtimeConfig: new Map([['api/all', 'true']])});
+  const warningOf = async (path: string) => String((await get(path)).header('warning'));
+
+  t.is(await warningOf('/apis/networking.plat.io/v1beta1/ipaddresses'), '299 - "networking.plat.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+"');
+  t.is(await warningOf('/apis/networking.plat.io/v1/ipaddresses'), 'undefined');
 });

@@ -3,7 +3,6 @@ import {judgesChanges, judgesCreations, keepsOnCreation, warnsOnCreation, type G
 
 const name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const subdomain = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-const labelValue = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const immutable = 'field is immutable';
 
 const driver = (spec: object): Given => ({spec});
@@ -102,9 +101,7 @@ judgesCreations(kinds.storageClasses, [
   ['too many parameters', storage({parameters: Object.fromEntries(Array.from({length: 513}, (_, i) => [`p${i}`, '']))}), ['parameters: Too long: may not be more than 512 bytes']],
   ['large parameters', storage({parameters: {a: 'x'.repeat(256 * 1024)}}), ['parameters: Too long: may not be more than 262144 bytes']],
   ['places that are none', places(term({key: '@', values: ['@', '@']}), term({key: 'a', values: []}, {key: 'a', values: ['b']})), [
-    `allowedTopologies[0].matchLabelExpressions[0].values[0]: Invalid value: "@": ${labelValue}`,
     'allowedTopologies[0].matchLabelExpressions[0].values[1]: Duplicate value: "@"',
-    `allowedTopologies[0].matchLabelExpressions[0].values[1]: Invalid value: "@": ${labelValue}`,
     `allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "@": ${name}`,
     'allowedTopologies[1].matchLabelExpressions[0].values: Required value',
     'allowedTopologies[1].matchLabelExpressions[1].key: Duplicate value: "a"',

@@ -8,6 +8,7 @@ import {amountOf, notMoreThanWhole, positiveIntOrPercent} from '#src/resources/v
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {containerColumns, labelsCell, selectorCell} from '#src/resources/workload/columns.js';
 import {validateCollisions, validateCounters} from '#src/resources/workload/status.js';
 import {defaultTemplate, selectorOrNone, validateRunsForever} from '#src/resources/workload/template.js';
@@ -41,7 +42,7 @@ function* validateRollingUpdate({maxUnavailable, maxSurge}: NonNullable<NonNulla
 function* validateStrategy(strategy: Spec['updateStrategy'] = {}): Iterable<FieldError> {
   const path = 'spec.updateStrategy';
   if (strategy.type === 'OnDelete') return;
-  if (strategy.type !== 'RollingUpdate') yield notSupported(path, strategy, ['RollingUpdate', 'OnDelete']);
+  if (strategy.type !== 'RollingUpdate') yield notSupported(path, originalForm('DeploymentStrategy', strategy), ['RollingUpdate', 'OnDelete']);
   else if (!strategy.rollingUpdate) yield required(`${path}.rollingUpdate`);
   else yield* validateRollingUpdate(strategy.rollingUpdate, `${path}.rollingUpdate`);
 }

@@ -3,13 +3,14 @@ import type {SelfSubjectAccessReview, SubjectAccessReview} from '#src/api/types.
 import type {UserInfo} from '#src/api/user.js';
 import type {ActionContext} from '#src/resources/definition.js';
 import type {Attributes, Decision} from '#src/api/authorization.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {readSelectors, selectorProblems, validateSelectors} from './selectors.js';
 
 type Asked = Readonly<SelfSubjectAccessReview['spec']>;
 /** Whether a review asks about exactly one thing. */
 function* validateChoice({resourceAttributes, nonResourceAttributes}: Asked): Iterable<FieldError> {
   if (resourceAttributes && nonResourceAttributes) {
-    yield invalid('spec.nonResourceAttributes', nonResourceAttributes, 'cannot be specified in combination with resourceAttributes');
+    yield invalid('spec.nonResourceAttributes', originalForm('NonResourceAttributes', nonResourceAttributes), 'cannot be specified in combination with resourceAttributes');
   }
   if (!resourceAttributes && !nonResourceAttributes) {
     yield invalid('spec.resourceAttributes', nonResourceAttributes, 'exactly one of nonResourceAttributes or resourceAttributes must be specified');

@@ -2,6 +2,7 @@ import {duplicate, invalid, invalidUnshown, notSupported, required, tooLong, too
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {labelKeyProblems} from '#src/api/names.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {countIndexes, IndexesError} from './indexes.js';
 
 export type JobSpec = NonNullable<ObjectOf<typeof kinds.jobs>['spec']>;
@@ -99,7 +100,7 @@ function* validateSuccessRule({succeededCount: count, succeededIndexes: indexes}
 export function* validateSuccessPolicy(spec: JobSpec, path: string): Iterable<FieldError> {
   const {successPolicy, completions = 0} = spec;
   if (!successPolicy) return;
-  if (spec.completionMode !== 'Indexed') return yield invalid(path, successPolicy, 'requires indexed completion mode');
+  if (spec.completionMode !== 'Indexed') return yield invalid(path, originalForm('SuccessPolicy', successPolicy), 'requires indexed completion mode');
   const rules = successPolicy.rules ?? [];
   if (rules.length === 0) yield required(`${path}.rules`, 'at least one rules must be specified when the successPolicy is specified');
   if (rules.length > mostRules) yield tooMany(`${path}.rules`, rules.length, mostRules);

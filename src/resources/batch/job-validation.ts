@@ -7,6 +7,7 @@ import {immutable} from '#src/resources/validation/equality.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {nonNegative} from '#src/resources/validation/numbers.js';
 import {validateDomainPath} from '#src/resources/validation/domain-names.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {selectorOrNone} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
@@ -94,7 +95,7 @@ function* validateGenerated({metadata, spec}: Readonly<Job>, old: Readonly<Job> 
     else if (labels[key] !== value) yield invalid(path, labels, `must be '${value}'`);
   }
   const selector = selectorOrNone(spec.selector);
-  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector, '`selector` not auto-generated');
+  if (selector && !selector.matches(expected)) yield invalid('spec.selector', spec.selector && originalForm('LabelSelector', spec.selector), '`selector` not auto-generated');
 }
 
 /** The pods of an indexed job carry its name and their index as a host name. */

@@ -36,7 +36,7 @@ const defaultSpec = (spec: JobSpec): void => {
 /** A job without labels has those of its pods. */
 const labelLikePods = (job: Job): void => {
   const labels = job.spec?.template?.metadata?.labels;
-  if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels: {...labels}};
+  if (labels && Object.keys(labels).length > 0 && Object.keys(job.metadata?.labels ?? {}).length === 0) job.metadata = {...job.metadata, labels};
 };
 
 /** Warns of work whose progress might outgrow what a status can hold. */
@@ -104,9 +104,11 @@ export const jobs = defineResource<Job>({
     prepare(job, old, {naming, gate}) {
       dropDisabledTemplateFields(job.spec?.template, old?.spec?.template, gate);
       if (old) return;
-      const hadLabels = Object.keys(job.metadata?.labels ?? {}).length > 0;
+      // Labels that were taken over from the pods are one and the same with theirs, and get those that the selector asks for too.
+      const {labels} = job.metadata ?? {};
+      if (labels && labels === job.spec?.template?.metadata?.labels) delete job.metadata?.labels;
       generateSelector(job, naming);
-      if (!hadLabels) labelLikePods(job);
+      labelLikePods(job);
       job.status = {};
     },
     validate: validateJob,

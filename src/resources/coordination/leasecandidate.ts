@@ -45,13 +45,16 @@ const isNothing = (text: string): boolean => {
   return !parts || (parts.before.length === 0 && parts.numbers.every(number => number === 0));
 };
 
+const versionOf = (text: string): string => (semantic.test(text) ? text : '0.0.0');
+
 function* validate({spec = {} as NonNullable<LeaseCandidate['spec']>}: Readonly<LeaseCandidate>, old: Readonly<LeaseCandidate> | undefined): Iterable<FieldError> {
   const {leaseName, emulationVersion, binaryVersion, strategy} = spec;
   if (!leaseName) yield required('spec.leaseName');
   if (emulationVersion && !semantic.test(emulationVersion)) yield invalid('spec.emulationVersion', emulationVersion, notSemantic);
   if (!binaryVersion) yield required('spec.binaryVersion');
   else if (!semantic.test(binaryVersion)) yield invalid('spec.binaryVersion', binaryVersion, notSemantic);
-  else if (emulationVersion && semantic.test(emulationVersion) && isBelow(binaryVersion, emulationVersion)) {
+  // What is no version counts as the zero of versions.
+  if (binaryVersion && emulationVersion && isBelow(versionOf(binaryVersion), versionOf(emulationVersion))) {
     yield invalid('spec.binaryVersion', binaryVersion, 'must be greater than or equal to `emulationVersion`');
   }
   if (!strategy) yield required('spec.strategy');

@@ -53,7 +53,7 @@ function* validateBackend({service, resource}: Readonly<Backend>, path: string, 
 }
 
 function* validatePath({path = '', pathType, backend}: Readonly<Path>, at: string, nameProblems: NameProblems): Iterable<FieldError> {
-  if (!pathType) return yield required(`${at}.pathType`, 'pathType must be specified');
+  if (pathType === undefined || pathType === null) return yield required(`${at}.pathType`, 'pathType must be specified');
   yield* oneOf(`${at}.pathType`, pathType, pathTypes);
   const exact = pathType === 'Exact' || pathType === 'Prefix';
   if (pathTypes.includes(pathType) && (exact || path) && !path.startsWith('/')) yield invalid(`${at}.path`, path, 'must be an absolute path');

@@ -6,6 +6,7 @@ import {validateConditions} from '#src/resources/validation/conditions.js';
 import {notMoreThanWhole, positiveIntOrPercent} from '#src/resources/validation/int-or-percent.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
 import {subdomainName} from '#src/resources/validation/names.js';
+import {originalForm} from '#src/resources/validation/original-form.js';
 import {validateCounters} from '#src/resources/workload/status.js';
 
 type Budget = ObjectOf<typeof kinds.podDisruptionBudgets>;
@@ -14,7 +15,7 @@ const policies = ['AlwaysAllow', 'IfHealthyBudget'];
 
 function* validate({spec}: Readonly<Budget>, old: Readonly<Budget> | undefined): Iterable<FieldError> {
   const {minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy: policy} = spec ?? {};
-  if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', spec, 'minAvailable and maxUnavailable cannot be both set');
+  if (minAvailable !== undefined && maxUnavailable !== undefined) yield invalid('spec', originalForm('PodDisruptionBudgetSpec', {...spec}), 'minAvailable and maxUnavailable cannot be both set');
   for (const [field, value] of [['minAvailable', minAvailable], ['maxUnavailable', maxUnavailable]] as const) {
     if (value === undefined) continue;
     yield* positiveIntOrPercent(`spec.${field}`, value);

@@ -20,11 +20,12 @@ const mostAlternatives = 8;
 /** What can be wished for, wherever it stands in a claim. */
 const wishes = (spec: Readonly<ClaimSpec>): Wish[] => (spec.devices?.requests ?? []).flatMap(({exactly, firstAvailable}) => [...(exactly ? [exactly] : []), ...(firstAvailable ?? [])]);
 
-/** One device, unless the claim says otherwise. */
+/** One device, and tolerations of a value, unless the claim says otherwise. */
 export const defaultClaimSpec = (spec: ClaimSpec): void => {
   for (const wish of wishes(spec)) {
     wish.allocationMode ||= 'ExactCount';
     if (wish.allocationMode === 'ExactCount') wish.count ||= 1;
+    for (const toleration of wish.tolerations ?? []) toleration.operator ||= 'Equal';
   }
 };
 

@@ -1,13 +1,12 @@
 import {duplicate, forbiddenField, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
-import {labelValueProblems} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
 import {nodeLabelText} from '#src/resources/validation/node-labels.js';
 import {subdomainName} from '#src/resources/validation/names.js';
-import {each, qualifiedName} from '#src/resources/validation/values.js';
+import {qualifiedName} from '#src/resources/validation/values.js';
 import {validateParameters, validateProvisioner} from './parameters.js';
 
 type StorageClass = ObjectOf<typeof kinds.storageClasses>;
@@ -25,7 +24,6 @@ function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: strin
     for (const [j, value] of values.entries()) {
       if (seen.has(value)) yield duplicate(`${at}.values[${j}]`, value);
       seen.add(value);
-      yield* each(`${at}.values[${j}]`, value, labelValueProblems(value));
     }
     yield* qualifiedName(`${at}.key`, key ?? '');
     if (keys.has(key)) yield duplicate(`${at}.key`, key);

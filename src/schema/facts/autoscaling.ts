@@ -13,7 +13,7 @@ export const autoscaling: GroupFacts = {
     ContainerResourceMetricStatus: {'*': 'required(name,current,container)'},
     ExternalMetricStatus: {'*': 'required(metric,current)'},
     HPAScalingPolicy: {'*': 'required(type,value,periodSeconds)'},
-    HPAScalingRules: {'*': 'pointers(selectPolicy,stabilizationWindowSeconds)', policies: 'atomic', tolerance: ':quantity'},
+    HPAScalingRules: {'*': 'pointers(selectPolicy,stabilizationWindowSeconds) kept(policies)', policies: 'atomic', tolerance: ':quantity'},
     HorizontalPodAutoscalerCondition: {'*': 'required(type,status)'},
     HorizontalPodAutoscalerSpec: {'*': 'required(scaleTargetRef,maxReplicas) pointers(minReplicas)', metrics: 'atomic'},
     HorizontalPodAutoscalerStatus: {
