@@ -45,6 +45,16 @@ test('an intent makes the object that is missing, and its manager owns it', asyn
   t.deepEqual((await get(url)).json(), made.json());
 });
 
+test('who applies what is there already owns it from no time on', async t => {
+  const {apply, pass} = await startApply();
+  await apply(url, aConfigMap('a', {data: {k: 'v', l: 'w'}}));
+  await pass(5 * seconds);
+  const timesOf = (received: Received) => entriesOf(received.json()).map(({manager, time}) => [manager, time]);
+
+  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v'}}), 'fieldManager=other')), [['other', undefined], ['me', '2026-01-01T00:00:00Z']]);
+  t.deepEqual(timesOf(await apply(url, aConfigMap('a', {data: {k: 'v', m: 'x'}}), 'fieldManager=other')), [['me', '2026-01-01T00:00:00Z'], ['other', '2026-01-01T00:00:05Z']]);
+});
+
 test('an intent is read as YAML', async t => {
   const {apply} = await startApply();
   const made = await apply(url, 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: "1"\n');

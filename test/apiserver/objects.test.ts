@@ -34,6 +34,26 @@ test('what the server owns is filled in, whatever the caller sends', async t => 
   t.like(metadata, {name: 'a', namespace: 'default', creationTimestamp: now, generateName: 'kept-'});
 });
 
+test('a version of nothing may be said of what is created, and nobody owns what only the server sets', async t => {
+  const {post, patch, get} = await startWire();
+  t.is((await post(configMaps, {metadata: {name: 'a', resourceVersion: '0', deletionTimestamp: '1999-01-01T00:00:00Z', deletionGracePeriodSeconds: 5}})).status, 201);
+  const changed = (await patch(`${configMaps}/a`, {metadata: {deletionTimestamp: '1999-01-01T00:00:00Z', generation: 7}})).json();
+
+  t.deepEqual([changed.metadata?.managedFields, changed.metadata?.deletionTimestamp], [undefined, undefined]);
+  t.deepEqual((await get(`${configMaps}/a`)).json(), changed);
+});
+
+test('a patch is looked for an object before it is read, and is something', async t => {
+  const {post, patch} = await startWire();
+  await post(configMaps, {metadata: {name: 'a'}});
+  const operations = {headers: {'content-type': 'application/json-patch+json'}};
+
+  t.is((await patch(`${configMaps}/none`, {}, operations)).json<Status>().message, 'configmaps "none" not found');
+  t.like((await patch(`${configMaps}/a`, {}, operations)).json<Status>(), {code: 400, message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp'});
+  t.like((await patch(`${configMaps}/a`, 'null')).json<Status>(), {code: 400, message: 'Invalid JSON Patch'});
+  t.is((await patch(`${configMaps}/a`, {more: 1, extra: 2})).header('warning')?.toString(), '299 - "unknown field \\"extra\\"",299 - "unknown field \\"more\\""');
+});
+
 test('a generated name is the prefix, cut where it must be, and five characters', async t => {
   const {post} = await startWire();
   const short = await post(configMaps, {metadata: {generateName: 'a-'}});

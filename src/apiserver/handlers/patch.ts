@@ -4,7 +4,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
 import {undecodable} from '#src/schema/patch/errors.js';
-import {parsePatch, patchedObject, patchMediaTypes, type PatchType} from '#src/schema/patch/patch.js';
+import {parsePatch, patchedObject, patchMediaTypes, type ParsedPatch, type PatchType} from '#src/schema/patch/patch.js';
 import type {WriteQuery} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
@@ -28,11 +28,13 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
 export const applyPatch = async (served: ServedResource, context: ResourceContext, type: PatchType, {fieldValidation}: WriteQuery): Promise<Transform> => {
   const {resource, kind, version} = served;
   const {naming, schemas} = resource.settings;
-  const patch = parsePatch(type, await readBytes(context.request), fieldValidation);
+  const bytes = await readBytes(context.request);
+  let parsed: ParsedPatch | undefined;
   const node = schemaOf(schemas, kind);
   const apiVersion = naming.apiVersion(kind.group, kind.version);
   return old => {
     if (!old) throw notFound(resource.ref, context.target.name);
+    const patch = (parsed ??= parsePatch(type, bytes, fieldValidation));
     const live = version ? {...version.fromHub(old, naming), apiVersion, kind: kind.kind} : old;
     const {object, warnings} = patchedObject<KubeObject>(patch, live as unknown as Record<string, unknown>, node, fieldValidation);
     for (const text of warnings) context.warnings.add(text);

@@ -70,8 +70,11 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const {definition, settings} = resource;
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
-  if (meta.resourceVersion) throw badRequest('resourceVersion should not be set on objects to be created');
+  if (meta.resourceVersion && meta.resourceVersion !== '0') throw badRequest('resourceVersion should not be set on objects to be created');
   withoutDoubleOwners(meta, context.warn, 'sent');
+  // Nobody owns what only the server sets.
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
   definition.default?.(incoming, settings);
   const recording = recordCreation(resource, incoming, context);
   if (recording) await recording;

@@ -80,6 +80,8 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   checkUid(target, meta, old);
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
+  // Nobody owns what only the server sets.
+  restore(meta, old.metadata!, ['deletionTimestamp', 'deletionGracePeriodSeconds']);
   definition.default?.(incoming, settings);
   const recording = recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
   if (recording) await recording;
@@ -203,9 +205,13 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   object.kind = kind.kind;
   delete meta['selfLink'];
   delete meta['resourceVersion'];
-  for (const field of owned) {
+  restore(meta, stored, owned);
+};
+
+const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly (typeof owned)[number][]): void => {
+  for (const field of fields) {
     if (stored[field] === undefined) delete meta[field];
-    else meta[field] = stored[field];
+    else Object.assign(meta, {[field]: stored[field]});
   }
 };
 

@@ -90,7 +90,7 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
   if (conflicts.length > 0) throw new ApplyConflict(conflicts);
 };
 
-/** Leaves the applier's entry without what is never tracked, and dated when something moved; one that owns nothing goes. */
+/** Leaves the applier's entry without what is never tracked, dated only by what changed the object; one that owns nothing goes. */
 const settle = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: ManagedFieldsEntry | undefined, changed: boolean, writer: Writer): void => {
   const identity = identityOf(own);
   const entry = managers.get(identity)!;
@@ -100,6 +100,6 @@ const settle = (managers: Map<string, ManagedFieldsEntry>, own: Owner, last: Man
     return;
   }
   const same = last && !changed && last.apiVersion === entry.apiVersion && isEqual(last.fieldsV1, fields);
-  managers.set(identity, same ? last : newEntry(own, writer.time, fields));
+  managers.set(identity, same ? last : newEntry(own, changed ? writer.time : last?.time, fields));
 };
 

@@ -61,11 +61,10 @@ const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, re
 };
 
 /** An entry with its fields in the order of the wire. */
-export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, time: string, fields: FieldSet): ManagedFieldsEntry => {
+export const newEntry = ({manager, operation, apiVersion, subresource}: Owner, at: string | undefined, fields: FieldSet): ManagedFieldsEntry => {
   const fieldsV1 = inWireOrder(fields);
-  return subresource
-    ? {manager, operation, apiVersion, time, fieldsType: 'FieldsV1', fieldsV1, subresource}
-    : {manager, operation, apiVersion, time, fieldsType: 'FieldsV1', fieldsV1};
+  const time = at === undefined ? {} : {time: at};
+  return {manager, operation, apiVersion, ...time, fieldsType: 'FieldsV1', fieldsV1, ...(subresource ? {subresource} : {})};
 };
 
 /** Takes what changed or went from everyone but one. Owners under a version that is not served go. */

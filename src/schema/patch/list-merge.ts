@@ -1,5 +1,5 @@
 import {isPlainObject, own, type PlainObject} from '#src/schema/decode/plain.js';
-import {inapplicable, malformed, shownValue, unprocessable} from './errors.js';
+import {inapplicable, shownValue, unprocessable} from './errors.js';
 import {cleaned, dropped, patchDirective, setElementOrder, type PatchMeta} from './directives.js';
 
 type MergeMaps = (original: PlainObject, patch: PlainObject) => PlainObject;
@@ -111,7 +111,7 @@ const checkOrder = (patch: readonly unknown[], order: readonly unknown[], mergeK
   const plain = patch.filter(item => !isPlainObject(item) || !Object.hasOwn(item, patchDirective));
   let at = 0;
   for (const item of order) if (at < plain.length && keyOf(plain[at], mergeKey) === keyOf(item, mergeKey)) at += 1;
-  if (at < plain.length) throw malformed(`The order in patch list:\n${shownValue(patch)}\n doesn't match ${setElementOrder} list:\n${shownValue(order)}\n`);
+  if (at < plain.length) throw inapplicable(`The order in patch list:\n${shownValue(patch)}\n doesn't match ${setElementOrder} list:\n${shownValue(order)}\n`);
 };
 
 /** A list for which the patch gives the order its elements are to have. Undefined where neither side has the list. */

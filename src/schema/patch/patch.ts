@@ -68,6 +68,7 @@ const readContent = (type: PatchType, text: string): unknown => {
   if (isNestedDeeper(value, deepest)) throw new DecodeError('exceeded max depth');
   if (type === 'json') return new TypedDecoder().decode(value ?? [], operations);
   if (value !== null && !isPlainObject(value)) throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
+  if (value === null && type === 'merge') throw malformed('Invalid JSON Patch');
   return value ?? {};
 };
 
@@ -118,7 +119,9 @@ export const patchedObject = <T = PlainObject>(
   const text = (): string => (patch.type === 'strategic' ? shownValue(patch.content) : JSON.stringify(value));
   try {
     const {object, problems} = decodeValue<T>(value, node, validation, patch.type === 'strategic' ? 'parts' : 'json');
-    const warnings = [...patch.problems, ...problems.map(problem => problem.text)];
+    const texts = problems.map(problem => problem.text);
+    // What these patches make is read with its fields in order.
+    const warnings = [...patch.problems, ...(patch.type === 'strategic' ? texts : texts.sort())];
     if (validation === 'Strict' && warnings.length > 0) throw new DecodeError(`strict decoding error: ${warnings.join(', ')}`);
     return {object, warnings};
   } catch (error) {
