@@ -26,6 +26,15 @@ test('a volume begins pending, kept and a file system', async t => {
   t.like(await row(kinds.persistentVolumes, made), {Capacity: '1Gi', 'Access Modes': 'RWO', 'Reclaim Policy': 'Retain', Status: 'Pending', Claim: '', VolumeAttributesClass: '<unset>'});
 });
 
+test('a status that does not say since when a volume is in its phase leaves that as it was', async t => {
+  const {of} = await startWorld();
+  const volumes = of(kinds.persistentVolumes);
+  const {status, ...made} = await volumes.create(aVolume());
+  const reported = await volumes.update({...made, status: {message: 'm'}}, {subresource: 'status'});
+
+  t.deepEqual(reported.status, {...status, message: 'm'});
+});
+
 const volumeCases: [title: string, spec: Volume['spec'], expected: string[]][] = [
   ['lies at one place', {nfs: {server: 's', path: '/'}}, ['spec.nfs: Forbidden: may not specify more than 1 volume type']],
   ['has a size', {capacity: {}}, ['spec.capacity: Required value', 'spec.capacity: Unsupported value: null: supported values: "storage"']],

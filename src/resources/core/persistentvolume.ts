@@ -17,8 +17,10 @@ type Volume = ObjectOf<typeof kinds.persistentVolumes>;
 const stampPhase = (volume: Volume, old: Readonly<Volume> | undefined, {clock}: HookContext): void => {
   const status = (volume.status ??= {});
   const before = old?.status;
-  const said = status.lastPhaseTransitionTime !== before?.lastPhaseTransitionTime && status.lastPhaseTransitionTime;
-  if (status.phase !== before?.phase && !said) status.lastPhaseTransitionTime = wireTime(clock.now());
+  const {lastPhaseTransitionTime: said} = status;
+  if (status.phase === before?.phase) {
+    if (!said && before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = before.lastPhaseTransitionTime;
+  } else if (!said || said === before?.lastPhaseTransitionTime) status.lastPhaseTransitionTime = wireTime(clock.now());
 };
 
 const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
