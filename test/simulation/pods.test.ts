@@ -273,6 +273,38 @@ test('behavior that nobody understands is told of, and does not count', async t 
   t.regex(complaints[0]!, /^InvalidBehavior: annotation simulation\.plat\.io\/behavior: unknown field "runfor"; there are match, startAfter, /);
 });
 
+const annotation = {name: 'A', valueFrom: {fieldRef: {fieldPath: "metadata.annotations['path']"}}};
+for (const [subPathExpr, env, why] of [
+  ['$(A)/$(B)', [{name: 'A', value: '/tmp'}, {name: 'B', value: 'b'}], 'error SubPath `/tmp/b` must not be an absolute path'],
+  ['x/$(A)', [{name: 'B', value: '..'}, {name: 'A', value: '$(B)/y'}], "unable to provision SubPath `x/../y`: must not contain '..'"],
+  ['$(C)/$(A)', [annotation], 'missing value for A, C'],
+  ['$(A)/$$(B)', [{name: 'A', value: 'a'}], undefined],
+  ['$(A)', [{name: 'A', valueFrom: {fieldRef: {fieldPath: 'status.hostIP'}}}], undefined],
+  ['$(WEB_SERVICE_HOST)', [], undefined],
+] as const) {
+  test(`a part of a volume named by ${subPathExpr} of ${JSON.stringify(env)} is ${why ?? 'mounted'}`, async t => {
+    await using plane = await aPlaneWithNodes();
+    const volumeMounts = [{name: 'work', mountPath: '/work', subPathExpr}];
+    await run(plane, {volumes: [{name: 'work', emptyDir: {}}], containers: [{name: 'app', image: 'nginx', env: [...env], volumeMounts}]});
+    await plane.clock.advance(1_000);
+
+    t.is(standing(await podNamed(plane)), why ? 'Pending: app CreateContainerConfigError' : 'Running: app ready');
+    t.is((await podNamed(plane)).status?.containerStatuses?.[0]?.state?.waiting?.message, why);
+  });
+}
+
+test('a pod whose environment names no part of a volume runs once it does', async t => {
+  await using plane = await aPlaneWithNodes();
+  const volumeMounts = [{name: 'work', mountPath: '/work', subPathExpr: '$(A)'}];
+  await run(plane, {volumes: [{name: 'work', emptyDir: {}}], containers: [{name: 'app', image: 'nginx', env: [annotation], volumeMounts}]});
+  await plane.clock.advance(1_000);
+  t.is(standing(await podNamed(plane)), 'Pending: app CreateContainerConfigError');
+
+  await plane.client().resource(kinds.pods).patch('pod', 'merge', {metadata: {annotations: {path: 'here'}}}, {namespace: 'default'});
+  await plane.clock.advance(6_000);
+  t.is(standing(await podNamed(plane)), 'Running: app ready');
+});
+
 test('what a pod refers to must be there before it runs', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;

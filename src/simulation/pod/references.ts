@@ -5,6 +5,7 @@ import {isForbidden, isNotFound} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {specContainers, type Missing} from './record.js';
+import {namesSubPaths, subPathFault} from './subpaths.js';
 
 interface Reference {
   readonly kind: 'configmap' | 'secret';
@@ -38,17 +39,18 @@ const isAccessVolume = ({projected}: Frozen<Volume>): boolean => projected?.sour
 
 interface Wants {
   readonly volumes: readonly {readonly name: string; readonly references: readonly Reference[]}[];
-  readonly containers: readonly {readonly name: string; readonly references: readonly Reference[]}[];
+  readonly containers: readonly {readonly name: string; readonly references: readonly Reference[]; readonly container: Frozen<AnyContainer>}[];
 }
 
 const known = new WeakMap<object, Wants | undefined>();
 
-/** Everything a pod's volumes and environments are made of; undefined where it is nothing. */
+/** Everything a pod's volumes, environments and mounts are made of; undefined where it is nothing. */
 const wantsOf = ({spec}: Frozen<Pod>): Wants | undefined => {
   if (known.has(spec!)) return known.get(spec!);
   const volumes = (spec?.volumes ?? []).filter(volume => !isAccessVolume(volume)).map(volume => ({name: volume.name, references: ofVolume(volume)}));
-  const containers = [...specContainers(spec!)].map(({container}) => ({name: container.name, references: ofContainer(container)}));
-  const wants = [...volumes, ...containers].some(({references}) => references.length > 0) ? {volumes, containers} : undefined;
+  const containers = [...specContainers(spec!)].map(({container}) => ({name: container.name, references: ofContainer(container), container}));
+  const isAny = [...volumes, ...containers].some(({references}) => references.length > 0) || containers.some(({container}) => namesSubPaths(container));
+  const wants = isAny ? {volumes, containers} : undefined;
   known.set(spec!, wants);
   return wants;
 };
@@ -97,8 +99,9 @@ export const missingOf = async (client: Client, pod: Frozen<Pod>, now: number): 
     const why = await complaint(references, ({kind}, key) => `references non-existent ${kind === 'secret' ? 'secret' : 'config'} key: ${key}`);
     if (why) return {mount: {volume: name, why}, configs, again};
   }
-  for (const {name, references} of containers) {
-    const why = await complaint(references, (wanted, key) => `couldn't find key ${key} in ${titles[wanted.kind]} ${namespace}/${wanted.name}`);
+  for (const {name, references, container} of containers) {
+    const lacking = await complaint(references, (wanted, key) => `couldn't find key ${key} in ${titles[wanted.kind]} ${namespace}/${wanted.name}`);
+    const why = lacking ?? subPathFault(pod, container);
     if (why) configs.set(name, why);
   }
   return {configs, again};
