@@ -486,3 +486,11 @@ test('who registers a node does not own what it says of itself', async t => {
 
   t.deepEqual(entry?.fieldsV1, {'f:spec': {'f:unschedulable': {}}});
 });
+
+test('who reports an event owns it in the words of the group it came through', async t => {
+  const {post} = await startWire();
+  const event = {metadata: {name: 'e', namespace: 'default'}, regarding: {namespace: 'default'}, note: 'n', reason: 'r', action: 'a', type: 'Normal', eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'a/b', reportingInstance: 'i'};
+  const [entry] = (await post('/apis/events.plat.io/v1/namespaces/default/events', event)).json<KubeObject>().metadata?.managedFields ?? [];
+
+  t.deepEqual(Object.keys(entry?.fieldsV1 ?? {}).sort(), ['f:action', 'f:eventTime', 'f:note', 'f:reason', 'f:regarding', 'f:reportingController', 'f:reportingInstance', 'f:type']);
+});

@@ -7,23 +7,8 @@ import {subdomainName} from '#src/resources/validation/names.js';
 import {eventFields} from './event-fields.js';
 import {validateEvent} from './event-validation.js';
 
-const writable = [
-  'metadata',
-  'involvedObject',
-  'reason',
-  'message',
-  'source',
-  'firstTimestamp',
-  'lastTimestamp',
-  'count',
-  'type',
-  'eventTime',
-  'series',
-  'action',
-  'related',
-  'reportingComponent',
-  'reportingInstance',
-];
+/** Whatever an event says, in the words of either group. */
+const everything = {allBut: []};
 
 const firstSeen = (event: Readonly<CoreEvent>, now: number): string => since(event.firstTimestamp || event.eventTime, now);
 
@@ -73,7 +58,7 @@ export const events = defineResource<CoreEvent>({
   main: {
     // Nobody looked at the metadata of events before they had a group of their own.
     metadata: ({served}) => (served.group === kinds.events.group ? 'change' : 'common'),
-    writes: {create: writable, update: writable},
+    writes: {create: everything, update: everything},
     validate: validateEvent,
   },
   otherVersions: [eventsGroup],
