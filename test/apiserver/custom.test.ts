@@ -104,6 +104,11 @@ test('the scale of a custom resource is where its definition says', async t => {
   const scaled = await world.patch(`${widgets}/a/scale`, {spec: {replicas: 4}});
   t.deepEqual(scaled.json<{kind: string; spec: object; status: object}>().status, {replicas: 1});
   t.is((await world.get(`${widgets}/a`)).json<{spec: {replicas: number}}>().spec.replicas, 4);
+
+  const whole = (replicas: number, metadata: object = {}) => world.put(`${widgets}/a/scale`, {apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: {name: 'a', namespace: 'default', ...metadata}, spec: {replicas}});
+  t.deepEqual((await whole(5)).json<{spec: object}>().spec, {replicas: 5}, 'without a version');
+  t.is((await whole(6, {resourceVersion: '1'})).status, 409);
+  t.is((await whole(-1)).json<{message: string}>().message, 'Widget.example.com "a" is invalid: .spec.replicas: Invalid value: -1: should be a non-negative integer');
 });
 
 test('custom resources are applied by their list keys and take no patches by directives', async t => {
@@ -201,6 +206,16 @@ test('rules are not asked of an object without a name', async t => {
   const {message} = (await world.post(widgets, {...aWidget('', {min: 2, max: 1}), metadata: {}})).json<{message: string}>();
 
   t.is(message, 'Widget.example.com "" is invalid: [metadata.name: Required value: name or generateName is required, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]');
+});
+
+test('aggregated discovery tells the group and version of custom resources', async t => {
+  using world = await startCustom();
+  await world.define(aDefinition([aVersion({spec: {properties: {replicas: {type: 'integer'}}}, subresources: {status: {}, scale: {specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas'}}})]));
+  const {items} = (await world.get('/apis', {headers: {accept: 'application/json;g=apidiscovery.plat.io;v=v2;as=APIGroupDiscoveryList'}})).json<{items: {metadata: {name: string}; versions: {resources: {responseKind: object; subresources: {responseKind: object}[]}[]}[]}[]}>();
+  const {responseKind, subresources} = items.find(({metadata}) => metadata.name === 'example.com')!.versions[0]!.resources[0]!;
+
+  const own = {group: 'example.com', version: 'v1', kind: 'Widget'};
+  t.deepEqual([responseKind, ...subresources.map(sub => sub.responseKind)], [own, own, {group: 'autoscaling', version: 'v1', kind: 'Scale'}]);
 });
 
 test('lists of custom resources say that nothing follows, and what they can be selected by', async t => {

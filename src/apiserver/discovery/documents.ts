@@ -61,14 +61,17 @@ export const apiResourceList = (naming: Naming, {group}: DiscoveredGroup, {versi
   return {kind: 'APIResourceList', ...(wire ? {apiVersion: 'v1'} : {}), groupVersion: naming.apiVersion(group, version), resources: lines};
 };
 
-const responseKind = (naming: Naming, address: DiscoveredAddress, group: string, version: string) => {
-  const {group: otherGroup = '', version: otherVersion = ''} = foreign(naming, address, group, version);
-  return {group: otherGroup, version: otherVersion, kind: address.kind.kind};
-};
+/** Whose group and version what is answered has: of built-in kinds only another's are told. */
+const responseKind = (naming: Naming, address: DiscoveredAddress, {group, version, custom}: {readonly group: string; readonly version: string; readonly custom: boolean}) => ({
+  group: custom ? group : '',
+  version: custom ? version : '',
+  ...foreign(naming, address, group, version),
+  kind: address.kind.kind,
+});
 
 const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group: string, version: string) => ({
   resource: resource.name,
-  responseKind: responseKind(naming, resource, group, version),
+  responseKind: responseKind(naming, resource, {group, version, custom: resource.schema !== undefined}),
   scope: resource.kind.namespaced ? 'Namespaced' : 'Cluster',
   singularResource: resource.kind.singular,
   verbs: resource.verbs,
@@ -78,7 +81,7 @@ const aggregatedResource = (naming: Naming, resource: DiscoveredResource, group:
     ? {
         subresources: resource.subresources.map(sub => ({
           subresource: sub.name,
-          responseKind: responseKind(naming, sub, group, version),
+          responseKind: responseKind(naming, sub, {group, version, custom: resource.schema !== undefined}),
           verbs: sub.verbs,
         })),
       }

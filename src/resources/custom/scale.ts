@@ -3,7 +3,6 @@ import {internalError} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {scaleColumns, scaleMetadata} from '#src/resources/autoscaling/scale.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
-import {nonNegative} from '#src/resources/validation/numbers.js';
 import {pathNames} from '#src/schema/custom/path.js';
 import {scaleNumbers, setReplicas, type ScalePaths} from '#src/schema/custom/scale.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
@@ -26,7 +25,6 @@ export const customScale = (main: Endpoint<KubeObject>, paths: ScalePaths): Endp
     shows: {kind: kinds.scales, columns: scaleColumns},
     of: object => scaleOf(object, paths),
     put: (scale, object) => setReplicas(object as PlainObject, paths, scale.spec?.replicas ?? 0),
-    validate: ({spec}) => nonNegative('spec.replicas', spec?.replicas),
   };
   return {...main, writes: {update: ['metadata', pathNames(paths.specReplicasPath).join('.')]}, view: view as unknown as View<KubeObject>};
 };
