@@ -59,6 +59,14 @@ const cases: readonly Case[] = [
   ['a certificate of no known key', withCertificate({keyType: 'DSA'}), [
     'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
   ], ['PodCertificateRequest']],
+  ['a certificate of nobody', withVolume({projected: {sources: [{podCertificate: {}}]}}), [
+    'spec.volumes[0].projected.sources[0].podCertificate.signerName: Required value',
+    'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "": supported values: "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
+    'spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath',
+  ], ['PodCertificateRequest']],
+  ['a bundle by its name and by labels', withVolume({projected: {sources: [{clusterTrustBundle: {name: 'a', path: 'p', labelSelector: {matchExpressions: [{operator: 'Exists', key: 'b'}]}}}]}}), [
+    'spec.volumes[0].projected.sources[0].clusterTrustBundle.labelSelector: Invalid value: {"matchExpressions":[{"key":"b","operator":"Exists"}]}: labelSelector must be unset if name is specified',
+  ], ['ClusterTrustBundleProjection']],
   ['a certificate for too long', withCertificate({maxExpirationSeconds: 91 * 86400 + 1}), [
     'spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 7862401: if provided, maxExpirationSeconds must be <= 7862400',
   ], ['PodCertificateRequest']],
@@ -239,6 +247,13 @@ const updates: readonly Update[] = [
 ];
 
 const affinities = '"NodeAffinity": null,\n+  "PodAffinity": null,\n+  "PodAntiAffinity": null\n+ }';
+
+test('a file that variables are taken from must be there unless it need not be', async t => {
+  const {of} = await startWorld({gate: gate(['EnvFiles'])});
+  const made = await of(kinds.pods).create(fileRef({}, {emptyDir: {}}));
+
+  t.is(made.spec?.containers[0]?.env?.[0]?.valueFrom?.fileKeyRef?.optional, false);
+});
 
 test('a pod that is given an empty object is changed, one that is given an empty list is not', async t => {
   const {of} = await startWorld({gate: gate([])});

@@ -36,9 +36,10 @@ const defaultLifecycle = ({postStart, preStop}: Lifecycle): void => {
 };
 
 /** What is taken from the pod itself: fields in the words of a version, amounts in units of which none is the amount's own. */
-const defaultReference = ({fieldRef, resourceFieldRef}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef'>): void => {
+const defaultReference = ({fieldRef, resourceFieldRef, fileKeyRef}: Pick<NonNullable<EnvVar['valueFrom']>, 'fieldRef' | 'resourceFieldRef' | 'fileKeyRef'>): void => {
   if (fieldRef) fieldRef.apiVersion ||= 'v1';
   if (resourceFieldRef) resourceFieldRef.divisor ??= '0';
+  if (fileKeyRef) fileKeyRef.optional ??= false;
 };
 
 const defaultContainer = (container: AnyContainer): void => {

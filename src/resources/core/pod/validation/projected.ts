@@ -73,7 +73,7 @@ function* trustBundle(source: NonNullable<VolumeProjection['clusterTrustBundle']
   else if (name !== undefined) {
     if (name === '') yield required(`${at}.name`, 'must be a valid object name');
     yield* each(`${at}.name`, name, bundleNameProblems(signerIn(name))(name, false).map(problem => `not a valid clustertrustbundlename: ${problem}`));
-    if (labelSelector) yield invalid(`${at}.labelSelector`, labelSelector, 'labelSelector must be unset if name is specified');
+    if (labelSelector) yield invalid(`${at}.labelSelector`, originalForm('LabelSelector', labelSelector), 'labelSelector must be unset if name is specified');
   } else if (signerName !== undefined) {
     if (signerName === '') yield required(`${at}.signerName`, 'must be a valid signer name');
     yield* validateSignerName(`${at}.signerName`, signerName);
@@ -89,11 +89,13 @@ const keyTypes = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', '
 type PodCertificate = NonNullable<VolumeProjection['podCertificate']>;
 
 function* certificate(source: PodCertificate, at: string, paths: Paths, naming: Naming): Iterable<FieldError> {
-  yield* validateSignerName(`${at}.signerName`, source.signerName);
+  // Nothing fills these in where they are left out.
+  const {signerName = '', keyType = ''} = source as Partial<PodCertificate>;
+  yield* validateSignerName(`${at}.signerName`, signerName);
   if (source.userAnnotations) yield* validateUserAnnotations(source.userAnnotations, `${at}.userAnnotations`);
-  yield* oneOf(`${at}.keyType`, source.keyType, keyTypes);
+  yield* oneOf(`${at}.keyType`, keyType, keyTypes);
   const {maxExpirationSeconds: seconds} = source;
-  const {least, most} = certificateLife(source.signerName, naming);
+  const {least, most} = certificateLife(signerName, naming);
   if (seconds !== undefined && seconds < least) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be >= ${least}`);
   if (seconds !== undefined && seconds > most) yield invalid(`${at}.maxExpirationSeconds`, seconds, `if provided, maxExpirationSeconds must be <= ${most}`);
   const files = (['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const).filter(field => source[field]);
