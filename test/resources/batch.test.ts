@@ -106,7 +106,11 @@ test('what a job is made of stays, but for where the pods of one that never ran 
   const moved = (job: Job): Job => ({...job, spec: {...job.spec!, template: {...job.spec!.template, spec: {...job.spec!.template.spec!, nodeSelector: {a: 'b'}}}}});
 
   await t.notThrowsAsync(jobs.update(moved(resting)));
-  t.regex((await problems(jobs.update(moved(running)))).join(), /^spec.template: Invalid value: .*: field is immutable$/);
+  t.regex((await problems(jobs.update(moved(running)))).join(), /^spec.template: Invalid value: \{"labels":\{"app":"a",.*"Spec":\{"Volumes":null,.*"NodeSelector":\{"a":"b"\},.*: field is immutable$/);
+  const policy = {rules: [{action: 'Count', onPodConditions: [{type: 'X', status: 'True'}]}]};
+  t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, podFailurePolicy: policy, podReplacementPolicy: 'Failed'}})), [
+    'spec.podFailurePolicy: Invalid value: {"Rules":[{"Action":"Count","OnExitCodes":null,"OnPodConditions":[{"Type":"X","Status":"True"}]}]}: field is immutable',
+  ]);
   t.deepEqual(await problems(jobs.update({...running, spec: {...running.spec!, completions: 2}})), ['spec.completions: Invalid value: 2: field is immutable']);
 });
 

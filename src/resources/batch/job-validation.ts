@@ -11,7 +11,7 @@ import {originalForm} from '#src/resources/validation/original-form.js';
 import {selectorOrNone} from '#src/resources/workload/template.js';
 import {validateFailurePolicy, validateReplacementPolicy, validateSuccessPolicy, type JobSpec} from './job-policies.js';
 import {generatedLabels} from './job-selector.js';
-import {validateTemplateChange} from './job-template.js';
+import {unchanged, validateTemplateChange} from './job-template.js';
 
 type Job = ObjectOf<typeof kinds.jobs>;
 
@@ -118,9 +118,10 @@ function* validateChange(job: Readonly<Job>, old: Readonly<Job>, context: HookCo
   yield* validateCompletions(spec, before);
   yield* immutable('spec.selector', spec.selector, before.selector);
   yield* validateTemplateChange(spec.template, old, context.gate);
-  for (const field of ['completionMode', 'podFailurePolicy', 'backoffLimitPerIndex', 'managedBy', 'successPolicy'] as const) {
-    yield* immutable(`spec.${field}`, spec[field], before[field]);
-  }
+  yield* immutable('spec.completionMode', spec.completionMode, before.completionMode);
+  yield* unchanged('spec.podFailurePolicy', 'PodFailurePolicy', spec.podFailurePolicy, before.podFailurePolicy);
+  for (const field of ['backoffLimitPerIndex', 'managedBy'] as const) yield* immutable(`spec.${field}`, spec[field], before[field]);
+  yield* unchanged('spec.successPolicy', 'SuccessPolicy', spec.successPolicy, before.successPolicy);
 }
 
 /** What is wrong with a job, or with a change of it. A change is judged as a job and as a change; each has its say. */
