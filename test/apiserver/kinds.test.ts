@@ -131,6 +131,7 @@ const heard: Readonly<Record<string, readonly string[]>> = {
   'PodCertificateRequest/status': [],
   'PriorityLevelConfiguration/status': [],
   'ResourceClaim/status': [],
+  'ServiceCIDR/status': [],
   'StorageVersion/status': [],
   'StorageVersionMigration/status': [],
   'ValidatingAdmissionPolicy/status': [],

@@ -136,7 +136,8 @@ test('a body says its kind, or its address says it', async t => {
 for (const [title, metadata, message] of [
   ['another name', {name: 'b'}, 'the name of the object (b) does not match the name on the URL (a)'],
   ['no name', {}, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
-  ['another namespace', {name: 'a', namespace: 'other'}, 'the namespace of the object (other) does not match the namespace on the request (default)'],
+  ['another namespace', {name: 'a', namespace: 'other'}, 'the namespace of the provided object does not match the namespace sent on the request'],
+  ['another name in another namespace', {name: 'b', namespace: 'other'}, 'the namespace of the provided object does not match the namespace sent on the request'],
 ] as const) {
   test(`PUT refuses ${title}, whether or not the object is there`, async t => {
     const {post, put} = await startWire();
@@ -269,7 +270,7 @@ test('owner references that are there twice are dropped with a warning', async t
 for (const [title, patch, code, message] of [
   ['the name', {metadata: {name: 'b'}}, 400, 'the name of the object (b) does not match the name on the URL (a)'],
   ['the name away', {metadata: {name: null}}, 400, 'the name of the object (a based on URL) was undeterminable: name must be provided'],
-  ['the namespace', {metadata: {namespace: 'b'}}, 400, 'the namespace of the object (b) does not match the namespace on the request (default)'],
+  ['the namespace', {metadata: {namespace: 'b'}}, 400, 'the namespace of the provided object does not match the namespace sent on the request'],
   ['the uid', {metadata: {uid: 'b'}}, 409, 'Precondition failed: UID in precondition: b'],
   ['the version', {metadata: {resourceVersion: '1'}}, 409, 'the object has been modified'],
   ['the kind', {kind: 'Secret'}, 422, ' "" is invalid: patch: Invalid value: "{'],

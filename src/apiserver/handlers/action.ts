@@ -5,7 +5,7 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {partialMetadata} from '#src/apiserver/present/table.js';
-import {addressOf} from '#src/apiserver/registry/create.js';
+import {addressOf, elsewhereText} from '#src/apiserver/registry/create.js';
 import {recordPosted} from '#src/apiserver/registry/ownership.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
@@ -35,7 +35,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     warn: text => context.warnings.add(text),
   });
   if (action.kind.namespaced && object.metadata?.namespace && object.metadata.namespace !== namespace) {
-    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    throw badRequest(elsewhereText);
   }
   if (action.kind.namespaced) (object.metadata ??= {}).namespace = namespace;
   else if (definition.review) delete object.metadata?.namespace;

@@ -26,6 +26,9 @@ const longestPrefix = 58;
 const suffixLength = 5;
 const attempts = 8;
 
+/** Why an object cannot be written that says it lies in another namespace. */
+export const elsewhereText = 'the namespace of the provided object does not match the namespace sent on the request';
+
 /** An object as it is stored now; the revision is 0 for one that is not. */
 export interface Stored {
   /** Parsed when first asked for: most callers are told the bytes. */
@@ -149,7 +152,7 @@ export const leaseOf = async ({definition, settings}: Resource, object: KubeObje
 const placeIn = ({kind}: Resource, meta: ObjectMeta, namespace: string): void => {
   if (!kind.namespaced) delete meta.namespace;
   else if (!meta.namespace) meta.namespace = namespace;
-  else if (meta.namespace !== namespace) throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  else if (meta.namespace !== namespace) throw badRequest(elsewhereText);
 };
 
 const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, object: KubeObject): void => {

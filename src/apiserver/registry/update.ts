@@ -10,7 +10,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating, released} from './allocation.js';
 import {count} from './count.js';
-import {addressOf, createObject, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
+import {addressOf, createObject, elsewhereText, fillAlwaysPresent, leaseOf, shownAs, storedAt, type Stored} from './create.js';
 import {judged} from './judge.js';
 import {judgementOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
@@ -162,11 +162,9 @@ const store = async (resource: Resource, record: StoredRecord, old: Readonly<Kub
 
 /** The name and namespace an object says it has must be those it is written to; only the namespace may be left out. Throws 400. */
 export const checkAddress = ({metadata = {}}: KubeObject, {namespace, name}: {readonly namespace: string; readonly name: string}, {namespaced}: {readonly namespaced: boolean}): void => {
+  if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) throw badRequest(elsewhereText);
   if (!metadata.name) throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
-  if (namespaced && namespace && metadata.namespace && metadata.namespace !== namespace) {
-    throw badRequest(`the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${namespace})`);
-  }
 };
 
 const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): void => {
