@@ -215,7 +215,7 @@ for (const [title, preconditions, cause] of [
     const {code, reason, message} = (await remove(one, {body: {preconditions}})).json<Status>();
 
     t.deepEqual([code, reason], [409, 'Conflict']);
-    t.is(message, `Operation cannot be fulfilled on configmaps "a": ${cause.replace('UID)', `${uid})`).replace('VERSION)', `${resourceVersion})`).replace('VERSION', resourceVersion)}`);
+    t.is(message, `Operation cannot be fulfilled on ConfigMap "a": ${cause.replace('UID)', `${uid})`).replace('VERSION)', `${resourceVersion})`).replace('VERSION', resourceVersion)}`);
     t.is((await get(one)).status, 200);
     t.is((await remove(one, {body: {preconditions: {uid, resourceVersion}}})).status, 200);
   });

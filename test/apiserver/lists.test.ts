@@ -240,6 +240,15 @@ test('versions of a group that are on their way out say so', async t => {
   t.is(await warnings('/api/v1/componentstatuses?watch=1'), '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
 
+test('tables have the columns of their kind, or those that every kind has', async t => {
+  const {get} = await startWire();
+  const accept = 'application/json;as=Table;v=v1;g=meta.plat.io';
+  const columns = async (path: string) => (await get(path, {headers: {accept}})).json<{columnDefinitions: {name: string; format: string}[]}>().columnDefinitions;
+
+  t.deepEqual((await columns('/apis/storage.plat.io/v1/csistoragecapacities')).map(({name}) => name), ['Name', 'Created At']);
+  t.like((await columns('/api/v1/events')).at(-1), {name: 'Name', format: 'name', priority: 1} as object);
+});
+
 test('a list waits for a version that is coming', async t => {
   const {get, post, clock, last} = await start();
   const waiting = get(`${configMaps}?resourceVersion=${Number(last) + 1}`);

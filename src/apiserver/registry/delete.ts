@@ -106,7 +106,7 @@ const markDying = ({settings}: Resource, object: KubeObject): void => {
   if (meta.generation) meta.generation++;
 };
 
-const checkPreconditions = ({ref, definition}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
+const checkPreconditions = ({ref, kind, definition}: Resource, name: string, old: Readonly<KubeObject>, {preconditions}: DeleteOptions): void => {
   const {uid, resourceVersion} = old.metadata!;
   const [field, asked, found, after] =
     preconditions?.uid && preconditions.uid !== uid
@@ -118,7 +118,7 @@ const checkPreconditions = ({ref, definition}: Resource, name: string, old: Read
   const own = `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${found}`;
   const usual = `the ${field} in the precondition (${asked}) does not match the ${field} in record (${found}). The object might have been ${after}`;
   // Kinds that end in steps of their own look at this by themselves.
-  throw conflict(ref, name, definition.endsInSteps ? own : usual);
+  throw definition.endsInSteps ? conflict(ref, name, own) : conflict({group: ref.group, resource: kind.kind}, name, usual);
 };
 
 /** Which of the garbage collector's two finalizers the object dies with (the API reference, DeleteOptions.propagationPolicy). Tells whether that is news. */

@@ -35,7 +35,7 @@ const columns: readonly Column<CoreEvent>[] = [
   {name: 'Message', description: 'What happened, for people.', of: ({message}) => (message ?? '').trim()},
   {name: 'First Seen', description: 'How long ago this first happened.', priority: 1, of: firstSeen},
   {name: 'Count', description: 'How often this happened.', priority: 1, of: ({series, count}) => (series ? (series.count ?? 0) : count || 1)},
-  {name: nameColumn.name, description: nameColumn.description, priority: 1, of: nameColumn.of},
+  {...nameColumn, priority: 1},
 ];
 
 /** A report of something that happened, kept for a while. Both groups that serve events share the store. */

@@ -3,7 +3,6 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsSubdomainProblems} from '#src/api/names.js';
 import {compareQuantities, parseQuantity, zeroQuantity} from '#src/api/quantity.js';
 import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
-import {nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable} from '#src/resources/validation/equality.js';
 import {hasOddValues, validateLabelSelector} from '#src/resources/validation/label-selector.js';
@@ -35,9 +34,4 @@ export const csiStorageCapacities = defineResource<CSIStorageCapacity>({
     validate,
     warn: ({nodeTopology = {}}, _old, {naming}) => nodeSelectorWarnings(nodeTopology as LabelSelectorObject, 'nodeTopology', naming),
   },
-  columns: [
-    nameColumn,
-    {name: 'StorageClassName', description: 'The class the amount is for.', of: ({storageClassName}) => storageClassName},
-    {name: 'Capacity', description: 'What is left.', of: ({capacity}) => capacity ?? '<unset>'},
-  ],
 });
