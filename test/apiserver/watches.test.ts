@@ -101,6 +101,15 @@ test('a watch from a version to come begins at once and tells what comes behind 
   t.deepEqual(stream.told, ['ADDED d']);
 });
 
+test('a watch from a version that does not come to a store of its own ends, so that its watcher lists anew', async t => {
+  const {watch, clock, versions} = await start();
+  using stream = await watch(`${configMaps}?watch=1&resourceVersion=${Number(versions.at(-1)) + 9}`);
+  await clock.advance(3100);
+
+  t.like(stream.events[0], {type: 'ERROR', object: {code: 504, details: {causes: [{reason: 'ResourceVersionTooLarge'}]}}} as object);
+  t.true(stream.ended);
+});
+
 test('a state to come that never does ends the stream that asked for it', async t => {
   const {watch, clock, versions} = await start();
   const opened = watch(`${configMaps}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=${Number(versions.at(-1)) + 9}`);

@@ -113,6 +113,7 @@ class WatchStream implements Disposable {
     this.#limitTime(options);
     if (start.refusal === undefined) this.#begin(namespace, start);
     else this.#fail(start.refusal);
+    if (start.after > start.from && !resource.settings.store.shared) void this.#expect(start.after);
   }
 
   [Symbol.dispose](): void {
@@ -125,6 +126,15 @@ class WatchStream implements Disposable {
       if (start.marksEnd) this.#mark(true);
       this.#follow(namespace, start.from);
     });
+  }
+
+  /** A version that does not come to a store nobody else writes to is of another store: who goes on from it would wait for ever, and lists anew instead. */
+  async #expect(revision: number): Promise<void> {
+    try {
+      await reached(this.#resource, revision);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** Tells the state the watch begins with as fast as its consumer takes it, so that a large one does not pile up, and then goes on. */
