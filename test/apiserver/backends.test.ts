@@ -182,7 +182,7 @@ const status = {kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure
 
 const answers: readonly (readonly [title: string, status: number, type: string, body: string, message: string | RegExp, code: number | undefined])[] = [
   ['nothing', 200, 'application/json', '', '0-length response with status code: 200 and content type: application/json', undefined],
-  ['no JSON', 200, 'application/json', 'oops', /^couldn't get version\/kind; json parse error: invalid character 'o' looking for beginning of value$/, undefined],
+  ['no object', 200, 'application/json', 'oops', /^couldn't get version\/kind; json parse error: json: cannot unmarshal string into Go value of type struct \{ APIVersion string /, undefined],
   ['not found', 404, 'text/plain', '404 page not found', 'the server could not find the requested resource', 404],
   ['a redirect', 302, 'text/plain', '', 'the server responded with the status code 302 but did not return more information', 302],
   ['an error with a text', 500, 'text/plain; charset=utf-8', ' boom "x"\n', 'an error on the server ("boom \\"x\\"") has prevented the request from succeeding', 500],

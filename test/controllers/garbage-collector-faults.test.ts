@@ -180,7 +180,7 @@ test('a deletion goes through although the object changed, if its owners did not
 test('an object that got another owner meanwhile is not deleted', async t => {
   const {server, identity, seen, exists} = await live(maps => maps.patch('child', 'merge', {metadata: {ownerReferences: [ref({metadata: {name: 'next', uid: 'n'}})]}}, {namespace}));
 
-  await t.throwsAsync(server.delete(identity, seen, 'Background'), {message: /Operation cannot be fulfilled on configmaps "child"/});
+  await t.throwsAsync(server.delete(identity, seen, 'Background'), {message: /Operation cannot be fulfilled on ConfigMap "child"/});
 
   t.true(await exists());
 });
