@@ -111,7 +111,11 @@ const readCertificate = ({raw, content}: Element): Certificate => {
 /** Parses the certificates that `der` holds one after another; there may be none. */
 export const parseCertificates = (der: Buffer): Certificate[] => {
   const certificates: Certificate[] = [];
-  for (const reader = new DerReader(der); reader.more; ) certificates.push(readCertificate(reader.next(tags.sequence)));
+  for (const reader = new DerReader(der); reader.more; ) {
+    const next = reader.optional(tags.sequence);
+    if (!next) throw new PkiError('x509: malformed certificate');
+    certificates.push(readCertificate(next));
+  }
   return certificates;
 };
 

@@ -351,6 +351,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   rowConditions?(object: Readonly<T>): readonly RowCondition[] | undefined;
   /** Fields that are stored and shown even when empty, for example `status: {}`. */
   readonly alwaysPresent?: Readonly<Record<string, unknown>>;
+  /** Puts back into an object what the binary form leaves out, besides. */
+  restore?(object: T): void;
 }
 
 /** Keeps the type of the kind while the definition is written down, then lets it stand among others. */

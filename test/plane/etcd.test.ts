@@ -17,6 +17,10 @@ import {EtcdClient} from '#src/storage/etcd/client.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {openStore} from '#src/storage/open.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
+import {NodePorts} from '#src/apiserver/allocation/ports.js';
+import {systemRandom} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {memoryStore} from '#src/storage/memory/index.js';
 import {etcdMissing, EtcdServer, hasEtcd} from '#test/storage/etcd-server.js';
 import {hasKubectl, Kubectl} from '#test/e2e/kubectl.js';
 
@@ -73,6 +77,38 @@ test('objects are written in the form asked for, custom ones as JSON or CBOR, an
   const other = await storedForm({naming: namingOf('plat'), mediaType: namingOf('plat').protobufMediaType, cbor: false});
   t.throws(() => other.shown('', written[2]!));
   t.is(other.stored('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
+});
+
+/** What lies in the store for an object, as somebody else may have put it there. */
+const shownOf = async (object: object): Promise<KubeObject> => {
+  const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
+  return recordObject<KubeObject>(form.shown('', encodeObject(object as Record<string, unknown>, naming)), 1);
+};
+
+test('an object in another version than the one that is stored is read as if it lay there in that one', async t => {
+  const scaler = await shownOf({apiVersion: 'autoscaling/v1', kind: 'HorizontalPodAutoscaler', metadata: {name: 'a'}, spec: {scaleTargetRef: {kind: 'Deployment', name: 'x'}, maxReplicas: 3, targetCPUUtilizationPercentage: 50}});
+  const old = await shownOf({apiVersion: 'apps/v1beta2', kind: 'Deployment', metadata: {name: 'a'}, spec: {replicas: 2}});
+
+  t.like(scaler, {apiVersion: 'autoscaling/v2', spec: {metrics: [{type: 'Resource', resource: {name: 'cpu'}}]}, status: {currentMetrics: null}});
+  t.like(old, {apiVersion: 'apps/v1', spec: {replicas: 2}});
+});
+
+test('what the binary form leaves out is there again', async t => {
+  const set = await shownOf({apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: {name: 'a'}, spec: {volumeClaimTemplates: [{metadata: {name: 'v'}}]}});
+  const slice = await shownOf({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {name: 'a'}, addressType: 'IPv4', endpoints: [], ports: []});
+
+  t.like(set, {spec: {volumeClaimTemplates: [{apiVersion: 'v1', kind: 'PersistentVolumeClaim'}]}});
+  t.like(slice, {endpoints: null, ports: null});
+});
+
+test('the ports that somebody else keeps are read also while none is taken', async t => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const object = {apiVersion: 'v1', kind: 'RangeAllocation', metadata: {}, range: '30000-32767'};
+  await store.create('/r/ranges/servicenodeports', encodeRecord(object as KubeObject));
+  const ports = new NodePorts({store, prefix: '/r', naming, random: systemRandom}, {from: 30000, to: 32767});
+
+  t.deepEqual(await ports.taken(), []);
 });
 
 if (server) {

@@ -291,3 +291,15 @@ test('the table of cron jobs shows when they run', async t => {
     Name: 'c', Schedule: '* * * * *', Timezone: '<none>', Suspend: 'True', Active: 0, 'Last Schedule': '<none>', Age: '<unknown>', Containers: 'c', Images: 'example.com/image:1', Selector: '<none>',
   });
 });
+
+test('a job that took its labels from its pods has all of theirs, one with labels of its own keeps to those', async t => {
+  const {of} = await startWorld();
+  const make = (name: string, labels?: Record<string, string>) =>
+    of(kinds.jobs).create({metadata: {name, namespace, ...(labels ? {labels} : {})}, spec: {template: {metadata: {labels: {a: 'b'}}, spec: {restartPolicy: 'Never', containers: [{name: 'c', image: 'i'}]}}}});
+  const like = await make('like');
+  const own = await make('own', {a: 'b'});
+
+  t.deepEqual(like.metadata?.labels, like.spec?.template.metadata?.labels);
+  t.is(like.metadata?.labels?.['job-name'], 'like');
+  t.deepEqual(own.metadata?.labels, {a: 'b'});
+});

@@ -267,3 +267,10 @@ test('a certificate counts as honoured when it lasts about as long as was asked'
   ]);
   t.deepEqual(counted('example.com/signer', 600), [['requested_duration_total', 'other']]);
 });
+
+test('nobody owns what a request asks for: it can never change', async t => {
+  const {csrs} = await start();
+
+  t.is((await csrs.create(aRequest())).metadata?.managedFields, undefined);
+  t.deepEqual((await csrs.create({...aRequest({}, 'two'), metadata: {name: 'two', labels: {a: 'b'}}})).metadata?.managedFields?.[0]?.fieldsV1, {'f:metadata': {'f:labels': {'.': {}, 'f:a': {}}}});
+});

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
-import type {ClusterRole, CoreEvent, EventsEvent, Lease, Node, RoleBinding} from '#src/api/types.js';
+import type {ClusterRole, CoreEvent, EventsEvent, KubeObject, Lease, Node, RoleBinding} from '#src/api/types.js';
 import {jane, problems, refusal, startWorld, words} from './world.js';
 
 const now = '2026-01-01T00:00:00.000000Z';
@@ -320,4 +320,27 @@ test('everyone can ask who he is and what he may do', async t => {
   t.like((await of(kinds.selfSubjectReviews).create({})).status?.userInfo, {username: 'jane', uid: 'u1'});
   t.deepEqual((await of(kinds.selfSubjectRulesReviews).create({spec: {namespace}})).status, {resourceRules: [{verbs: ['get']}], nonResourceRules: [], incomplete: true, evaluationError: 'unsure'} as never);
   t.is((await refusal(of(kinds.selfSubjectRulesReviews).create({spec: {}}))).code, 400);
+});
+
+const ownedBy = ({metadata}: KubeObject): object | undefined => metadata?.managedFields?.[0]?.fieldsV1;
+
+test('a maker owns no fields that are somebody else\'s, those of another group by their names there, and what has no form as a whole', async t => {
+  const {of} = await startWorld();
+  const node = await of(kinds.nodes).create({metadata: {name: 'n'}, spec: {providerID: 'x'}, status: {phase: 'Running'}});
+  const event = await of(kinds.events).create({
+    metadata: {name: 'e', namespace},
+    eventTime: '2026-01-01T00:00:00.000000Z',
+    reportingController: 'a.b/c',
+    reportingInstance: 'i',
+    action: 'a',
+    reason: 'r',
+    type: 'Normal',
+    note: 'n',
+    regarding: {kind: 'Pod', namespace, name: 'p'},
+  });
+  const revision = await of(kinds.controllerRevisions).create({metadata: {name: 'r', namespace}, revision: 1, data: {a: 1} as never});
+
+  t.deepEqual(ownedBy(node), {'f:spec': {'f:providerID': {}}});
+  t.like(ownedBy(event), {'f:note': {}, 'f:regarding': {}, 'f:reportingController': {}});
+  t.deepEqual(ownedBy(revision), {'f:data': {}, 'f:revision': {}});
 });

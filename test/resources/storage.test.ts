@@ -230,3 +230,11 @@ test('an attachment is of one volume, and stays', async t => {
   t.deepEqual(made.status, {attached: false});
   t.regex((await problems(of(kinds.volumeAttachments).update({...made, spec: {...spec, nodeName: 'm'}})))[0] ?? '', /^spec: Invalid value: .*: field is immutable$/);
 });
+
+test('a list without items that is always there is null, as in the store', async t => {
+  const {of} = await startWorld();
+  const node = await of(kinds.csiNodes).create({metadata: {name: 'n'}, spec: {drivers: []}});
+  const role = await of(kinds.clusterRoles).create({metadata: {name: 'r'}, rules: []});
+
+  t.deepEqual([node.spec?.drivers, role.rules], [null, null] as never);
+});

@@ -10,10 +10,13 @@ export interface PortRange {
   readonly to: number;
 }
 
+type PortSettings = Pick<RegistrySettings, 'store' | 'prefix' | 'naming' | 'random'>;
+
 /** How the pool lies in the store: core/v1 RangeAllocation, whose data is a big-endian bit map. */
 interface RangeAllocation extends KubeObject {
   range: string;
-  data: string;
+  /** Absent while nothing is taken: the binary form tells no empty bytes from none. */
+  data?: string;
 }
 
 /** The lowest ports are left for those who choose their own, as long as the rest lasts (KEP-3668). */
@@ -22,7 +25,7 @@ const [leastReserved, mostReserved] = [16, 128];
 
 const reservedOf = (size: number): number => (size <= leastReserved ? 0 : Math.min(Math.max(Math.floor(size / reservedShare), leastReserved), mostReserved));
 
-const bitsOf = (data: string): bigint => {
+const bitsOf = (data = ''): bigint => {
   const hex = Buffer.from(data, 'base64').toString('hex');
   return hex ? BigInt(`0x${hex}`) : 0n;
 };
@@ -49,11 +52,11 @@ const has = (bits: bigint, place: number): boolean => ((bits >> BigInt(place)) &
 
 /** The node ports, held in one record that all servers share. */
 export class NodePorts implements PortPool {
-  readonly #settings: RegistrySettings;
+  readonly #settings: PortSettings;
   readonly #range: PortRange;
   readonly #key: string;
 
-  constructor(settings: RegistrySettings, range: PortRange) {
+  constructor(settings: PortSettings, range: PortRange) {
     this.#settings = settings;
     this.#range = range;
     this.#key = `${settings.prefix}/ranges/servicenodeports`;

@@ -1,6 +1,7 @@
 import {invalid, invalidObject, type FieldError} from '#src/api/field-error.js';
 import {alreadyExists, badRequest, forbidden, nameNotGenerated, statusError} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {KubeObject, ObjectMeta} from '#src/api/types.js';
 import {nameSuffix} from '#src/base/random.js';
 import {pathSegmentName} from '#src/resources/validation/names.js';
@@ -167,9 +168,15 @@ const fillSystemFields = ({settings, definition, apiVersion, kind}: Resource, ob
 };
 
 /** Puts in the fields that the kind shows even when they are empty. */
-export const fillAlwaysPresent = ({definition}: Resource, object: KubeObject): void => {
-  const fields = object as Record<string, unknown>;
-  for (const [field, empty] of Object.entries(definition.alwaysPresent ?? {})) fields[field] ??= structuredClone(empty);
+export const fillAlwaysPresent = ({definition}: Pick<Resource, 'definition'>, object: KubeObject): void => fill(object as PlainObject, definition.alwaysPresent ?? {});
+
+const fill = (fields: PlainObject, always: Readonly<Record<string, unknown>>): void => {
+  for (const [field, empty] of Object.entries(always)) {
+    const value = fields[field];
+    // A list that is shown as null when there is none tells an empty one from none no more.
+    if (value === undefined || value === null || (empty === null && Array.isArray(value) && value.length === 0)) fields[field] = structuredClone(empty);
+    else if (isPlainObject(value) && isPlainObject(empty)) fill(value, empty);
+  }
 };
 
 const attributesFor = (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): AdmissionAttributes => ({

@@ -5,6 +5,9 @@ import {parseBody} from '#src/schema/decode/document.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {yamlText} from '#src/schema/yaml-text.js';
 import type {StoredForm} from '#src/storage/etcd/form.js';
+import type {ResourceDefinition} from '#src/resources/definition.js';
+import {resources} from '#src/resources/index.js';
+import {fillAlwaysPresent} from './create.js';
 import {encodeRecord, recordText} from './record.js';
 
 export interface StoredFormSettings {
@@ -31,7 +34,7 @@ export const storedForm = async ({naming, mediaType, cbor}: StoredFormSettings):
     shown(_key, bytes) {
       const object = parsed(bytes) as Partial<KubeObject>;
       if (!object.kind || !object.apiVersion) throw new Error(`it is no object in any form this server (naming ${naming.name}) knows`);
-      return encodeRecord({...object, metadata: object.metadata ?? {}} as KubeObject);
+      return encodeRecord(restored({...object, metadata: object.metadata ?? {}} as KubeObject, naming));
     },
     stored(_key, record) {
       const text = recordText(record);
@@ -42,6 +45,25 @@ export const storedForm = async ({naming, mediaType, cbor}: StoredFormSettings):
       return Buffer.from(mediaType === 'application/yaml' ? yamlText(object()) : `${text}\n`);
     },
   };
+};
+
+const byKind = new Map<string, ResourceDefinition>(resources.flatMap(definition => [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [`${group}/${kind}`, definition])));
+
+/**
+ * An object of a built-in kind as this server would have written it: in the version that is stored, with all fields that are always there. Versions that nobody
+ * serves any more have the fields of the one that is stored.
+ */
+const restored = (object: KubeObject, naming: Naming): KubeObject => {
+  const [version = '', name = ''] = object.apiVersion!.split('/').toReversed();
+  const group = naming.groupToken(name);
+  const definition = byKind.get(`${group}/${object.kind}`);
+  if (!definition) return object;
+  const other = definition.otherVersions?.find(({kind}) => kind.group === group && kind.version === version);
+  const {kind} = definition;
+  const hub = {...(other?.toHub(object, naming) ?? object), apiVersion: naming.apiVersion(kind.group, kind.version), kind: kind.kind};
+  fillAlwaysPresent({definition}, hub);
+  definition.restore?.(hub);
+  return hub;
 };
 
 /** What a record says of itself, which it says first. */

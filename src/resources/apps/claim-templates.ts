@@ -2,10 +2,15 @@ import type {kinds, ObjectOf} from '#src/api/kinds.js';
 
 type ClaimTemplate = NonNullable<NonNullable<ObjectOf<typeof kinds.statefulSets>['spec']>['volumeClaimTemplates']>[number];
 
-/** Fills in what a claim template leaves out. It says what it is, as no other part of an object does. */
-export const pvcDefaults = (claim: ClaimTemplate): void => {
+/** Says what a claim template is, which the binary form leaves out. */
+export const nameKind = (claim: ClaimTemplate): void => {
   claim.apiVersion = 'v1';
   claim.kind = 'PersistentVolumeClaim';
+};
+
+/** Fills in what a claim template leaves out. It says what it is, as no other part of an object does. */
+export const pvcDefaults = (claim: ClaimTemplate): void => {
+  nameKind(claim);
   const spec = (claim.spec ??= {});
   spec.volumeMode ??= 'Filesystem';
   claim.status = {...claim.status, phase: claim.status?.phase || 'Pending'};

@@ -1,5 +1,5 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {pvcDefaults} from './claim-templates.js';
+import {nameKind, pvcDefaults} from './claim-templates.js';
 import {scaleEndpoint} from '#src/resources/autoscaling/scale.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource, type Column, type Endpoint} from '#src/resources/definition.js';
@@ -56,6 +56,7 @@ export const statefulSets = defineResource<StatefulSet>({
   categories: ['all'],
   nameProblems: labelName,
   alwaysPresent: {status: {replicas: 0, availableReplicas: 0}},
+  restore: ({spec}) => void spec?.volumeClaimTemplates?.forEach(nameKind),
   generation: true,
   default(set, {gate}) {
     const spec = (set.spec ??= {} as Spec);

@@ -19,7 +19,7 @@ function* validateRequest({spec}: Readonly<CertificateSigningRequest>): Iterable
   try {
     checkRequestSignature(parseSigningRequest(Buffer.from(spec.request ?? '', 'base64')));
   } catch (error) {
-    yield invalid('spec.request', spec.request ?? '', messageOf(error));
+    yield invalid('spec.request', spec.request ?? null, messageOf(error));
   }
 }
 
@@ -90,6 +90,7 @@ export const certificateSigningRequests = defineResource<CertificateSigningReque
     writes: {
       create: ['metadata', 'spec.request', 'spec.signerName', 'spec.expirationSeconds', 'spec.usages'],
       update: ['metadata'],
+      owned: ['metadata'],
     },
     prepare(csr, old, {user}) {
       if (old) return;

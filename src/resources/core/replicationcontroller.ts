@@ -50,6 +50,7 @@ const main: Endpoint<ReplicationController> = {
 /** Keeps so many pods of one template running. The elder of the replica set. */
 export const replicationControllers = defineResource<ReplicationController>({
   kind: kinds.replicationControllers,
+  storedAs: 'controllers',
   shortNames: ['rc'],
   categories: ['all'],
   nameProblems: finishedName,

@@ -22,7 +22,7 @@ const nested: Change = ({name, firstAvailable, ...wish}) => ({
   ...(firstAvailable === undefined ? {} : {firstAvailable}),
 });
 
-const flat: Change = ({exactly, ...rest}) => ({...rest, ...(exactly as Fields | undefined)});
+const flat: Change = ({exactly, ...rest}) => ({...rest, deviceClassName: '', ...(exactly as Fields | undefined)});
 
 /** v1beta1 has what is known of a device below `basic`. */
 const outOfBasic: Change = ({name, basic}) => ({name, ...(basic as Fields | undefined)});

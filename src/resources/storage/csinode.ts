@@ -46,6 +46,7 @@ function* validate({spec}: Readonly<CSINode>, old: Readonly<CSINode> | undefined
 /** The storage drivers that a node has, and how many volumes each can hold. */
 export const csiNodes = defineResource<CSINode>({
   kind: kinds.csiNodes,
+  alwaysPresent: {spec: {drivers: null}},
   nameProblems: subdomainName,
   unconditionalUpdate: false,
   deleteAnswers: 'object',

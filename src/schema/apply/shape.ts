@@ -63,7 +63,7 @@ export const shapeOf = (node: SchemaNode, ...samples: readonly unknown[]): Shape
     case 'array':
       return node.listType === 'set' || node.listType === 'map' ? 'list' : 'leaf';
     case 'any':
-      return node.mapType !== 'atomic' && samples.some(isPlainObject) && samples.every(sample => sample === null || sample === undefined || isPlainObject(sample)) ? 'map' : 'leaf';
+      return node.mapType !== 'atomic' && node.format !== 'raw' && samples.some(isPlainObject) && samples.every(sample => sample === null || sample === undefined || isPlainObject(sample)) ? 'map' : 'leaf';
     default:
       return 'leaf';
   }
