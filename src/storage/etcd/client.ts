@@ -1,6 +1,6 @@
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
-import {FutureRevision, LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
+import {Compacted, FutureRevision, LeaseNotFound, ValueTooLarge} from '#src/storage/errors.js';
 import {grpcCodes, GrpcChannel, GrpcError, type OpenStream} from '#src/transport/grpc/channel.js';
 import * as messages from './messages.js';
 import type {RangeRequest, RangeResponse, TxnRequest, TxnResponse, WatchRequest, WatchResponse} from './messages.js';
@@ -67,7 +67,7 @@ export class EtcdClient {
     return messages.decodeSize(await this.#call('Maintenance/Status', Buffer.alloc(0), true));
   }
 
-  /** Opens a watch. `ended` comes once, unless the handle is disposed of before: the stream broke, or the server ended the watch. */
+  /** Opens a watch. `ended` comes once, unless the handle is disposed of before: the stream broke, or the server ended the watch, with `Compacted` where history is gone from where it began. */
   async watch(request: WatchRequest, heard: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
     let stream: OpenStream | undefined = undefined;
     let over = false;
@@ -82,7 +82,7 @@ export class EtcdClient {
         if (over) return;
         const response = messages.decodeWatch(bytes);
         if (!response.canceled) return heard(response);
-        end(response.compacted > 0 ? new WatchCompacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
+        end(response.compacted > 0 ? new Compacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
       },
       ended: error => end(error ?? new Error('the server ended the stream')),
     });
@@ -106,7 +106,7 @@ export class EtcdClient {
     // Only a watch that begins too early is told how far history is gone.
     using _ = this.#clock.hold();
     return new Promise((resolve, reject) => {
-      const ended = (error: Error): void => (error instanceof WatchCompacted ? resolve(error.compacted) : reject(error));
+      const ended = (error: Error): void => (error instanceof Compacted ? resolve(error.compacted) : reject(error));
       this.watch({start: nobodysKey, from: 1}, () => {}, ended).catch(reject);
     });
   }
@@ -134,16 +134,6 @@ export class EtcdClient {
         await sleep(this.#clock, delay(attempt));
       }
     }
-  }
-}
-
-/** A watch ended since history was gone from where it began. */
-export class WatchCompacted extends Error {
-  override readonly name = 'WatchCompacted';
-  readonly compacted: number;
-  constructor(compacted: number) {
-    super(`history up to revision ${compacted} is compacted`);
-    this.compacted = compacted;
   }
 }
 

@@ -1,7 +1,8 @@
 import {exponential} from '#src/base/backoff.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {WatchCompacted, HistoryGone, type EtcdClient} from './client.js';
+import {Compacted} from '#src/storage/errors.js';
+import {HistoryGone, type EtcdClient} from './client.js';
 import type {KeyValue} from './messages.js';
 import {Mirror, type MirrorSettings} from './mirror.js';
 
@@ -106,7 +107,7 @@ export class Feed implements Disposable {
         if (this.mirror.revision > from) attempt = 0;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof WatchCompacted) await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
+        if (error instanceof Compacted) await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
         else this.#log.warn({err: error}, 'following the store broke off; it is tried again');
         await sleep(this.#clock, delay(attempt), signal).catch(() => {});
       }
