@@ -27,8 +27,9 @@ export const isParallel = ({spec}: StatefulSet): boolean => spec?.podManagementP
 
 export const isRunningAndReady = (pod: Frozen<Pod>): boolean => pod.status?.phase === 'Running' && isReady(pod);
 
-/** Whether the pod does its work and is to go on with it. */
-export const isHealthy = (pod: Frozen<Pod>): boolean => isRunningAndReady(pod) && !isLeaving(pod);
-
 /** Whether the pod has been ready for as long as the set asks for. */
 export const isServing = (pod: Frozen<Pod>, {spec}: StatefulSet, now: number): boolean => isAvailable(pod, spec?.minReadySeconds ?? 0, now);
+
+/** Whether the pod is not running, not ready for as long as the set asks for, or being deleted. A place without a pod is unavailable too. */
+export const isUnavailable = (pod: Frozen<Pod> | undefined, set: StatefulSet, now: number): boolean =>
+  !pod || !isRunningAndReady(pod) || !isServing(pod, set, now) || isLeaving(pod);

@@ -1,6 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {isHealthy, type StatefulSet} from './kinds.js';
+import {isUnavailable, type StatefulSet} from './kinds.js';
 
 const numbered = /^(.*)-([0-9]+)$/;
 const largest = 2 ** 31 - 1;
@@ -39,12 +39,12 @@ export interface Row {
   readonly replicas: readonly Slot[];
   /** Pods that have a place beyond, descending. */
   readonly condemned: readonly Taken[];
-  /** The first pod, among the replicas and then among the condemned, that does not work; undefined when the first such place is empty, or all work. */
-  readonly firstUnhealthy: Frozen<Pod> | undefined;
+  /** The first unavailable pod, among the replicas and then among the condemned; undefined when the first such place is empty, or all pods are available. */
+  readonly firstUnavailable: Frozen<Pod> | undefined;
 }
 
 /** The pods of a set in their places. Pods without a readable place are left out. */
-export const inRow = (set: StatefulSet, pods: readonly Frozen<Pod>[]): Row => {
+export const inRow = (set: StatefulSet, pods: readonly Frozen<Pod>[], now: number): Row => {
   const placed = pods.flatMap((pod): Taken[] => {
     const ordinal = ordinalOf(pod.metadata?.name ?? '');
     return ordinal === undefined ? [] : [{ordinal, pod}];
@@ -53,6 +53,6 @@ export const inRow = (set: StatefulSet, pods: readonly Frozen<Pod>[]): Row => {
   const start = firstOrdinal(set);
   const replicas = Array.from({length: sizeOf(set)}, (_, index): Slot => ({ordinal: start + index, pod: byOrdinal.get(start + index)}));
   const condemned = placed.filter(({ordinal}) => !isInRange(ordinal, set)).sort((a, b) => b.ordinal - a.ordinal);
-  const firstUnhealthy = [...replicas, ...condemned.toReversed()].find(({pod}) => !pod || !isHealthy(pod))?.pod;
-  return {replicas, condemned, firstUnhealthy};
+  const firstUnavailable = [...replicas, ...condemned.toReversed()].find(({pod}) => isUnavailable(pod, set, now))?.pod;
+  return {replicas, condemned, firstUnavailable};
 };

@@ -70,7 +70,7 @@ export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Re
   /** All that is done for a set whose pods and revisions are known. Answers the status that it told. */
   const act = async (set: StatefulSet, own: readonly Frozen<Pod>[], between: Between): Promise<StatefulSetStatus> => {
     const now = clock.now();
-    const row = inRow(set, own);
+    const row = inRow(set, own, now);
     const isGoing = Boolean(set.metadata?.deletionTimestamp);
     const counted = isGoing ? own : [...row.replicas, ...row.condemned].flatMap(({pod}) => (pod ? [pod] : []));
     const status = statusOf(set, counted, between, now);

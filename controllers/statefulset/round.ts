@@ -7,7 +7,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
 import {podAt} from './identity.js';
-import {isLeaving, isParallel, isRunningAndReady, isServing, type StatefulSet, type StatefulSetStatus} from './kinds.js';
+import {isLeaving, isParallel, isUnavailable, type StatefulSet, type StatefulSetStatus} from './kinds.js';
 import {firstOrdinal, type Row, type Slot, type Taken} from './ordinals.js';
 import type {PodWrites} from './pod-writes.js';
 import type {Between} from './revisions.js';
@@ -79,7 +79,7 @@ const tend = async (round: Round, {ordinal, pod}: Slot): Promise<Verdict> => {
     await claims.create(set, pod);
     await claims.hold(set, pod);
   }
-  if (!isParallel(set) && (isLeaving(pod) || !isRunningAndReady(pod) || !isServing(pod, set, now))) return 'stop';
+  if (!isParallel(set) && isUnavailable(pod, set, now)) return 'stop';
   if (!pods.isRight(set, pod)) await pods.repair(set, pod);
   return 'go on';
 };
@@ -88,7 +88,7 @@ const tend = async (round: Round, {ordinal, pod}: Slot): Promise<Verdict> => {
 const dismiss = async ({set, row, pods, now}: Round, {pod}: Taken): Promise<Verdict> => {
   const inOrder = !isParallel(set);
   if (isLeaving(pod)) return inOrder ? 'stop' : 'go on';
-  if (inOrder && pod !== row.firstUnhealthy && !(isRunningAndReady(pod) && isServing(pod, set, now))) return 'stop';
+  if (inOrder && pod !== row.firstUnavailable && isUnavailable(pod, set, now)) return 'stop';
   await pods.delete(set, pod);
   return 'stop';
 };

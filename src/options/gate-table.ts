@@ -76,7 +76,7 @@ export const gateTable = {
     LoggingAlphaOptions: [alpha, alpha, alpha, alpha],
     MatchLabelKeysInPodTopologySpread: [betaOn, betaOn, betaOn, betaOn],
     MatchLabelKeysInPodTopologySpreadSelectorMerge: [absent, absent, betaOn, betaOn],
-    MaxUnavailableStatefulSet: [alpha, alpha, alpha, betaOn],
+    MaxUnavailableStatefulSet: [alpha, alpha, alpha, beta],
     MutableCSINodeAllocatableCount: [absent, alpha, beta, betaOn],
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
@@ -150,7 +150,7 @@ export const gateTable = {
     OpportunisticBatching: [absent, absent, absent, betaOn],
   }),
   ...idle('the scheduler never waits for what it writes', {
-    SchedulerAsyncAPICalls: [absent, absent, betaOn, betaOn],
+    SchedulerAsyncAPICalls: [absent, absent, beta, beta],
     SchedulerAsyncPreemption: [alpha, betaOn, betaOn, betaOn],
   }),
   ...idle('the scheduler does not compare nodes by the storage they have left', {

@@ -3,7 +3,8 @@ import {ordinalOf, setNameOf} from '#controllers/statefulset/ordinals.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
-import {aPlaneWith, aTemplate, hands, type Hands} from './workloads.js';
+import {aPlane} from './plane.js';
+import {aTemplate, hands, type Hands} from './workloads.js';
 
 type StatefulSet = ObjectOf<typeof kinds.statefulSets>;
 type Spec = NonNullable<StatefulSet['spec']>;
@@ -18,8 +19,9 @@ const aSet = (name = 'web', spec: Partial<Spec> = {}): StatefulSet => ({
   spec: {replicas: 3, serviceName: 'svc', selector: {matchLabels: labels}, template: image(1), ...spec},
 });
 
+/** A plane with these arguments, gates above all, for the server and the controller. */
 const world = async (args: readonly string[] = []) => {
-  const plane = await aPlaneWith(['statefulset-controller'], args);
+  const plane = await aPlane({apiserverArgs: args, controllers: ['serviceaccount-controller', 'statefulset-controller'], controllerManagerArgs: args});
   const at = hands(plane);
   const set = (name = 'web') => at.get(kinds.statefulSets, name);
   const change = (body: object, name = 'web') => at.patch(kinds.statefulSets, name, body);
@@ -295,7 +297,7 @@ for (const [policy, maxUnavailable, gate, first] of [
   ['Parallel', '10%', true, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
   ['Parallel', 2, false, ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 2']],
 ] as const) {
-  test(`as many pods are replaced at once as may be missing: ${policy}, ${maxUnavailable}, gate ${gate}`, async t => {
+  test(`as many pods are replaced at once as may be unavailable: ${policy}, ${maxUnavailable}, gate ${gate}`, async t => {
     const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
     await at.create(kinds.statefulSets, aSet('web', {replicas: 4, podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable}}}));
@@ -309,18 +311,61 @@ for (const [policy, maxUnavailable, gate, first] of [
   });
 }
 
-test('a template that never worked is replaced where order does not matter, and waits for a hand where it does', async t => {
-  for (const [policy, after] of [
-    ['Parallel', ['web-0 2', 'web-1 2', 'web-2 2']],
-    ['OrderedReady', ['web-0 1']],
-  ] as const) {
-    const at = await world();
+for (const [policy, gate, after] of [
+  ['Parallel', false, ['web-0 1', 'web-1 1', 'web-2 2']],
+  ['Parallel', true, ['web-0 1', 'web-1 1', 'web-2 1']],
+  ['OrderedReady', false, ['web-0 1']],
+  ['OrderedReady', true, ['web-0 1']],
+] as const) {
+  test(`a template that never worked is replaced no faster than one that did: ${policy}, gate ${gate}`, async t => {
+    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
     await using _ = at.plane;
-    await at.create(kinds.statefulSets, aSet('web', {podManagementPolicy: policy}));
+    await at.create(kinds.statefulSets, aSet('web', {podManagementPolicy: policy, updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 2}}}));
     for (const name of await at.names()) await at.runs(name, {ready: false});
     await at.change(changed(2));
-    t.deepEqual(await at.images(), [...after], policy);
-  }
+
+    t.deepEqual(await at.images(), [...after]);
+  });
+}
+
+test('pods that are unavailable count towards maxUnavailable, those of an older template too', async t => {
+  const at = await world(['--feature-gates=MaxUnavailableStatefulSet=true']);
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 5, podManagementPolicy: 'Parallel', updateStrategy: {type: 'RollingUpdate', rollingUpdate: {maxUnavailable: 3}}}));
+  await at.play();
+  await at.runs('web-0', {ready: false});
+  await at.runs('web-3', {ready: false});
+  await at.change(changed(2));
+
+  t.deepEqual(await at.images(), ['web-0 1', 'web-1 1', 'web-2 1', 'web-3 1', 'web-4 2']);
+});
+
+for (const gate of [false, true]) {
+  test(`a rollout waits until each new pod has been ready for long enough: gate ${gate}`, async t => {
+    const at = await world([`--feature-gates=MaxUnavailableStatefulSet=${gate}`]);
+    await using _ = at.plane;
+    await at.create(kinds.statefulSets, aSet('web', {replicas: 2, podManagementPolicy: 'Parallel', minReadySeconds: 10}));
+    await at.play();
+    await at.clock.advance(11_000);
+    await at.change(changed(2));
+    await at.play();
+    t.deepEqual(await at.images(), ['web-0 1', 'web-1 2']);
+    await at.clock.advance(11_000);
+
+    t.deepEqual(await at.images(), ['web-0 2', 'web-1 2']);
+  });
+}
+
+test('a surplus pod that is ready but not yet available goes at once when it is the only unavailable one', async t => {
+  const at = await world();
+  await using _ = at.plane;
+  await at.create(kinds.statefulSets, aSet('web', {replicas: 2, minReadySeconds: 10}));
+  await at.runs('web-0');
+  await at.clock.advance(11_000);
+  await at.runs('web-1');
+  await at.change({spec: {replicas: 1}});
+
+  t.deepEqual(await at.names(), ['web-0']);
 });
 
 test('a pod counts and the next one comes once it has been ready for long enough', async t => {

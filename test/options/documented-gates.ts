@@ -1,4 +1,4 @@
-/** The gates the reference documents name, by stage and default at 1.35. */
+/** The gates the reference documents name, by stage and default at 1.35. Two that they have on were turned off in patch releases: MaxUnavailableStatefulSet and SchedulerAsyncAPICalls. */
 export const documentedGates: Readonly<Record<'alpha' | 'beta, off' | 'beta, on', readonly string[]>> = {
   alpha: `
     APIServingWithRoutine AllAlpha AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions CSIVolumeHealth
@@ -18,7 +18,8 @@ export const documentedGates: Readonly<Record<'alpha' | 'beta, off' | 'beta, on'
   'beta, off': `
     AllBeta CRDObservedGenerationTracking ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode
     CoordinatedLeaderElection DeclarativeValidationTakeover LocalStorageCapacityIsolationFSQuotaMonitoring MutatingAdmissionPolicy
-    NodeLogQuery PodCertificateRequest SELinuxMount StorageVersionMigrator WatchCacheInitializationPostStartHook
+    MaxUnavailableStatefulSet NodeLogQuery PodCertificateRequest SchedulerAsyncAPICalls SELinuxMount StorageVersionMigrator
+    WatchCacheInitializationPostStartHook
   `
     .trim()
     .split(/\s+/),
@@ -31,11 +32,11 @@ export const documentedGates: Readonly<Record<'alpha' | 'beta, off' | 'beta, on'
     HostnameOverride ImageVolume InOrderInformers InOrderInformersBatchProcess PlatletCrashLoopBackOffMax
     PlatletEnsureSecretPulledImages PlatletFineGrainedAuthz PlatletPSI PlatletPodResourcesDynamicResources PlatletPodResourcesGet
     PlatletSeparateDiskGC PlatletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot LoggingBetaOptions
-    MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge MaxUnavailableStatefulSet
+    MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
     MutableCSINodeAllocatableCount NominatedNodeNameForExpectation OpenAPIEnums OpportunisticBatching PodDeletionCost PodLevelResources
     PodReadyToStartContainersCondition PodTopologyLabelsAdmission PortForwardWebsockets PreventStaticPodAPIReferences ProcMountType
     ReloadPlatletServerCertificateFile RemoteRequestHeaderUID RotatePlatletServerCertificate SELinuxChangePolicy
-    SELinuxMountReadWriteOncePod SchedulerAsyncAPICalls SchedulerAsyncPreemption SchedulerPopFromBackoffQ
+    SELinuxMountReadWriteOncePod SchedulerAsyncPreemption SchedulerPopFromBackoffQ
     ServiceAccountNodeAudienceRestriction SizeBasedListCostEstimate StatefulSetSemanticRevisionComparison StorageVersionHash
     StructuredAuthenticationConfigurationEgressSelector StructuredAuthenticationConfigurationJWKSMetrics
     TokenRequestServiceAccountUIDValidation TopologyManagerPolicyBetaOptions TranslateStreamCloseWebsocketRequests

@@ -68,6 +68,8 @@ const histories: readonly (readonly [GateName, readonly [boolean, boolean, boole
   ['ProcMountType', [false, true, true, true]],
   ['RemoteRequestHeaderUID', [false, true, true, true]],
   ['StructuredAuthenticationConfiguration', [true, true, true, true]],
+  ['MaxUnavailableStatefulSet', [false, false, false, false]],
+  ['SchedulerAsyncAPICalls', [false, false, false, false]],
   ['AllowDNSOnlyNodeCSR', [false, false, false, false]],
 ];
 for (const [name, defaults] of histories) {
