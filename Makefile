@@ -20,7 +20,7 @@ build: node_modules
 	$(BIN)/tsc -p .
 	node tools/bundle.mjs
 
-## up: run a whole control plane in ./.plat
+## up: run a whole control plane in ./.plat, until Ctrl-C
 up: build
 	bin/plat up
 

@@ -6,7 +6,7 @@ import {type Row, row} from './row.js';
 import {caller, startPlane} from './programs.js';
 
 const count = 2000;
-const words = naming('plat');
+const words = naming('kubernetes');
 const path = `/apis/${words.group('certificates')}/v1/certificatesigningrequests`;
 
 /** Requests of node agents, created by 64 clients and approved and signed by the controllers, from the first creation to the last certificate. */

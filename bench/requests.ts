@@ -23,7 +23,7 @@ const measured = async (load: Omit<Load, 'version' | 'headers' | 'warmupMs' | 'm
 /** A bare TLS server with the plane's own certificates that answers everything with the same bytes. */
 const bare = async ({directory}: Running, bytes: Buffer): Promise<{url: string; close(): void}> => {
   const {authority} = await planeMaterial(`${directory}/pki`, systemClock);
-  const tls = await planeServingCertificate(authority, {clock: systemClock, naming: naming('plat'), hosts: []});
+  const tls = await planeServingCertificate(authority, {clock: systemClock, naming: naming('kubernetes'), hosts: []});
   const fields = {'content-type': 'application/json', 'content-length': String(bytes.length)};
   const server = https.createServer({...tls, requestCert: true, rejectUnauthorized: false}, (request, response) => {
     request.resume();

@@ -7,7 +7,7 @@ const minute = 60_000;
 
 test('a backup is made every five minutes, the last three are kept, and all goes with it', async t => {
   const clock = new VirtualClock();
-  const plane = await startPlane({naming: 'kubernetes', listen: false, nodes: 1, clock, manifests: ['examples/backups/backups.yaml']});
+  const plane = await startPlane({listen: false, nodes: 1, clock, manifests: ['examples/backups/backups.yaml']});
   t.after(() => plane.stop());
   const client = plane.client();
   const operator = runOperator(client, error => assert.fail(String(error)));
@@ -24,7 +24,7 @@ test('a backup is made every five minutes, the last three are kept, and all goes
 });
 
 test('a schedule of four fields is refused by the rule in the definition', async t => {
-  const plane = await startPlane({naming: 'kubernetes', listen: false, manifests: ['examples/backups/backups.yaml']});
+  const plane = await startPlane({listen: false, manifests: ['examples/backups/backups.yaml']});
   t.after(() => plane.stop());
 
   await assert.rejects(plane.client().resource(backups).create({metadata: {name: 'wrong', namespace: 'default'}, spec: {schedule: '* * * *'}}), /the schedule needs five fields/);

@@ -1,5 +1,7 @@
 import {existsSync} from 'node:fs';
+import {join} from 'node:path';
 import {kinds} from '#src/api/kinds.js';
+import type {NamingName} from '#src/api/naming.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
@@ -7,6 +9,7 @@ import {systemClock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
+import {defaultDataDir} from '#src/options/up.js';
 import type {certificateFlags, CertificateOptions} from '#src/options/client.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
@@ -77,10 +80,12 @@ export const runCertificate = async ({parsed: {options, args}, print, version}: 
 };
 
 /** The settings that were asked for, those of the surroundings, or those of a plane that was started in this directory. */
-const settingsFile = ({platconfig, master}: CertificateOptions, env: Readonly<Record<string, string | undefined>>): string | undefined => {
+const settingsFile = ({platconfig, master, naming}: CertificateOptions, env: Readonly<Record<string, string | undefined>>): string | undefined => {
   const around = env['KUBECONFIG']?.split(':').find(Boolean);
   if (platconfig || around) return platconfig || around;
-  return !master && existsSync(ofThePlane) ? ofThePlane : undefined;
+  if (master) return undefined;
+  const namings: readonly NamingName[] = naming === 'auto' ? ['kubernetes', 'plat'] : [naming];
+  const planes = namings.map(each => join(defaultDataDir(each), 'kubeconfig')).filter(file => existsSync(file));
+  if (planes.length > 1) throw new Error(`there are planes of both namings here, ${planes.join(' and ')}: say which one with --naming or --platconfig`);
+  return planes[0];
 };
-
-const ofThePlane = '.plat/kubeconfig';

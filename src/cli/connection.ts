@@ -8,6 +8,7 @@ import type {Meter} from '#src/base/meter.js';
 import {accountTokens} from '#src/client/account-tokens.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
+import {NamingMismatch} from '#src/client/detect-naming.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {bearing} from '#src/transport/bearing.js';
@@ -108,14 +109,14 @@ export const openConnection = async ({program, options, version, clock, meter, l
   };
 };
 
-/** Asks until there is an answer. A refusal is an answer; a server that is not there, or not yet well, is given some time. */
+/** Asks until there is an answer. A refusal or another vocabulary is an answer; a server that is not there, or not yet well, is given some time. */
 const patiently = async <T>(ask: () => Promise<T>, {clock, log, signal}: Pick<ConnectionParts, 'clock' | 'log' | 'signal'>): Promise<T> => {
   const giveUp = clock.monotonic() + patienceMs;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if ((error instanceof StatusError && error.code < 500) || clock.monotonic() >= giveUp || signal.aborted) throw error;
+      if (error instanceof NamingMismatch || (error instanceof StatusError && error.code < 500) || clock.monotonic() >= giveUp || signal.aborted) throw error;
       log.v(1).info({err: error}, 'the API server does not answer yet');
     }
     await sleep(clock, 500, signal).catch(() => {});

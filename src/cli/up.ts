@@ -1,12 +1,13 @@
-import type {upFlags} from '#src/options/up.js';
+import {defaultDataDir, type upFlags} from '#src/options/up.js';
 import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat up`: a whole plane on a directory, until it is asked to stop. */
 export const runUp = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+  const dataDir = options.dataDir || defaultDataDir(options.naming);
   const plane = await startPlane({
     naming: options.naming,
-    dataDir: options.dataDir,
+    dataDir,
     bindAddress: options.bindAddress,
     securePort: options.securePort,
     nodes: options.nodes,
@@ -19,7 +20,7 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     schedulerArgs: options.schedulerArg,
     log,
   });
-  print(`ready: ${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${options.dataDir}/kubeconfig`} get namespaces`);
+  print(`ready: ${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${dataDir}/kubeconfig`} get namespaces`);
   const failure = await Promise.race([untilStopped(stopping), plane.failed.catch((error: unknown) => error)]);
   await plane.stop();
   if (failure === undefined) return 0;

@@ -5,7 +5,7 @@ import type {HttpConnection} from '#src/transport/http-connection.js';
 import type {Caller} from './caller.js';
 import type {Client} from './client.js';
 import type {ClientContent} from './content.js';
-import {detectNaming} from './detect-naming.js';
+import {checkNaming, detectNaming} from './detect-naming.js';
 import {httpsCaller} from './https.js';
 import {type RateLimit, limited, repeating} from './limits.js';
 import {metered} from './metered.js';
@@ -38,6 +38,15 @@ const connectedCaller = (connection: HttpConnection, {clock, meter, userAgent, r
 /** Either vocabulary's word for the binary form means that of the server. */
 const contentOf = ({naming, contentType = '', cbor = 'never'}: ConnectedOptions): ClientContent => ({naming, binary: namingOfMediaType(contentType) !== undefined, cbor});
 
-/** What `--naming` means to a client: the server is asked unless it is said. */
-export const chosenNaming = (name: 'auto' | 'plat' | 'kubernetes', connection: HttpConnection, options: Omit<ConnectedOptions, 'naming' | 'rateLimit' | 'contentType' | 'cbor'>): Promise<Naming> =>
-  name === 'auto' ? detectNaming(connectedCaller(connection, options)) : Promise.resolve(naming(name));
+/** What `--naming` means to a client: the server is asked unless the flag says it, and then asked whether that fits. */
+export const chosenNaming = async (
+  name: 'auto' | 'plat' | 'kubernetes',
+  connection: HttpConnection,
+  options: Omit<ConnectedOptions, 'naming' | 'rateLimit' | 'contentType' | 'cbor'>,
+): Promise<Naming> => {
+  const caller = connectedCaller(connection, options);
+  if (name === 'auto') return detectNaming(caller);
+  const asked = naming(name);
+  await checkNaming(caller, asked);
+  return asked;
+};

@@ -7,7 +7,7 @@ const connection = flagSection('Connection', {
   platconfig: {
     type: 'path',
     help: 'The file with connection settings: where the API server is, and who calls.',
-    shownDefault: 'the file named by KUBECONFIG, or kubeconfig in ./.plat',
+    shownDefault: 'the file named by KUBECONFIG, or that of a plane in ./.plat or ./.plat-plat',
     aliases: ['kubeconfig'],
   },
   master: {type: 'string', help: 'The address of the API server. Wins over the file.'},

@@ -1,17 +1,18 @@
+import type {NamingName} from '#src/api/naming.js';
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
 import {help, verbosity} from './shared/logging.js';
-import {serverNaming} from './shared/naming.js';
+import {planeNaming} from './shared/naming.js';
 
 const plane = flagSection('Plane', {
   'data-dir': {
     type: 'path',
     help: 'The directory of the plane: its keys (pki/), its store (store/) and the administrator\'s connection settings (kubeconfig).',
-    default: './.plat',
+    shownDefault: './.plat, or ./.plat-plat with --naming=plat',
   },
   'bind-address': {type: 'ip', help: 'The address of the secure port.', default: '127.0.0.1'},
   'secure-port': {type: 'port', help: 'The HTTPS port. 0 takes a free one and prints it.', default: '6443'},
-  ...serverNaming,
+  ...planeNaming,
   nodes: {
     type: 'int',
     help: 'How many simulated nodes to run the pods on. With 0 whoever has nodes of his own joins them.',
@@ -35,6 +36,9 @@ const plane = flagSection('Plane', {
   ...verbosity,
   ...help,
 });
+
+/** Where `plat up` keeps the plane unless told: a directory for each vocabulary, because a store keeps the one it was written with. */
+export const defaultDataDir = (naming: NamingName): string => (naming === planeNaming.naming.default ? './.plat' : `./.plat-${naming}`);
 
 /** Everything `plat up` accepts. */
 export const upFlags = flagTable({

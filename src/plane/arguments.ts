@@ -1,7 +1,11 @@
 import {join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
+import {OptionError} from '#src/options/option-error.js';
 import {proxyClientName, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
+
+/** The options of a plane whose naming is settled. */
+type NamedPlaneOptions = PlaneOptions & Required<Pick<PlaneOptions, 'naming'>>;
 
 /** Whether a warning is about a flag that was asked for, not one the plane sets by itself. */
 export const concerns = (warning: string, args: readonly string[]): boolean => {
@@ -11,15 +15,18 @@ export const concerns = (warning: string, args: readonly string[]): boolean => {
 
 /** The plane's own flags go first: what the caller gives wins. */
 const given = (args: readonly string[], flag: string): boolean => args.some(arg => arg === `--${flag}` || arg.startsWith(`--${flag}=`));
-const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => [
-  ...Object.entries(own)
-    .filter(([flag]) => !given(args, flag))
-    .map(([flag, value]) => `--${flag}=${value}`),
-  ...args,
-];
+const unlessGiven = (args: readonly string[], own: Readonly<Record<string, string>>): string[] => {
+  if (given(args, 'naming')) throw new OptionError('--naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming');
+  return [
+    ...Object.entries(own)
+      .filter(([flag]) => !given(args, flag))
+      .map(([flag, value]) => `--${flag}=${value}`),
+    ...args,
+  ];
+};
 
 /** Flags of the API server. */
-export const apiserverArgs = ({naming = 'plat', dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] => [
+export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1', securePort = 0, nodes = 0, apiserverArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial): string[] => [
   // Beside those that the caller names, unless he says something about it.
   ...(nodes > 0 && !args.some(arg => /admission-plugins=.*NodeRestriction|^--admission-control=/.test(arg)) ? ['--enable-admission-plugins=NodeRestriction'] : []),
   ...unlessGiven(args, {
@@ -56,7 +63,7 @@ const proxyFlags = (files: PlaneMaterial['files']): Record<string, string> => ({
 const signingFlag = /^--cluster-signing-(?!duration)/;
 
 /** Flags of the controller manager. */
-export const controllerManagerArgs = ({naming = 'plat', nodes = 0, controllerManagerArgs: args = []}: PlaneOptions, {files}: PlaneMaterial): string[] =>
+export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial): string[] =>
   unlessGiven(args, {
     naming,
     'leader-elect': 'false',
@@ -70,4 +77,4 @@ export const controllerManagerArgs = ({naming = 'plat', nodes = 0, controllerMan
   });
 
 /** Flags of the scheduler. */
-export const schedulerArgs = ({naming = 'plat', schedulerArgs: args = []}: PlaneOptions): string[] => unlessGiven(args, {naming, 'leader-elect': 'false'});
+export const schedulerArgs = ({naming, schedulerArgs: args = []}: NamedPlaneOptions): string[] => unlessGiven(args, {naming, 'leader-elect': 'false'});

@@ -5,8 +5,9 @@ import type {Random} from '#src/base/random.js';
 import type {Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 
-/** What a plane may be told. Everything has a default: a plane in memory on a free loopback port, with the plat naming. */
+/** What a plane may be told. Everything has a default: a plane in memory on a free loopback port, with the names that existing clients of Kubernetes use. */
 export interface PlaneOptions {
+  /** `kubernetes` unless given. A data directory keeps the naming it was first started with. */
   readonly naming?: NamingName;
   /** Where keys, store and connection settings live. Without one the store is in memory and nothing stays behind. */
   readonly dataDir?: string;

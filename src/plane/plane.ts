@@ -13,6 +13,7 @@ import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
+import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
@@ -64,9 +65,10 @@ export interface Plane extends AsyncDisposable {
 const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
 /** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
-export const startPlane = async (options: PlaneOptions = {}): Promise<Plane> => {
+export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
+  const options = {...given, naming: given.naming ?? planeNaming.naming.default};
   const {clock = systemClock, random = systemRandom, log = noLog} = options;
-  const naming = namingOf(options.naming ?? 'plat');
+  const naming = namingOf(options.naming);
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
   await using undo = new Undo();

@@ -33,7 +33,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
 }
 
 test('checks can be left out, and unknown ones are told of', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock()});
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get} = wire(plane.api.exchange);
   const {text} = await get('/readyz?verbose&exclude=ping&exclude=kvstore&exclude=nothing');
 
@@ -43,7 +43,7 @@ test('checks can be left out, and unknown ones are told of', async t => {
 });
 
 test('readiness fails as soon as the server begins to leave, and says no more than it must', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock()});
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get} = wire(plane.api.exchange);
   plane.api.health.shutDown();
   const ready = await get('/readyz');
@@ -74,7 +74,7 @@ test('liveness trusts unfinished hooks for the grace period, readiness does not'
 });
 
 test('who may not look is refused, who may finds the version and the metrics by their names', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock()});
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
   const {get, watch} = wire(plane.api.exchange);
   using _ = await watch('/api/v1/namespaces?watch=1');
   await get('/api/v1/namespaces/none');

@@ -1,5 +1,6 @@
 import {execFileSync} from 'node:child_process';
-import {writeFileSync} from 'node:fs';
+import {mkdirSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {NamingName} from '#src/api/naming.js';
@@ -46,12 +47,28 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
   });
 }
 
+test('plat certificate finds the plane of its directory, and asks which one where there are two', async t => {
+  const directory = aDirectory();
+  const settings = 'apiVersion: v1\nkind: Config\ncurrent-context: gone\n';
+  const judged = async (...args: string[]) => (await run('plat', ['certificate', 'approve', 'a', ...args], {KUBECONFIG: ''}, directory)).stderr;
+  mkdirSync(join(directory, '.plat-plat'));
+  writeFileSync(join(directory, '.plat-plat', 'kubeconfig'), settings);
+
+  t.regex(await judged(), /\.plat-plat\/kubeconfig: .*gone/);
+  t.regex(await judged('--naming=kubernetes'), /neither --platconfig nor --master was given/);
+  mkdirSync(join(directory, '.plat'));
+  writeFileSync(join(directory, '.plat', 'kubeconfig'), settings);
+  t.is(await judged(), 'plat certificate: there are planes of both namings here, .plat/kubeconfig and .plat-plat/kubeconfig: say which one with --naming or --platconfig\n');
+  t.regex(await judged('--naming=kubernetes'), /\.plat\/kubeconfig: .*gone/);
+});
+
 const mistakes: readonly (readonly [string[], RegExp])[] = [
   [['certificate'], /^plat certificate: the first argument must be approve or deny\n$/],
   [['certificate', 'grant', 'a'], /^plat certificate: the first argument must be approve or deny, not "grant"\n$/],
   [['certificate', 'approve'], /^plat certificate: one or more certificate signing requests must be named\n$/],
   [['certificate', 'approve', 'a'], /^plat certificate: neither --platconfig nor --master was given.*\n$/],
   [['up', '--secure-port=0', '--nodes=0', '--data-dir=plane', '--manifests=nowhere.yaml'], /^plat up: nowhere\.yaml: ENOENT: no such file or directory, stat 'nowhere\.yaml'\n$/],
+  [['up', '--secure-port=0', '--apiserver-arg=--naming=plat'], /^plat up: --naming: all parts of a plane speak the naming of the plane: give it to plat up, or to startPlane as naming\n$/],
   [['up', '--secure-port=none'], /^plat up: .*--secure-port.*\n$/],
   [['fly'], /^plat: unknown command "fly": "plat --help" lists the commands\n$/],
 ];
@@ -80,7 +97,7 @@ test('plat up keeps everything from one start to the next', async t => {
   writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
   const start = async () => {
     const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
-    await program.said(/^ready: https:\S+ \(plat naming\)/m);
+    await program.said(/^ready: https:\S+ \(kubernetes naming\)/m);
     return program;
   };
   const first = await start();
@@ -99,10 +116,12 @@ test('plat up keeps everything from one start to the next', async t => {
 
   t.is(code, 0);
   t.regex(stdout, /^ready: .*\n$/);
+  const refused = await run('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', '--naming=plat']);
+  t.is(refused.stderr, `plat up: the store in ${directory}/plane/store was written with --naming=kubernetes, not plat: give --naming=kubernetes with this --data-dir, or another --data-dir\n`);
   t.deepEqual(modesOf(`${directory}/plane`), ['700 pki', '600 kubeconfig', '600 pki/ca.key', '600 pki/sa.key', '600 pki/webhook/tls.key']);
 });
 
-const connected = async (directory: string): Promise<Reachable> => ({client: await clientBy(`${directory}/plane/kubeconfig`, 'plat')});
+const connected = async (directory: string): Promise<Reachable> => ({client: await clientBy(`${directory}/plane/kubeconfig`, 'kubernetes')});
 
 const modesOf = (directory: string): string[] =>
   execFileSync('stat', ['-c', '%a %n', 'pki', 'kubeconfig', 'pki/ca.key', 'pki/sa.key', 'pki/webhook/tls.key'], {cwd: directory, encoding: 'utf8'}).trim().split('\n');

@@ -132,7 +132,9 @@ for (const name of ['plat', 'kubernetes'] as const) {
     await using connection = await connect(settings(server), {clock: systemClock});
 
     t.is((await chosenNaming('auto', connection, options)).name, name);
-    t.is((await chosenNaming('plat', connection, options)).name, 'plat');
+    t.is((await chosenNaming(name, connection, options)).name, name);
+    const other = name === 'plat' ? 'kubernetes' : 'plat';
+    await t.throwsAsync(chosenNaming(other, connection, options), {message: `--naming=${other}: the server speaks ${name}: give --naming=${name}, or leave the flag out`});
   });
 }
 
@@ -141,6 +143,7 @@ test('a server that is no API server is told so', async t => {
   await using connection = await connect(settings(server), {clock: systemClock});
 
   await t.throwsAsync(chosenNaming('auto', connection, options), {message: /is it an API server/});
+  t.is((await chosenNaming('plat', connection, options)).name, 'plat', 'what the flag says holds where the server does not tell');
 });
 
 test('a whole collection is read page by page, and in one piece when its revision is gone', async t => {

@@ -15,7 +15,7 @@ const usual = ['*', '-garbage-collector-controller'];
 export const aPlane = async ({controllers = usual, controllerManagerArgs: args = [], ...options}: TestPlaneOptions = {}): Promise<Plane & {readonly clock: VirtualClock}> => {
   const clock = options.clock ?? new VirtualClock();
   const chosen = args.some(arg => arg.startsWith('--controllers=')) ? [] : [`--controllers=${controllers.join(',')}`];
-  const plane = await startPlane({...options, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true, clock});
+  const plane = await startPlane({naming: 'plat', ...options, controllerManagerArgs: [...chosen, ...args], listen: false, freeze: true, clock});
   await clock.drain();
   return {...plane, clock};
 };

@@ -110,7 +110,7 @@ const crontab = (name: string, more: object = {}) => JSON.stringify({apiVersion:
 (hasKubectl() ? test : test.skip)('kubectl gets, describes, applies, explains, compares, waits for, patches and deletes custom resources in the other vocabulary', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-custom-'));
   const settings = join(directory, 'settings.yaml');
-  await using _ = await startPlane({kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
+  await using _ = await startPlane({naming: 'plat', kubeconfig: settings, controllerManagerArgs: ['--controllers=']});
   using kubectl = new Kubectl(settings);
   t.is(await kubectl.ok('apply -f -', definition().replace('apiextensions.k8s.io', 'apiextensions.plat.io')), 'customresourcedefinition.apiextensions.plat.io/crontabs.example.com created\n');
   await kubectl.ok('wait --for=condition=Established crd/crontabs.example.com --timeout=10s');

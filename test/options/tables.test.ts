@@ -96,7 +96,7 @@ test('takes repeated arguments as they stand', t => {
 
   t.deepEqual(options.apiserverArg, ['--a=b,c', '-v=4']);
   t.is(options.securePort, 0);
-  t.is(options.dataDir, './.plat');
+  t.is(options.dataDir, '');
 });
 
 test('gives the typed defaults of a section alone', t => {

@@ -17,6 +17,13 @@ for (const naming of ['plat', 'kubernetes'] as const) {
   });
 }
 
+test('a plane speaks the names of Kubernetes unless told otherwise', async t => {
+  await using plane = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
+
+  t.is(plane.naming.name, 'kubernetes');
+  t.is((await plane.client().resource(kinds.namespaces).get('kube-system')).metadata?.name, 'kube-system');
+});
+
 const pageSize = async (apiserverArgs: readonly string[]): Promise<number> => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), apiserverArgs});
   const {items} = await plane.client().resource(kinds.namespaces).list({limit: 1, resourceVersion: '0'});

@@ -9,7 +9,7 @@ import {startServer} from '#test/fixtures/server.js';
 const namespace = 'default';
 
 test('a plane has a service that leads to its servers, whose endpoint goes when it stops', async t => {
-  await using plane = await startPlane({apiserverArgs: ['--advertise-address=192.0.2.7'], controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({naming: 'plat', apiserverArgs: ['--advertise-address=192.0.2.7'], controllerManagerArgs: ['--controllers=']});
   const client = plane.client();
   const service = await client.resource(kinds.services).get('plat', {namespace});
   const endpoints = await client.resource(kinds.endpoints).get('plat', {namespace});
@@ -25,7 +25,7 @@ test('a plane has a service that leads to its servers, whose endpoint goes when 
 });
 
 test('a plane has the object of its service range, and its priority classes', async t => {
-  await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true, controllerManagerArgs: ['--controllers=']});
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), freeze: true, controllerManagerArgs: ['--controllers=']});
   const client = plane.client();
   const range = await client.resource(kinds.serviceCIDRs).get('plat');
 

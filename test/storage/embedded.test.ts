@@ -205,7 +205,7 @@ test('a store written with another naming is refused in words and left alone', a
 
   const error = await t.throwsAsync(openEmbeddedStore({directory, naming: 'kubernetes'}), {instanceOf: StoreUnusable});
 
-  t.is(error?.message, `the store in ${directory} was written with the naming plat, not kubernetes`);
+  t.is(error?.message, `the store in ${directory} was written with --naming=plat, not kubernetes: give --naming=plat with this --data-dir, or another --data-dir`);
   await (await open(directory)).close();
 });
 

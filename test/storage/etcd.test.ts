@@ -182,7 +182,7 @@ if (hasEtcd) {
     await (await open({prefix: '/p', naming: 'plat'})).close();
     await (await open({prefix: '/p', naming: 'plat'})).close();
 
-    await t.throwsAsync(open({prefix: '/p', naming: 'kubernetes'}), {instanceOf: StoreUnusable, message: /--naming=plat, not kubernetes/});
+    await t.throwsAsync(open({prefix: '/p', naming: 'kubernetes'}), {instanceOf: StoreUnusable, message: 'the store below /p was written with --naming=plat, not kubernetes: give --naming=plat, or another --kvstore-prefix'});
   });
 
   test.serial('a record nobody can read fails its readers and nobody else', async t => {

@@ -8,6 +8,11 @@ export const serverNaming = {
   },
 } as const;
 
+/** Which vocabulary a whole plane speaks: that of existing clients, unless told otherwise. */
+export const planeNaming = {
+  naming: {...serverNaming.naming, default: 'kubernetes'},
+} as const;
+
 /** Which vocabulary a client speaks. */
 export const clientNaming = {
   naming: {

@@ -24,7 +24,7 @@ const livingReaders = (tree: Tree): Set<number> => {
 
 const checkIdentity = (directory: string, {format: written, naming: spoken}: Identity, naming: string): void => {
   if (written !== format) throw new StoreUnusable(`the store in ${directory} has format ${written}, this program reads format ${format}`);
-  if (spoken !== naming) throw new StoreUnusable(`the store in ${directory} was written with the naming ${spoken}, not ${naming}`);
+  if (spoken !== naming) throw new StoreUnusable(`the store in ${directory} was written with --naming=${spoken}, not ${naming}: give --naming=${spoken} with this --data-dir, or another --data-dir`);
 };
 
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();

@@ -11,7 +11,7 @@ export const checkMark = async (client: EtcdClient, prefix: string, naming: stri
   if (succeeded || !found) return;
   const mark = markOf(found.value.toString());
   if (mark.format !== 1) throw new StoreUnusable(`the store below ${prefix} has the format ${String(mark.format)}; this version reads 1`);
-  if (mark.naming !== naming) throw new StoreUnusable(`the store below ${prefix} was written with --naming=${String(mark.naming)}, not ${naming}: choose another --kvstore-prefix or that naming`);
+  if (mark.naming !== naming) throw new StoreUnusable(`the store below ${prefix} was written with --naming=${String(mark.naming)}, not ${naming}: give --naming=${String(mark.naming)}, or another --kvstore-prefix`);
 };
 
 const markOf = (text: string): {format?: unknown; naming?: unknown} => {

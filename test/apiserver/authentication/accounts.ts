@@ -11,7 +11,7 @@ export const minutes = (count: number): number => count * 60_000;
 /** A plane with the account `robot`, and ways to ask for its tokens and have tokens judged. */
 export const aPlane = async (apiserverArgs: readonly string[] = []) => {
   const clock = new VirtualClock();
-  const plane = await startPlane({listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
+  const plane = await startPlane({naming: 'plat', listen: false, clock, apiserverArgs, controllerManagerArgs: ['--controllers=-*,namespace-controller']});
   const client = plane.client();
   const account = await client.resource(kinds.serviceAccounts).create({metadata: {name: 'robot', namespace}});
   const request = async (spec: Partial<TokenRequest['spec']> = {}, metadata = {}): Promise<TokenRequest> =>
