@@ -1,4 +1,4 @@
-import {groupVersionOf, handleOf, type FoundResource} from '#controllers/shared/discovery.js';
+import {groupVersionOf, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 import {identityText, type Identity} from './identity.js';
@@ -7,8 +7,11 @@ import {identityText, type Identity} from './identity.js';
 export class UnknownKind extends Error {
   override readonly name = 'UnknownKind';
 
+  readonly of: Pick<Identity, 'apiVersion' | 'kind'>;
+
   constructor({apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>) {
     super(`unable to get REST mapping for ${apiVersion}/${kind}.`);
+    this.of = {apiVersion, kind};
   }
 }
 
@@ -32,6 +35,7 @@ export interface Place {
 export class KindMap {
   readonly #client: Client;
   #places = new Map<string, Place>();
+  #definitions: ReadonlySet<string> = new Set();
 
   constructor(client: Client) {
     this.#client = client;
@@ -46,6 +50,16 @@ export class KindMap {
       if (!places.has(key)) places.set(key, {namespaced: found.namespaced, objects: this.#client.metadata(handleOf(this.#client.naming, found))});
     }
     this.#places = places;
+    this.#definitions = new Set(served.flatMap(found => [resourceText(found), `${found.version}.${found.group}`]));
+  }
+
+  /** Whether something is served by the definition of that name: of a custom resource, or of a version of a group. */
+  isDefinedBy(definition: string): boolean {
+    return this.#definitions.has(definition);
+  }
+
+  has({apiVersion, kind}: Pick<Identity, 'apiVersion' | 'kind'>): boolean {
+    return this.#places.has(`${apiVersion} ${kind}`);
   }
 
   /** Throws `UnknownKind`. */

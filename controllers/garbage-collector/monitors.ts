@@ -1,6 +1,7 @@
-import {groupVersionOf, handleOf, type FoundResource} from '#controllers/shared/discovery.js';
+import {groupVersionOf, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {isResync} from '#informers/change.js';
 import type {Borrowed, InformerFactory} from '#informers/factory.js';
+import {groupResource, kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Graph} from './graph.js';
 
@@ -16,15 +17,20 @@ export interface MonitorsParts {
   readonly informers: InformerFactory;
   readonly naming: Naming;
   readonly graph: Graph;
+  /** Called when a definition of kinds changed, or when the first list tells of it. */
+  definitionChanged(name: string, how: {readonly isListed: boolean}): void;
 }
 
 /** What the graph is fed from: an informer for each resource whose objects own, or are owned. */
 export class Monitors implements Disposable {
   readonly #parts: MonitorsParts;
   readonly #monitors = new Map<string, Monitor>();
+  /** The resources whose objects say what else is served. */
+  readonly #definitions: ReadonlySet<string>;
 
   constructor(parts: MonitorsParts) {
     this.#parts = parts;
+    this.#definitions = new Set([kinds.customResourceDefinitions, kinds.apiServices].map(kind => groupResource(parts.naming, kind)));
   }
 
   get followed(): ReadonlyMap<string, {readonly found: FoundResource}> {
@@ -56,11 +62,15 @@ export class Monitors implements Disposable {
   }
 
   #begin(found: FoundResource): Monitor {
-    const {informers, naming, graph} = this.#parts;
+    const {informers, naming, graph, definitionChanged} = this.#parts;
     const kind = {apiVersion: groupVersionOf(found), kind: found.kind};
     const borrowed = informers.borrowMetadata(handleOf(naming, found));
+    const isDefinition = this.#definitions.has(resourceText(found));
     const listening = borrowed.informer.listen(change => {
-      if (!isResync(change)) graph.take(change, kind);
+      if (isResync(change)) return;
+      graph.take(change, kind);
+      const isListed = !borrowed.informer.isSynced || (change.type === 'added' && change.initial);
+      if (isDefinition) definitionChanged(change.object.metadata?.name ?? '', {isListed});
     });
     return {
       found,

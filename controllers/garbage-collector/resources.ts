@@ -1,15 +1,13 @@
 import {discover, groupVersionOf, resourceText, type Discovered, type FoundResource} from '#controllers/shared/discovery.js';
 import type {Naming} from '#src/api/naming.js';
-import {sleep, type Clock} from '#src/base/clock.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Counter} from '#src/base/meter.js';
 import {firstOf} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import type {KindMap} from './kind-map.js';
 import {monitorKey, type Monitors} from './monitors.js';
-
-/** How often the server is asked what it serves, and how long new informers may take to sync. */
-export const discoveryPeriodMs = 30_000;
+import {discoveryPeriodMs, type Pace} from './pace.js';
 
 const verbs = ['delete', 'list', 'watch'];
 
@@ -29,6 +27,9 @@ export interface ResourceWatchParts {
   readonly log: Log;
   readonly kinds: KindMap;
   readonly monitors: Monitors;
+  readonly pace: Pace;
+  /** Called each time `kinds` was read anew. */
+  kindsRead(): void;
   /** Counts the times that what is served could not be followed. */
   readonly failures: Counter;
 }
@@ -45,7 +46,7 @@ export class ResourceWatch {
 
   /** Looks again and again until the signal aborts. `synced` is called each time everything is followed and synced after a change. */
   async run(signal: AbortSignal, synced: () => void): Promise<void> {
-    const {clock, log, failures} = this.#parts;
+    const {pace, log, failures} = this.#parts;
     while (!signal.aborted) {
       try {
         if (await this.#look(signal)) synced();
@@ -54,13 +55,13 @@ export class ResourceWatch {
         failures.add();
         log.error({err: error}, 'what the server serves could not be followed');
       }
-      await sleep(clock, discoveryPeriodMs, signal).catch(() => {});
+      await pace.next(signal);
     }
   }
 
   /** Whether there was a change, and all of it is followed now. */
   async #look(signal: AbortSignal): Promise<boolean> {
-    const {client, clock, log, kinds, monitors} = this.#parts;
+    const {client, clock, log, kinds, monitors, pace, kindsRead} = this.#parts;
     const discovered = await held(clock, discover(client));
     const found = collectable(discovered, client.naming);
     if (found.size === 0) throw new Error('no resources reported by discovery');
@@ -68,20 +69,22 @@ export class ResourceWatch {
     // A group that cannot tell of its resources has not lost them.
     for (const [key, {found: known}] of monitors.followed) if (discovered.failed.has(groupVersionOf(known)) && monitors.isSynced(key)) found.set(key, known);
     kinds.reset(discovered.served);
+    kindsRead();
     if (this.#isSettled && sameKeys(found, monitors.followed)) return false;
     log.v(2).info(differences(monitors.followed, found), 'following other resources than before');
     this.#isSettled = false;
     monitors.follow(found.values());
-    if (!(await this.#synced(signal))) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
-    this.#isSettled = true;
-    return true;
+    this.#isSettled = await this.#synced(signal);
+    // One kind that does not sync does not keep others from being known.
+    if (!this.#isSettled && !pace.hurried.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');
+    return this.#isSettled;
   }
 
-  /** Whether all informers sync in time. */
+  /** Whether all informers sync in time, and before discovery is due again. */
   async #synced(signal: AbortSignal): Promise<boolean> {
     const late = new AbortController();
     using _ = this.#parts.clock.schedule(discoveryPeriodMs, () => late.abort());
-    using linked = firstOf(signal, late.signal);
+    using linked = firstOf(signal, late.signal, this.#parts.pace.hurried);
     try {
       await this.#parts.monitors.whenSynced(linked.signal);
       return true;

@@ -9,12 +9,14 @@ import {Collector} from './collect.js';
 import {graphPage} from './dump.js';
 import {Graph} from './graph.js';
 import {identityOf, identityText, type Owner} from './identity.js';
-import {KindMap, OwnerNeedsNamespace} from './kind-map.js';
+import {KindMap, OwnerNeedsNamespace, UnknownKind} from './kind-map.js';
 import {Live} from './live.js';
 import {Monitors} from './monitors.js';
 import type {Node} from './node.js';
 import {orphan} from './orphan.js';
-import {ResourceWatch, discoveryPeriodMs} from './resources.js';
+import {discoveryPeriodMs, Pace} from './pace.js';
+import {ResourceWatch} from './resources.js';
+import {Undecided} from './undecided.js';
 
 export type GarbageCollectorOptions = Pick<ControllerManagerOptions, 'enableGarbageCollector' | 'concurrentGcSyncs'>;
 
@@ -58,7 +60,18 @@ const engine = (context: Context) => {
     strayed: (dependent, owner) => tellOfStray(context, dependent, owner),
   });
   const kinds = new KindMap(client);
-  const monitors = new Monitors({informers, naming, graph});
+  const undecided = new Undecided();
+  const kindsRead = () => {
+    for (const node of undecided.take(kinds)) {
+      toDelete.forget(node);
+      suspect(node);
+    }
+  };
+  const pace = new Pace(clock);
+  const definitionChanged = (name: string, {isListed}: {readonly isListed: boolean}) => {
+    if (!isListed || !kinds.isDefinedBy(name)) pace.hurry();
+  };
+  const monitors = new Monitors({informers, naming, graph, definitionChanged});
   const pausing = (queue: WorkQueue<Node>) => async (ms: number) => {
     using _ = queue.rest();
     await sleep(clock, ms, signal);
@@ -66,10 +79,11 @@ const engine = (context: Context) => {
   const collector = new Collector({graph, kinds, suspect, live: new Live({kinds, random, pause: pausing(toDelete)})});
   const live = new Live({kinds, random, pause: pausing(toOrphan)});
   const failures = meter.counter({name: 'garbagecollector_controller_resources_sync_error_total', help: 'Number of garbage collector resources sync errors'});
-  const resources = new ResourceWatch({client, clock, log, kinds, monitors, failures});
+  const resources = new ResourceWatch({client, clock, log, kinds, monitors, pace, kindsRead, failures});
 
   const attemptToDelete = async (node: Node): Promise<Verdict> => {
     const item = identityText(node.identity);
+    undecided.delete(node);
     // What has left the graph is gone, or was never there.
     if (graph.get(node.identity.uid) !== node) return 'forget';
     try {
@@ -81,6 +95,11 @@ const engine = (context: Context) => {
       if (error instanceof OwnerNeedsNamespace) {
         log.v(2).info({item, err: error}, 'an object names an owner it cannot have');
         return 'forget';
+      }
+      if (error instanceof UnknownKind) {
+        undecided.add(node, error);
+        log.v(5).info({item, err: error}, 'looking after an object waits for a kind to be served');
+        return 'again';
       }
       log.error({item, err: error}, 'looking after an object failed and is tried again');
       return 'again';

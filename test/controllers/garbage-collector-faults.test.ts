@@ -5,6 +5,7 @@ import {Graph} from '#controllers/garbage-collector/graph.js';
 import {KindMap} from '#controllers/garbage-collector/kind-map.js';
 import {Live} from '#controllers/garbage-collector/live.js';
 import {Monitors} from '#controllers/garbage-collector/monitors.js';
+import {Pace} from '#controllers/garbage-collector/pace.js';
 import {ResourceWatch} from '#controllers/garbage-collector/resources.js';
 import {discover} from '#controllers/shared/discovery.js';
 import {InformerFactory} from '#informers/factory.js';
@@ -348,6 +349,7 @@ const changing = () => {
   });
   const caller: Caller = {
     async call({path}) {
+      if (path.includes('/stuck')) return new Promise(() => {});
       const body = path === '/api' || path === '/apis' ? aggregated(path === '/api') : {metadata: {resourceVersion: '1'}, items: []};
       return {status: 200, header: () => undefined, body};
     },
@@ -363,17 +365,24 @@ const changing = () => {
   const informers = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: noMeter, minResyncMs: 0, signal: life.signal});
   const kindMap = new KindMap(client);
   const graph = new Graph(new AbsentOwners(), {suspect() {}, suspectLater() {}, orphan() {}, strayed() {}});
-  const monitors = new Monitors({informers, naming: words, graph});
+  const pace = new Pace(clock);
+  const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => pace.hurry()});
   const {lines, log} = listeningLog();
-  const watch = new ResourceWatch({client, clock, log, kinds: kindMap, monitors, failures: noMeter.counter({name: 'f', help: 'f'})});
+  const watch = new ResourceWatch({client, clock, log, kinds: kindMap, monitors, pace, kindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
   let synced = 0;
-  const serve = async (...served: readonly Served[]) => {
+  const serveFor = async (ms: number, ...served: readonly Served[]) => {
     groups = served;
-    await clock.advance(30_000);
+    await clock.advance(ms);
     return [...open].sort();
   };
+  const serve = (...served: readonly Served[]) => serveFor(30_000, ...served);
+  /** A definition changes first. */
+  const define = (...served: readonly Served[]) => {
+    pace.hurry();
+    return serveFor(500, ...served);
+  };
   void watch.run(life.signal, () => synced++);
-  return {serve, open, lines, kindMap, end: () => life.abort(), synced: () => synced};
+  return {serve, define, serveFor, open, lines, kindMap, end: () => life.abort(), synced: () => synced};
 };
 
 const pods: Served = {group: '', version: 'v1', resource: 'pods'};
@@ -392,6 +401,28 @@ test('what comes to be served is followed within half a minute, and what goes no
 
   t.deepEqual(await serve(pods), [podPath]);
   t.throws(() => kindMap.of({apiVersion: 'example.com/v1', kind: 'widgets'}));
+  end();
+});
+
+test('a definition that changed is looked for at once, although another resource cannot be listed', async t => {
+  const {serve, define, end} = changing();
+  const stuck: Served = {group: 'example.com', version: 'v1', resource: 'stuck'};
+  t.deepEqual(await serve(pods), [podPath]);
+  t.deepEqual(await define(pods, stuck), [podPath]);
+
+  t.deepEqual(await define(pods, stuck, widgets), [podPath, widgetPath].sort());
+  end();
+});
+
+test('a definition that discovery tells of late is looked for again and again, ever more rarely', async t => {
+  const {serve, define, serveFor, end} = changing();
+  await serve(pods);
+  await define(pods);
+  await serveFor(3_000, pods);
+
+  // 100 ms after the change, then after 200, 400, 800, 1,600 and 3,200 ms.
+  t.deepEqual(await serveFor(2_750, pods, widgets), [podPath]);
+  t.deepEqual(await serveFor(100, pods, widgets), [podPath, widgetPath].sort());
   end();
 });
 

@@ -235,6 +235,50 @@ test.serial('nothing is decided about an owner of a kind that nobody serves', as
   t.deepEqual([await names(), await ownersOf('child')], [['child'], ['owner', 'w']]);
 });
 
+const definitions = plane.client().resource(kinds.customResourceDefinitions);
+
+/** Defines a kind that is served when this resolves, and makes an object of it. */
+const anObjectOf = async (kind: string, namespace: string): Promise<{readonly object: KubeObject; readonly path: string}> => {
+  const plural = `${kind.toLowerCase()}s`;
+  const versions = [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object'}}}];
+  await definitions.create({metadata: {name: `${plural}.example.com`}, spec: {group: 'example.com', scope: 'Namespaced', names: {plural, kind}, versions}} as never);
+  await clock.drain();
+  const path = `/apis/example.com/v1/namespaces/${namespace}/${plural}`;
+  const object = {apiVersion: 'example.com/v1', kind, metadata: {name: 'owner'}};
+  return {object: (await plane.client().request('POST', path, {body: object})) as KubeObject, path};
+};
+
+test.serial('what an object of a new kind owns goes within a second of it, and so does what it is owned by', async t => {
+  const {namespace, create, remove, names} = await aFamily();
+  const {object, path} = await anObjectOf('Gadget', namespace);
+  const gadget = refTo(object, {apiVersion: 'example.com/v1', kind: 'Gadget'});
+  await create('child', [gadget]);
+  const owner = await create('owner-of-gadget');
+  await plane.client().request('POST', path, {body: {apiVersion: 'example.com/v1', kind: 'Gadget', metadata: {name: 'owned', ownerReferences: [refTo(owner)]}}});
+  // The collector has not even heard of the kind.
+  await plane.client().request('DELETE', `${path}/owner`);
+  await remove('owner-of-gadget');
+  t.deepEqual(await names(), ['child']);
+
+  await clock.advance(1000);
+
+  t.deepEqual(await names(), []);
+  t.deepEqual(((await plane.client().request('GET', path)) as {items: unknown[]}).items, []);
+});
+
+test.serial('an owner of a kind that comes to be served late is looked for as soon as the kind is known', async t => {
+  const {namespace, create, names} = await aFamily();
+  await create('child', [{apiVersion: 'example.com/v1', kind: 'Gizmo', name: 'nobody', uid: 'e0a46e6c-0000-4000-8000-000000000003'}]);
+  // Long enough that the next try on its own would be minutes away.
+  await clock.advance(600_000);
+  t.deepEqual(await names(), ['child']);
+
+  await anObjectOf('Gizmo', namespace);
+  await clock.advance(1000);
+
+  t.deepEqual(await names(), []);
+});
+
 test.serial('an owner may be named by any version of its kind that is served', async t => {
   const {create, names} = await aFamily();
   const role = await plane.client().resource(kinds.priorityClasses).create({metadata: {name: 'named'}, value: 5});

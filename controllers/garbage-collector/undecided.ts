@@ -1,0 +1,24 @@
+import type {KindMap, UnknownKind} from './kind-map.js';
+import type {Node} from './node.js';
+
+type KindName = UnknownKind['of'];
+
+/** The nodes about which nothing could be decided because a kind is not known. */
+export class Undecided {
+  readonly #waiting = new Map<Node, KindName>();
+
+  add(node: Node, {of}: UnknownKind): void {
+    this.#waiting.set(node, of);
+  }
+
+  delete(node: Node): void {
+    this.#waiting.delete(node);
+  }
+
+  /** Takes out the nodes whose kind has become known. */
+  take(kinds: KindMap): Node[] {
+    const decidable = [...this.#waiting].filter(([, kind]) => kinds.has(kind)).map(([node]) => node);
+    for (const node of decidable) this.#waiting.delete(node);
+    return decidable;
+  }
+}
