@@ -177,6 +177,29 @@ test('a node refuses what does not fit beside the pods it has', async t => {
   t.deepEqual([standing(await podNamed(plane)), standing(await podNamed(plane, 'last'))], ['Running: app ready', 'Running: app ready']);
 });
 
+test('what others advertise on a node can be allocated there, for as long as they do', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  const nodes = plane.client().resource(kinds.nodes);
+  const advertise = async (amount: string | null) => {
+    await nodes.patch('plat-node-0', 'merge', {status: {capacity: {'example.com/gpu': amount}}}, {subresource: 'status'});
+    await clock.drain();
+    return (await nodes.get('plat-node-0')).status?.allocatable;
+  };
+  const before = (await nodes.get('plat-node-0')).status?.allocatable;
+  t.deepEqual(await advertise('2'), {...before, 'example.com/gpu': '2'});
+  await clock.advance(600_000);
+  t.is((await nodes.get('plat-node-0')).status?.allocatable?.['example.com/gpu'], '2');
+
+  const wants = (count: string): BoundPod => ({containers: [{name: 'app', image: 'nginx', resources: {requests: {'example.com/gpu': count}, limits: {'example.com/gpu': count}}}]});
+  await run(plane, {name: 'fits', ...wants('2')});
+  await clock.advance(1_000);
+  await run(plane, wants('1'));
+  await clock.advance(1_000);
+  t.deepEqual([standing(await podNamed(plane, 'fits')), (await podNamed(plane)).status?.reason], ['Running: app ready', 'OutOfexample.com/gpu']);
+  t.deepEqual(await advertise(null), before);
+});
+
 test('room and addresses come back with the end of a pod', async t => {
   await using plane = await aPlaneWithNodes();
   const {clock} = plane;

@@ -29,6 +29,16 @@ const courses: readonly {readonly what: string; readonly pod: BoundPod; readonly
     at: {500: 'Running: app ready', 1_100: 'Succeeded: app Completed(0)'},
   },
   {
+    what: 'a pod whose command says how long it takes and how it ends does so',
+    pod: {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['sh', '-c', 'sleep 5; echo expired > /dev/termination-log; exit 3']}]},
+    at: {1_000: 'Running: app ready', 5_000: 'Running: app ready', 5_100: 'Failed: app Error(3)'},
+  },
+  {
+    what: 'one whose command does next to nothing is seen running all the same',
+    pod: {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', command: ['true']}]},
+    at: {100: 'Running: app ready', 200: 'Succeeded: app Completed(0)'},
+  },
+  {
     what: 'one that fails and is never started again has failed',
     pod: {restartPolicy: 'Never', behavior: '{runFor: 2s, exitCode: 3}'},
     at: {2_000: 'Running: app ready', 2_100: 'Failed: app Error(3)'},

@@ -8,6 +8,7 @@ import type {Pod} from '#src/api/pod.js';
 import {startPlane} from '#src/plane/plane.js';
 import {exactly, type Settings} from '#src/simulation/rules/behavior.js';
 import {matchFields, nodeFields, readBehavior, readRules, settingFields} from '#src/simulation/rules/read.js';
+import {imageId} from '#src/simulation/pod/images.js';
 import {behaviorOf, type Role} from '#src/simulation/rules/rules.js';
 import {root} from '#test/sources.js';
 import {aPlaneWithNodes, course, podNamed, run} from './world.js';
@@ -55,6 +56,8 @@ const place = (role: Role = 'regular', pod: Partial<Pod> = {}) => ({
   role,
 });
 
+const ofImage = (image: string) => ({...place(), container: {name: 'app', image}});
+
 const owned = (kind: string): Partial<Pod> => ({metadata: {ownerReferences: [{apiVersion: 'v1', kind, name: 'owner', uid: '1', controller: true}]}});
 
 /** Rules, whom they are asked about, and how long that one runs (ms, Infinity for ever). */
@@ -70,6 +73,13 @@ const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, 
   ['pods: [{match: {containers: ap*}, runFor: 5s}]', place('init'), 5000],
   ['pods: [{match: {images: "registry.example/*"}, runFor: 5s}]', place(), 5000],
   ['pods: [{match: {images: "registry.example"}, runFor: 5s}]', place(), Infinity],
+  ['pods: [{match: {images: "nginx:latest"}, runFor: 5s}]', ofImage('nginx'), 5000],
+  ['pods: [{match: {images: "docker.io/library/nginx:*"}, runFor: 5s}]', ofImage('nginx'), 5000],
+  ['pods: [{match: {images: "nginx:1.27"}, runFor: 5s}]', ofImage('docker.io/library/nginx:1.27'), 5000],
+  ['pods: [{match: {images: "nginx:1.27"}, runFor: 5s}]', ofImage(`nginx:1.27@sha256:${'a'.repeat(64)}`), 5000],
+  ['pods: [{match: {images: "sha256:aaa*"}, runFor: 5s}]', ofImage(`nginx:1.27@sha256:${'a'.repeat(64)}`), 5000],
+  ['pods: [{match: {images: "*:latest"}, runFor: 5s}]', ofImage(`nginx@sha256:${'a'.repeat(64)}`), Infinity],
+  [`pods: [{match: {images: "*@${imageId('nginx:1.27').split('@')[1]}"}, runFor: 5s}]`, ofImage('nginx:1.27'), 5000],
   ['pods: [{match: {images: [x, "*web:2"]}, runFor: 5s}]', place(), 5000],
   ['pods: [{match: {namespaces: shop, names: "web-*", nodes: "plat-node-?"}, runFor: 5s}]', place(), Infinity],
   ['pods: [{match: {namespaces: shop, names: "web-*", nodes: "plat-node-*"}, runFor: 5s}]', place(), 5000],
@@ -83,6 +93,67 @@ const choices: readonly (readonly [rules: string, of: ReturnType<typeof place>, 
 
 test('of each setting the first rule counts that fits and says anything of it', t => {
   for (const [rules, of, runFor] of choices) t.deepEqual(behaviorOf(readRules(rules).pods, of).runFor, exactly(runFor), `${rules} of ${of.role}`);
+});
+
+const minute = 60_000;
+/** What containers are started with, how long they run then (ms), and with which code they end. */
+const commands: readonly (readonly [words: readonly string[], runFor: number, exitCode: number])[] = [
+  [['sleep', '5'], 5_000, 0],
+  [['/bin/sleep', '1m', '0.5'], 60_500, 0],
+  [['sleep', '1h'], 60 * minute, 0],
+  [['sleep', 'infinity'], Infinity, 0],
+  [['tail', '-f', '/dev/null'], Infinity, 0],
+  [['true'], 100, 0],
+  [['false'], 100, 1],
+  [['exit', '7'], 100, 7],
+  [['echo', 'hello'], 100, 0],
+  [['sh', '-c', 'exit 3'], 100, 3],
+  [['/bin/sh', '-c', 'sleep 2m'], 2 * minute, 0],
+  [['bash', '-ec', 'false; sleep 5'], 100, 1],
+  [['sh', '-c', 'echo "it is $GREETING"; sleep 2 && sleep 3\nexit 4 # done'], 5_000, 4],
+  [['sh', '-c', 'false && sleep 9 || sleep 1; false || true'], 1_000, 0],
+  [['sh', '-c', "exec sh -c 'sleep 2; exit 5'; sleep 9"], 2_000, 5],
+  [['sh', '-c', 'sleep $(SECONDS_WORTH)'], 3_000, 0],
+  [['pause'], Infinity, 0],
+  [['/agnhost', 'pause'], Infinity, 0],
+  // Nothing is known of these: they end as others of their kind.
+  [['sh', '-c', 'sleep 5 | cat'], 1_000, 0],
+  [['sh', '-c', 'while true; do sleep 1; done'], 1_000, 0],
+  [['sh', '-c', 'sleep $UNKNOWN'], 1_000, 0],
+  [['sh', '-c', 'sleep `cat /time`'], 1_000, 0],
+  [['sh', '-c', 'echo "open'], 1_000, 0],
+  [['sh', '-c', 'sleep 5; serve'], 1_000, 0],
+  [['python', 'sleep', '5'], 1_000, 0],
+  [['sleep'], 1_000, 0],
+  [['sleep', 'soon'], 1_000, 0],
+];
+
+test('a container without rules does what its command plainly says', t => {
+  const env = [{name: 'GREETING', value: 'a; b'}, {name: 'SECONDS_WORTH', value: '3'}];
+  for (const [words, runFor, exitCode] of commands) {
+    for (const split of [0, 1, words.length]) {
+      const container = {name: 'app', image: 'busybox', env, command: words.slice(0, split), args: words.slice(split)};
+      const {runFor: spread, exitCodes} = behaviorOf([], {...place('regular', {spec: {containers: [], restartPolicy: 'Never'}}), container});
+      t.deepEqual([spread, exitCodes], [exactly(runFor), [exitCode]], words.join(' '));
+    }
+  }
+});
+
+for (const image of ['pause', 'registry.k8s.io/pause:3.10', `localhost:5000/x/pause@sha256:${'a'.repeat(64)}`]) {
+  test(`a container of the image ${image.slice(0, 30)} runs for ever`, t => {
+    const never = {...place('regular', owned('Job')), container: {name: 'app', image}};
+
+    t.deepEqual(behaviorOf([], never).runFor, exactly(Infinity));
+    t.deepEqual(behaviorOf([], {...never, container: {name: 'app', image, command: ['sleep', '5']}}).runFor, exactly(5_000));
+    t.deepEqual(behaviorOf([], {...never, container: {name: 'app', image: `${image.split(/[:@]/)[0]}d`}}).runFor, exactly(1_000));
+  });
+}
+
+test('rules come before what a command says', t => {
+  const of = {...place('regular', owned('Job')), container: {name: 'app', image: 'busybox', command: ['sh', '-c', 'sleep 5; exit 3']}};
+
+  t.like(behaviorOf(readRules('pods: [{runFor: 9s}]').pods, of), {runFor: exactly(9_000), exitCodes: [3]});
+  t.like(behaviorOf(readRules('pods: [{exitCode: 0}]').pods, of), {runFor: exactly(5_000), exitCodes: [0]});
 });
 
 test('what a pod says of itself is a rule, or several', t => {

@@ -62,5 +62,5 @@ export const troublesOf = (naming: Naming, node: Frozen<Node> | undefined): Trou
 /** How events about a node point at it: by its name in the place of the id, as the field's programs look for them. */
 export const nodeReference = (naming: Naming, name: string) => ({apiVersion: naming.apiVersion('', 'v1'), kind: kinds.nodes.kind, metadata: {name, uid: name}});
 
-/** What of a Node an agent acts on: its own reports are not among it. */
-export const instructionsOf = ({metadata, spec}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec];
+/** What of a Node an agent acts on: of its own reports only the capacity, to which others add. */
+export const instructionsOf = ({metadata, spec, status}: Frozen<Node>): unknown => [metadata?.uid, metadata?.annotations, metadata?.labels, spec, status?.capacity];

@@ -48,12 +48,18 @@ type NodeStatus = NonNullable<Node['status']>;
 
 const fields = ['capacity', 'allocatable', 'images', 'nodeInfo', 'features'] as const;
 
+/** What a merge takes to make one map of amounts another: what is gone is to be said. */
+const amounts = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({
+  ...Object.fromEntries(Object.keys(before).map(name => [name, null])),
+  ...next,
+});
+
 /** The strategic merge patch from one status to the next: the heartbeats of all conditions, and what changed. */
 const patchOf = (before: Frozen<NodeStatus> | undefined, next: NodeStatus): unknown => {
   const changed = fields.filter(field => !sameJson(before?.[field], next[field]));
   return {
     status: {
-      ...Object.fromEntries(changed.map(field => [field, next[field]])),
+      ...Object.fromEntries(changed.map(field => [field, field === 'capacity' || field === 'allocatable' ? amounts(before?.[field], next[field]) : next[field]])),
       // Merging would join addresses of one type.
       ...(sameJson(before?.addresses, next.addresses) ? {} : {addresses: [...(next.addresses ?? []), {$patch: 'replace'}]}),
       conditions: next.conditions,

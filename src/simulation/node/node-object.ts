@@ -77,8 +77,9 @@ export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles,
   return {
     ...(structuredClone(before ?? {}) as NodeStatus),
     addresses: [...addresses.map(address => ({type: 'InternalIP', address})), {type: 'Hostname', address: name}],
-    capacity: {...capacity},
-    allocatable: {...allocatable},
+    // What others advertise on the node, as device drivers do, can be allocated.
+    capacity: {...before?.capacity, ...capacity},
+    allocatable: {...before?.capacity, ...allocatable},
     conditions: [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own],
     ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
     nodeInfo: {

@@ -1,4 +1,5 @@
 import {createHash} from 'node:crypto';
+import {Lru} from '#src/base/lru.js';
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -23,6 +24,27 @@ export const imageId = (image: string): string => {
   const [name = ''] = fullName(image).split('@');
   return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
 };
+
+const remembered = 1000;
+const named = new Lru<string, readonly string[]>(remembered);
+
+/** Every name by which a rule may mean an image: as the spec writes it, in full and in short, by its tag and by its digest where it has either, and by the digest the node reports for it. */
+export const imageNames = (image: string): readonly string[] => {
+  let names = named.get(image);
+  if (!names) named.set(image, (names = everyName(image)));
+  return names;
+};
+
+const everyName = (image: string): readonly string[] => {
+  const full = fullName(image);
+  const id = imageId(image);
+  const [tagged = ''] = full.split('@');
+  const names = [full, id, ...(tagged === full || /:[^/]*$/.test(tagged.slice(tagged.indexOf('/'))) ? [tagged] : [])];
+  return [...new Set([image, id.slice(id.indexOf('@') + 1), ...names.flatMap(name => [name, short(name)])])];
+};
+
+/** A name without what stands for the usual registry. */
+const short = (name: string): string => name.replace(/^docker\.io\/(library\/)?/, '');
 
 /** The size the simulated runtime tells of an image: between 2 and 200 MB, the same each time. */
 export const imageBytes = (image: string): number => 2_000_000 + (Number.parseInt(digest(fullName(image)).slice(0, 8), 16) % 198_000_000);

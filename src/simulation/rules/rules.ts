@@ -1,6 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import {saidBy} from '#src/simulation/command/said.js';
+import {imageNames} from '#src/simulation/pod/images.js';
 import type {NodeRule} from '#src/simulation/node/machine.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
 
@@ -28,7 +30,7 @@ export interface PodRule {
   readonly settings: Settings;
 }
 
-/** What is so without any rule of the user: whatever belongs to a job or is not started again ends by itself after a second. */
+/** What holds where neither the user nor the command says anything: whatever belongs to a job or is not started again ends by itself after a second. */
 const builtIn: readonly PodRule[] = [
   {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
   {match: {ownerKinds: ['Job']}, settings: {runFor: exactly(1_000)}},
@@ -61,7 +63,7 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
   const wanted = match.roles ?? (match.images || match.containers ? roles : ['regular']);
   return (
     wanted.includes(role) &&
-    some(match.images, container.image ?? '') &&
+    (!match.images || imageNames(container.image ?? '').some(name => some(match.images, name))) &&
     some(match.containers, container.name) &&
     some(match.namespaces, metadata.namespace ?? '') &&
     some(match.names, metadata.name ?? '') &&
@@ -73,10 +75,10 @@ const matches = (match: PodMatch, {pod: {metadata = {}, spec}, container, role}:
   );
 };
 
-/** How a container behaves: of each setting, what the first rule says that fits and says anything of it. The pod's own rules come first, the built-in ones last. */
+/** How a container behaves: of each setting, what the first rule says that fits and says anything of it. The pod's own rules come first, what its command says after all of the user's, the built-in ones last. */
 export const behaviorOf = (rules: readonly PodRule[], place: ContainerPlace): Behavior => {
   const found: Record<string, unknown> = {};
-  for (const list of [rules, builtIn]) {
+  for (const list of [rules, [{match: {roles}, settings: saidBy(place.pod, place.container)}], builtIn]) {
     for (const {match, settings} of list) {
       if (matches(match, place)) for (const [name, value] of Object.entries(settings)) if (!(name in found)) found[name] = value;
     }

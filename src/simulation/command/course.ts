@@ -1,0 +1,162 @@
+import {plainCommands, type Redirect} from './shell.js';
+
+/** Something a command writes: when, in ms after its start, and to which output. */
+export interface Output {
+  readonly afterMs: number;
+  readonly text: string;
+  readonly stream: 'stdout' | 'stderr';
+}
+
+/** What a command does, as far as the command itself tells it. */
+export interface Course {
+  readonly output: readonly Output[];
+  /** From its start to its end; Infinity for a command that goes on for ever. */
+  readonly lastsMs: number;
+  readonly exitCode: number;
+  /** What it leaves in the termination message file. */
+  readonly message?: string;
+}
+
+/** What is around a command. */
+export interface Surroundings {
+  /** The value of an environment variable; undefined where nobody knows it. */
+  valueOf(name: string): string | undefined;
+  /** The file of the termination message, where there is one. */
+  readonly messagePath?: string;
+}
+
+/** A command of which nothing can be said. */
+class Unknown extends Error {}
+
+/** A script that begins a shell in a shell is followed so deep. */
+const deepest = 4;
+
+class Run {
+  readonly output: Output[] = [];
+  readonly #around: Surroundings;
+  #ms = 0;
+  #code = 0;
+  #message: string | undefined;
+  #isOver = false;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  get course(): Course {
+    return {output: this.output, lastsMs: this.#ms, exitCode: this.#code, ...(this.#message === undefined ? {} : {message: this.#message})};
+  }
+
+  command([name = '', ...args]: readonly string[], redirects: readonly Redirect[], depth: number): void {
+    this.#code = 0;
+    switch (name.slice(name.lastIndexOf('/') + 1)) {
+      case 'true':
+      case ':':
+        return;
+      case 'false':
+        this.#code = 1;
+        return;
+      case 'echo':
+        return this.#write(echoed(args), redirects);
+      case 'sleep':
+        return this.#sleep(args);
+      case 'exit':
+        return this.#exit(args);
+      case 'exec':
+        this.command(args, redirects, depth);
+        this.#isOver = true;
+        return;
+      case 'tail':
+        if (args.join(' ') !== '-f /dev/null') throw new Unknown();
+        this.#ms = Infinity;
+        return;
+      case 'sh':
+      case 'bash':
+      case 'ash':
+      case 'dash':
+        if (redirects.length > 0) throw new Unknown();
+        return this.#shell(args, depth + 1);
+      default:
+        throw new Unknown();
+    }
+  }
+
+  #shell([flags = '', script = '']: readonly string[], depth: number): void {
+    if (!/^-[eilux]*c$/.test(flags) || depth > deepest) throw new Unknown();
+    const commands = plainCommands(script, name => this.#around.valueOf(name));
+    if (!commands) throw new Unknown();
+    let before: string = ';';
+    for (const {words, redirects, joinedBy} of commands) {
+      const isSkipped = (before === '&&' && this.#code !== 0) || (before === '||' && this.#code === 0);
+      before = joinedBy;
+      if (isSkipped) continue;
+      this.command(words, redirects, depth);
+      if (flags.includes('e') && this.#code !== 0 && joinedBy === ';') this.#isOver = true;
+      if (this.#isOver || this.#ms === Infinity) break;
+    }
+    this.#isOver = false;
+  }
+
+  #sleep(args: readonly string[]): void {
+    if (args.length === 0) throw new Unknown();
+    for (const text of args) this.#ms += sleepMs(text);
+  }
+
+  #exit([code = String(this.#code), ...more]: readonly string[]): void {
+    if (!/^\d{1,3}$/.test(code) || more.length > 0) throw new Unknown();
+    this.#code = Number(code) % 256;
+    this.#isOver = true;
+  }
+
+  #write(text: string, redirects: readonly Redirect[]): void {
+    const to = targetOf(redirects);
+    if (to === 'stdout' || to === 'stderr') this.output.push({afterMs: this.#ms, text, stream: to});
+    else if (to === this.#around.messagePath) this.#message = (this.#message ?? '') + text;
+    else if (to !== '/dev/null') throw new Unknown();
+  }
+}
+
+const outputs: Readonly<Record<string, 'stdout' | 'stderr'>> = {'&1': 'stdout', '&2': 'stderr', '/dev/stdout': 'stdout', '/dev/stderr': 'stderr'};
+
+/** Where the standard output goes, each redirection counting from the one before. */
+const targetOf = (redirects: readonly Redirect[]): string => {
+  const targets: Record<1 | 2, string> = {1: 'stdout', 2: 'stderr'};
+  for (const {from, to} of redirects) targets[from] = to === '&1' ? targets[1] : to === '&2' ? targets[2] : (outputs[to] ?? to);
+  return targets[1];
+};
+
+const units: Readonly<Record<string, number>> = {'': 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000};
+
+/** How long `sleep` takes for one of its arguments. */
+const sleepMs = (text: string): number => {
+  if (/^inf(inity)?$/i.test(text)) return Infinity;
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?|\.\d+)([smhd]?)$/.exec(text) ?? [];
+  if (amount === undefined) throw new Unknown();
+  return Math.round(Number(amount) * units[unit]!);
+};
+
+const escapes: Readonly<Record<string, string>> = {'\\n': '\n', '\\t': '\t', '\\r': '\r', '\\\\': '\\'};
+
+const echoed = (args: readonly string[]): string => {
+  let first = 0;
+  while (/^-[neE]+$/.test(args[first] ?? '')) first++;
+  const flags = args.slice(0, first).join('');
+  const text = args.slice(first).join(' ');
+  const written = flags.includes('e') ? text.replaceAll(/\\[ntr\\]/g, found => escapes[found]!) : text;
+  return flags.includes('n') ? written : `${written}\n`;
+};
+
+/**
+ * What a command does that says so itself: `sleep`, `true`, `false`, `exit`, `echo`, `tail -f /dev/null`, and lists of these that a shell is given with `-c`. Undefined for every
+ * other command: nothing is known of it.
+ */
+export const courseOf = (words: readonly string[], around: Surroundings): Course | undefined => {
+  const run = new Run(around);
+  try {
+    run.command(words, [], 0);
+  } catch (error) {
+    if (error instanceof Unknown) return undefined;
+    throw error;
+  }
+  return run.course;
+};

@@ -1,0 +1,64 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {environment, expanded} from '#src/simulation/pod/environment.js';
+import {exactly, never, type Settings} from '#src/simulation/rules/behavior.js';
+import {courseOf, type Course} from './course.js';
+
+const defaultMessagePath = '/dev/termination-log';
+
+/** The image that does nothing, by whatever registry and tag. */
+const pauseImage = /(^|\/)pause([:@]|$)/;
+
+/** The words a container is started with, as far as its spec tells them; undefined where a value in them is nobody's to know here. */
+const wordsOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name: string) => string | undefined): readonly string[] | undefined => {
+  const words = [...command, ...args].map(word => expanded(word, name => valueOf(name)));
+  return words.every(word => word !== undefined) ? words : undefined;
+};
+
+/** What a command may read of a container's environment. A reference in the spec to what is not there stays as it is written. */
+const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
+  const values = environment(pod, container);
+  const isWhole = !container.envFrom?.length;
+  return {
+    written: (name: string) => (values.has(name) ? values.get(name) : isWhole ? `$(${name})` : undefined),
+    valueOf: (name: string) => (values.has(name) ? values.get(name) : name === 'HOSTNAME' ? (pod.spec?.hostname ?? pod.metadata?.name) : undefined),
+    messagePath: container.terminationMessagePath ?? defaultMessagePath,
+  };
+};
+
+const isPause = (words: readonly string[]): boolean => words.length > 0 && words.length <= 2 && /^\/?pause$/.test(words.at(-1)!);
+
+const found = new WeakMap<object, Settings>();
+
+/** How a container behaves by what its image and its command plainly say. */
+export const saidBy = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
+  const known = found.get(container);
+  if (known) return known;
+  const said = settingsOf(pod, container);
+  found.set(container, said);
+  return said;
+};
+
+const nothing: Settings = {};
+const goesOn: Settings = {runFor: never};
+
+const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
+  const {command = [], args = [], image = ''} = container;
+  if (command.length + args.length === 0) return pauseImage.test(image) ? goesOn : nothing;
+  const around = surroundings(pod, container);
+  const words = wordsOf(container, around.written);
+  if (!words) return nothing;
+  if (isPause(words)) return goesOn;
+  const course = courseOf(words, around);
+  if (course) return settingsBy(course);
+  return pauseImage.test(image) ? goesOn : nothing;
+};
+
+/** However little a container does, it is seen running: starting and noticing the end take their time. */
+const leastMs = 100;
+
+const settingsBy = ({lastsMs, exitCode, message}: Course): Settings => ({
+  runFor: lastsMs === Infinity ? never : exactly(Math.max(lastsMs, leastMs)),
+  exitCodes: [exitCode],
+  ...(message ? {exitMessage: message} : {}),
+});

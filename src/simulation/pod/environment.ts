@@ -1,0 +1,46 @@
+import type {Frozen} from '#src/api/key.js';
+import type {AnyContainer, Pod} from '#src/api/pod.js';
+
+/** The values of an environment by name; undefined for one that only other objects or the node know. */
+export type Values = ReadonlyMap<string, string | undefined>;
+
+const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/;
+
+/** What a field of the pod says to the environment; undefined for those that come from the node. */
+const fieldValue = ({metadata, spec}: Frozen<Pod>, path: string): string | undefined => {
+  const [, map, key = ''] = keyed.exec(path) ?? [];
+  if (map) return metadata?.[map as 'labels' | 'annotations']?.[key] ?? '';
+  switch (path) {
+    case 'metadata.name':
+    case 'metadata.namespace':
+    case 'metadata.uid':
+      return metadata?.[path.slice('metadata.'.length) as 'name' | 'namespace' | 'uid'] ?? '';
+    case 'spec.nodeName':
+    case 'spec.serviceAccountName':
+      return spec?.[path.slice('spec.'.length) as 'nodeName' | 'serviceAccountName'] ?? '';
+    default:
+      return undefined;
+  }
+};
+
+/** A text with its references `$(NAME)` replaced; undefined once one of them has a value nobody knows. `$$` stands for a dollar. */
+export const expanded = (text: string, valueOf: (name: string) => string | undefined): string | undefined => {
+  let isKnown = true;
+  const result = text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => {
+    if (found === '$$') return '$';
+    const value = valueOf(name!);
+    if (value === undefined) isKnown = false;
+    return value ?? '';
+  });
+  return isKnown ? result : undefined;
+};
+
+/** The environment of a container as far as the pod itself tells it. */
+export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
+  const values = new Map<string, string | undefined>();
+  for (const {name, value, valueFrom} of env) {
+    const text = valueFrom ? (valueFrom.fieldRef ? fieldValue(pod, valueFrom.fieldRef.fieldPath) : undefined) : expanded(value ?? '', other => (values.has(other) ? values.get(other) : `$(${other})`));
+    values.set(name, text);
+  }
+  return values;
+};
