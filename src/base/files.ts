@@ -1,7 +1,9 @@
-import {statSync, watch} from 'node:fs';
+import {randomBytes} from 'node:crypto';
+import {constants, statSync, watch, type Stats} from 'node:fs';
 import {mkdir, open, readFile, rename, rm} from 'node:fs/promises';
-import {dirname, join} from 'node:path';
+import {basename, dirname, join} from 'node:path';
 import {every, type Clock} from './clock.js';
+import type {Log} from './log.js';
 
 /** The files a process reads, keeps and follows. */
 export interface Files {
@@ -24,14 +26,19 @@ export const contentOf = async (files: Pick<Files, 'read'>, path: string): Promi
 
 const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-let writes = 0;
+/** Never opens what somebody else put there, and never follows a link. */
+const draftFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
+/**
+ * Replaces a file as a whole, durably: readers see the old content or the new, never a part. The draft beside it has a name nobody can guess and the
+ * mode from its creation. A link at `path` is replaced, not followed.
+ */
 const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
   const folder = dirname(path);
   await mkdir(folder, {recursive: true, mode: 0o700});
-  const draft = join(folder, `.${process.pid}-${writes++}.draft`);
+  const draft = join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
+  const file = await open(draft, draftFlags, mode);
   try {
-    const file = await open(draft, 'wx', mode);
     try {
       await file.writeFile(content);
       await file.sync();
@@ -43,6 +50,29 @@ const replace = async (path: string, content: string | Buffer, mode: number): Pr
     await rm(draft, {force: true});
     throw error;
   }
+};
+
+/** Warns when users other than this process's and root may write to a folder: they can replace the keys in it. */
+export const warnOfSharedFolder = (folder: string, log: Log): void => {
+  const found = statsOf(folder);
+  const writableBy = found && othersWhoWrite(found);
+  if (writableBy) log.warn({folder, writableBy}, 'others may write to a folder that holds keys');
+};
+
+const statsOf = (path: string): Stats | undefined => {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const othersWhoWrite = ({uid, gid, mode}: Stats): string | undefined => {
+  if (!process.getuid || !process.getgid) return undefined; // Windows has no such modes.
+  if (uid !== 0 && uid !== process.getuid()) return `user ${uid}`;
+  const isSticky = (mode & 0o1000) !== 0; // Everybody may add files, and none may replace another's.
+  if (mode & 0o002 && !isSticky) return 'everybody';
+  return mode & 0o020 && !isSticky && gid !== process.getgid() ? `group ${gid}` : undefined;
 };
 
 const nothing: Disposable = {[Symbol.dispose]() {}};

@@ -1,6 +1,8 @@
-import {mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
+import {systemFiles, warnOfSharedFolder} from '#src/base/files.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
@@ -32,12 +34,8 @@ export interface PlaneMaterial {
   };
 }
 
-/** Writes a file nobody else can read, at once: readers see the old or the new content. */
-export const writePrivately = (path: string, content: string): void => {
-  const temporary = `${path}.new`;
-  writeFileSync(temporary, content, {mode: 0o600});
-  renameSync(temporary, path);
-};
+/** Writes a file nobody else can read. */
+const writePrivately = (path: string, content: string): Promise<void> => systemFiles.write(path, content, 0o600);
 
 const existing = (path: string): string | undefined => {
   try {
@@ -49,8 +47,9 @@ const existing = (path: string): string | undefined => {
 };
 
 /** The keys and certificates of a plane in `directory`, made where they are missing and renewed where they are about to run out. */
-export const planeMaterial = async (directory: string, clock: Clock): Promise<PlaneMaterial> => {
+export const planeMaterial = async (directory: string, clock: Clock, log: Log = noLog): Promise<PlaneMaterial> => {
   mkdirSync(directory, {recursive: true, mode: 0o700});
+  warnOfSharedFolder(directory, log);
   const file = (name: string) => join(directory, name);
   const files = {
     ca: file('ca.crt'),
@@ -97,8 +96,8 @@ const authorityIn = async (certificateFile: string, keyFile: string, commonName:
   if (certificate && key) return loadAuthority(certificateFile, certificate, key);
   const authority = createAuthority(await generatePrivateKey(), {commonName, now: clock.now()});
   const pem = authorityPem(authority);
-  writePrivately(keyFile, pem.key);
-  writePrivately(certificateFile, pem.certificate);
+  await writePrivately(keyFile, pem.key);
+  await writePrivately(certificateFile, pem.certificate);
   return authority;
 };
 
@@ -110,8 +109,8 @@ const ensurePair = async (certificateFile: string, keyFile: string, clock: Clock
   const pem = existing(certificateFile);
   if (pem && existing(keyFile) && stillFresh(pem, clock.now())) return;
   const pair = keyPairPem(await issue(clock.now()));
-  writePrivately(keyFile, pair.key);
-  writePrivately(certificateFile, pair.certificate);
+  await writePrivately(keyFile, pair.key);
+  await writePrivately(certificateFile, pair.certificate);
 };
 
 const stillFresh = (pem: string, now: number): boolean => {
@@ -124,6 +123,6 @@ const stillFresh = (pem: string, now: number): boolean => {
 const ensureServiceAccountKey = async (keyFile: string, publicFile: string): Promise<void> => {
   const pem = existing(keyFile);
   const key = pem ? parsePrivateKey(pem) : await generatePrivateKey();
-  if (!pem) writePrivately(keyFile, privateKeyPem(key));
-  if (!existing(publicFile)) writePrivately(publicFile, publicKeyPem(key));
+  if (!pem) await writePrivately(keyFile, privateKeyPem(key));
+  if (!existing(publicFile)) await writePrivately(publicFile, publicKeyPem(key));
 };

@@ -1,7 +1,7 @@
 import {hostname} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import type {Files} from '#src/base/files.js';
+import {warnOfSharedFolder, type Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {ensureOwnPair, keepOwnPair} from '#src/serving/certificates/own-pair.js';
@@ -26,7 +26,10 @@ export const openServingCertificates = async ({options, naming, name, signal, ..
   const {tlsCertFile, tlsPrivateKeyFile, certDir} = options;
   const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...naming.selfServiceNames]};
   const pair = tlsCertFile ? {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile} : await ensured(own, certDir);
-  if (!tlsCertFile) keepOwnPair(own, ports.log, signal);
+  if (!tlsCertFile) {
+    warnOfSharedFolder(certDir, ports.log);
+    keepOwnPair(own, ports.log, signal);
+  }
   return ServingCertificates.load({
     ...ports,
     pair,
