@@ -13,6 +13,7 @@ export const runUp = async ({parsed: {options}, log, stopping, print}: Invocatio
     nodes: options.nodes,
     ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
+    removeContextOnStop: options.removeContextOnStop,
     manifests: options.manifests,
     ...(options.webhookPort ? {webhooks: {port: options.webhookPort}} : {}),
     apiserverArgs: options.apiserverArg,

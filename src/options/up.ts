@@ -29,7 +29,12 @@ const plane = flagSection('Plane', {
     help: 'Where on this machine the webhooks of the manifests are served, instead of at the services they name, with tls.crt and tls.key of pki/webhook in the data directory. 0 leaves the manifests as they are.',
     default: '0',
   },
-  kubeconfig: {type: 'path', help: 'Where to write the administrator\'s connection settings.', shownDefault: 'kubeconfig in the data directory'},
+  kubeconfig: {
+    type: 'path',
+    help: 'The file to merge the administrator\'s connection settings into, as a cluster, a user and a context that becomes the current one. Everything else in it stays.',
+    shownDefault: 'kubeconfig in the data directory',
+  },
+  'remove-context-on-stop': {type: 'bool', help: 'Take the context, cluster and user of the plane out of the file of --kubeconfig again when the plane stops.', default: 'false'},
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
   'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},
   'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},

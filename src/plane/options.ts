@@ -16,8 +16,10 @@ export interface PlaneOptions {
   readonly bindAddress?: string;
   /** 0 takes a free one. */
   readonly securePort?: number;
-  /** Where to write the administrator's connection settings; in the data directory unless given. */
+  /** The file to merge the administrator's connection settings into; one of its own in the data directory unless given. */
   readonly kubeconfig?: string;
+  /** Whether to take them out of that file again when the plane stops. */
+  readonly removeContextOnStop?: boolean;
   /** How many simulated nodes run the pods. None unless given. */
   readonly nodes?: number;
   /** A file of rules by which they and their pods behave. */

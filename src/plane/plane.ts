@@ -23,13 +23,14 @@ import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
 import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
-import {kubeconfig} from './kubeconfig.js';
+import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
+import {kubeconfig, type AdminSettings} from './kubeconfig/settings.js';
 import {planeNodes} from './nodes.js';
 import type {PlaneOptions} from './options.js';
 import {usageLater} from './usage.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair, planeMaterial, writePrivately, type PlaneMaterial, type ServingPair} from './material.js';
+import {localServingPair, planeMaterial, type PlaneMaterial, type ServingPair} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {inProcessScheduler} from './scheduler.js';
 import {storeServersOf} from './store-servers.js';
@@ -70,10 +71,11 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const {clock = systemClock, random = systemRandom, log = noLog} = options;
   const naming = namingOf(options.naming);
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
+  if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
   const directory = options.dataDir ? resolve(options.dataDir) : mkdtempSync(join(tmpdir(), 'plat-'));
   await using undo = new Undo();
   if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
-  const material = await planeMaterial(join(directory, 'pki'), clock);
+  const material = await planeMaterial(join(directory, 'pki'), clock, log);
   const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
   const scheduling = parseFlags(schedulerFlags, schedulerArgs(options));
@@ -183,14 +185,17 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   };
   if (manifests.length > 0) await Promise.race([applyAll(manifests, options.webhooks), failed]);
 
-  const settings = sockets ? adminSettings(sockets, material) : '';
-  if (settings && (options.dataDir || options.kubeconfig)) writePrivately(options.kubeconfig ?? join(directory, 'kubeconfig'), settings);
+  const settings = sockets ? adminSettings(sockets, material) : undefined;
+  if (settings && (options.dataDir || options.kubeconfig)) {
+    const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
+    if (options.removeContextOnStop) undo.defer(() => merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')));
+  }
   const cleanup = undo.move();
   const stop = () => cleanup[Symbol.asyncDispose]();
   return {
     naming,
     url: address && `https://${address}`,
-    kubeconfig: settings,
+    kubeconfig: settings ? kubeconfig(settings) : '',
     api,
     manager,
     simulation,
@@ -231,10 +236,9 @@ const openPort = async (
   };
 };
 
-const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): string =>
-  kubeconfig({
-    server: `https://${hostPort(sockets)}`,
-    ca: readFileSync(files.ca, 'utf8'),
-    certificate: readFileSync(files.admin, 'utf8'),
-    key: readFileSync(files.adminKey, 'utf8'),
-  });
+const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): AdminSettings => ({
+  server: `https://${hostPort(sockets)}`,
+  ca: readFileSync(files.ca, 'utf8'),
+  certificate: readFileSync(files.admin, 'utf8'),
+  key: readFileSync(files.adminKey, 'utf8'),
+});

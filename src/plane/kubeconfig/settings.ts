@@ -6,25 +6,54 @@ export interface AdminSettings {
   readonly key: string;
 }
 
+/** What the entries of one plane are called in a kubeconfig file: cluster and context alike, and the user. */
+export interface EntryNames {
+  readonly context: string;
+  readonly user: string;
+}
+
+/** The names of the first plane of a file, or of the `index`-th where others have theirs in it. */
+export const entryNames = (index = 1): EntryNames => {
+  const context = index === 1 ? 'plat' : `plat-${index}`;
+  return {context, user: `${context}-admin`};
+};
+
+/** The extension of a cluster entry that says which plane wrote it. */
+export const planeExtension = 'plane';
+
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Connection settings as every client of the field reads them, with all data embedded. */
-export const kubeconfig = ({server, ca, certificate, key}: AdminSettings): string => `apiVersion: v1
+/** The fields of the settings as a kubeconfig file has them. */
+export const encoded = ({server, ca, certificate, key}: AdminSettings) => ({
+  cluster: {server, 'certificate-authority-data': base64(ca)},
+  user: {'client-certificate-data': base64(certificate), 'client-key-data': base64(key)},
+});
+
+/** A kubeconfig file with one context and all data embedded. `directory` marks it as the plane's that lives there. */
+export const kubeconfig = (settings: AdminSettings, directory?: string): string => {
+  const {cluster, user} = encoded(settings);
+  const names = entryNames();
+  return `apiVersion: v1
 kind: Config
 clusters:
-- name: plat
+- name: ${names.context}
   cluster:
-    server: ${server}
-    certificate-authority-data: ${base64(ca)}
-users:
-- name: plat-admin
+    server: ${cluster.server}
+    certificate-authority-data: ${cluster['certificate-authority-data']}
+${directory === undefined ? '' : `    extensions:
+    - name: ${planeExtension}
+      extension:
+        directory: ${JSON.stringify(directory)}
+`}users:
+- name: ${names.user}
   user:
-    client-certificate-data: ${base64(certificate)}
-    client-key-data: ${base64(key)}
+    client-certificate-data: ${user['client-certificate-data']}
+    client-key-data: ${user['client-key-data']}
 contexts:
-- name: plat
+- name: ${names.context}
   context:
-    cluster: plat
-    user: plat-admin
-current-context: plat
+    cluster: ${names.context}
+    user: ${names.user}
+current-context: ${names.context}
 `;
+};

@@ -1,0 +1,128 @@
+import {existsSync} from 'node:fs';
+import {lstat, mkdir, open, readlink, rm} from 'node:fs/promises';
+import {dirname, resolve} from 'node:path';
+import {sleep, systemClock} from '#src/base/clock.js';
+import {systemFiles, warnOfSharedFolder} from '#src/base/files.js';
+import type {Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {OptionError} from '#src/options/option-error.js';
+import {entryNames, kubeconfig, type AdminSettings, type EntryNames} from './settings.js';
+
+/** A kubeconfig file with the entries of a plane. */
+export interface MergedKubeconfig {
+  /** What the entries are called. */
+  readonly names: EntryNames;
+  /** Takes the entries out of the file again. */
+  remove(): Promise<void>;
+}
+
+export interface KubeconfigParts {
+  readonly settings: AdminSettings;
+  /** Where the plane lives. */
+  readonly directory: string;
+  readonly log: Log;
+}
+
+/** Throws one line unless `file` is missing or a kubeconfig file of this user. */
+export const checkKubeconfig = (file: string): Promise<void> =>
+  about(file, async () => {
+    const text = await readOwn(await targetOf(file));
+    if (text) (await import('./merge.js')).parseKubeconfig(text);
+  });
+
+/**
+ * Merges a plane's cluster, user and context into a kubeconfig file, as other tools do: under the lock file that kubectl uses, through links to the file they lead
+ * to, readable to this user alone. Rejects in one line, with the file as it was, when it cannot be read as one.
+ */
+export const mergeKubeconfig = (file: string, {settings, directory, log}: KubeconfigParts): Promise<MergedKubeconfig> =>
+  about(file, async () => {
+    const plane = {settings, directory, isGone: (other: string) => !existsSync(other)};
+    const fresh = kubeconfig(settings, directory);
+    let merged: {readonly names: EntryNames; readonly previousContext: string | undefined} = {names: entryNames(), previousContext: undefined};
+    await changed(file, log, async text => {
+      if (!text || text === fresh) return fresh; // No reason to load what reads YAML.
+      const {mergedInto} = await import('./merge.js');
+      const {text: after, ...rest} = mergedInto(text, plane);
+      merged = rest;
+      return after;
+    });
+    const remove = () =>
+      about(file, () =>
+        changed(file, log, async text => {
+          if (!text) return text;
+          const {takenOut} = await import('./merge.js');
+          return takenOut(text, plane, merged);
+        }),
+      );
+    return {names: merged.names, remove};
+  });
+
+const about = async <T>(file: string, act: () => Promise<T>): Promise<T> => {
+  try {
+    return await act();
+  } catch (cause) {
+    throw new OptionError(`--kubeconfig ${file}: ${messageOf(cause)}`, {cause});
+  }
+};
+
+/** Changes the text of a file under its lock. It is written only when the text differs. */
+const changed = async (file: string, log: Log, change: (text: string | undefined) => Promise<string | undefined>): Promise<void> => {
+  const target = await targetOf(file);
+  await locked([...new Set([resolve(file), target])], async () => {
+    const before = await readOwn(target);
+    const after = await change(before);
+    if (after === undefined || after === before) return;
+    await systemFiles.write(target, after, 0o600);
+    warnOfSharedFolder(dirname(target), log);
+  });
+};
+
+const mostLinks = 40;
+
+/** The file that a path leads to, which need not be there. */
+const targetOf = async (path: string, links = 0): Promise<string> => {
+  const absolute = resolve(path);
+  const found = await lstat(absolute).catch(() => undefined);
+  if (!found?.isSymbolicLink()) return absolute;
+  if (links === mostLinks) throw new Error('too many symbolic links');
+  return targetOf(resolve(dirname(absolute), await readlink(absolute)), links + 1);
+};
+
+/** The text of a file. It must be this user's: replaced, it would be theirs no more. */
+const readOwn = async (target: string): Promise<string | undefined> => {
+  const found = await lstat(target).catch(() => undefined);
+  const owner = process.getuid?.();
+  if (found && owner !== undefined && found.uid !== owner) throw new Error(`it belongs to user ${found.uid}, and this is user ${owner}: name a file of this user`);
+  if (found && !found.isFile()) throw new Error('it is not a regular file');
+  return (await systemFiles.read(target))?.toString();
+};
+
+const [lockPatienceMs, lockPeriodMs] = [10_000, 50];
+
+/** Holds the locks of files as kubectl does, by creating a file beside each. They are real files: their time is the machine's. */
+const locked = async (files: readonly string[], act: () => Promise<void>): Promise<void> => {
+  const [file, ...others] = files;
+  if (file === undefined) return act();
+  const lock = `${file}.lock`;
+  await mkdir(dirname(file), {recursive: true, mode: 0o700});
+  const giveUpAt = systemClock.monotonic() + lockPatienceMs;
+  while (!(await isCreated(lock))) {
+    if (systemClock.monotonic() > giveUpAt) throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
+    await sleep(systemClock, lockPeriodMs);
+  }
+  try {
+    await locked(others, act);
+  } finally {
+    await rm(lock, {force: true});
+  }
+};
+
+const isCreated = async (lock: string): Promise<boolean> => {
+  try {
+    await (await open(lock, 'wx', 0)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+};

@@ -1,0 +1,149 @@
+import {isMap, isSeq, LineCounter, parseDocument, YAMLSeq, type Document, type YAMLMap} from 'yaml';
+import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {encoded, entryNames, planeExtension, type AdminSettings, type EntryNames} from './settings.js';
+
+/** The plane whose entries go into a file. */
+export interface PlaneEntries {
+  readonly settings: AdminSettings;
+  /** Where the plane lives. Entries of a plane whose directory is gone give way to those of another. */
+  readonly directory: string;
+  /** Whether nothing is left of a directory. */
+  readonly isGone: (directory: string) => boolean;
+}
+
+/** A kubeconfig file with a plane's entries. */
+export interface Merged {
+  readonly text: string;
+  readonly names: EntryNames;
+  /** The current context before, if it was another. */
+  readonly previousContext: string | undefined;
+}
+
+type Lists = Readonly<Record<'clusters' | 'users' | 'contexts', readonly PlainObject[]>>;
+
+/** A kubeconfig file: its nodes, with comments and the form of every value, and what they say. */
+interface Kubeconfig {
+  readonly document: Document;
+  readonly lists: Lists;
+  readonly currentContext: unknown;
+}
+
+/** Reads a kubeconfig file. Throws one line that shows nothing of the content. */
+export const parseKubeconfig = (text: string): Kubeconfig => {
+  const lines = new LineCounter();
+  const document: Document = parseDocument(text, {version: '1.1', intAsBigInt: true, prettyErrors: false, logLevel: 'error', lineCounter: lines});
+  const [error] = document.errors;
+  if (error) throw new Error(`line ${lines.linePos(error.pos[0]).line}: ${error.message}`);
+  document.contents ??= document.createNode({apiVersion: 'v1', kind: 'Config'});
+  const value: unknown = document.toJS();
+  if (!isMap(document.contents) || !isPlainObject(value)) throw new Error('it holds no object');
+  const {apiVersion = 'v1', kind = 'Config', clusters, users, contexts} = value;
+  if (apiVersion !== 'v1' || kind !== 'Config') throw new Error('it is not of apiVersion v1 and kind Config');
+  const list = (name: string, found: unknown): readonly PlainObject[] => {
+    if (found === undefined || found === null) return [];
+    if (!Array.isArray(found) || !found.every(isPlainObject)) throw new Error(`${name} is not a list of objects`);
+    return found;
+  };
+  return {document, lists: {clusters: list('clusters', clusters), users: list('users', users), contexts: list('contexts', contexts)}, currentContext: value['current-context']};
+};
+
+/**
+ * Puts a plane's cluster, user and context into the text of a kubeconfig file, and makes the context the current one. Everything else stays as it is, comments and
+ * unknown fields included. Throws one line for a text that is no kubeconfig file.
+ */
+export const mergedInto = (text: string, plane: PlaneEntries): Merged => {
+  const {document, lists, currentContext} = parseKubeconfig(text);
+  const names = freeNames(lists, plane);
+  const {cluster, user} = encoded(plane.settings);
+  const clusterMap = contentOf(document, {list: 'clusters', name: names.context, field: 'cluster'});
+  setAll(clusterMap, cluster);
+  for (const contradicting of ['insecure-skip-tls-verify', 'certificate-authority']) clusterMap.delete(contradicting);
+  contentIn(document, clusterMap, {list: 'extensions', name: planeExtension, field: 'extension'}).set('directory', plane.directory);
+  setAll(contentOf(document, {list: 'users', name: names.user, field: 'user'}), user);
+  setAll(contentOf(document, {list: 'contexts', name: names.context, field: 'context'}), {cluster: names.context, user: names.user});
+  document.set('current-context', names.context);
+  const previousContext = typeof currentContext === 'string' && currentContext !== names.context ? currentContext : undefined;
+  return {text: textOf(document), names, previousContext};
+};
+
+/** Takes a plane's entries out of the text of a kubeconfig file again, unless they are another plane's by now. The context that was current before becomes so again. */
+export const takenOut = (text: string, plane: PlaneEntries, {names, previousContext}: Omit<Merged, 'text'>): string => {
+  const {document, lists, currentContext} = parseKubeconfig(text);
+  const cluster = named(lists.clusters, names.context);
+  if (cluster && !isOf(plane, cluster)) return text;
+  for (const [list, name] of [['clusters', names.context], ['users', names.user], ['contexts', names.context]] as const) {
+    const entries = document.get(list);
+    if (isSeq(entries)) entries.items = entries.items.filter(entry => !isMap(entry) || entry.get('name') !== name);
+  }
+  if (currentContext === names.context) document.set('current-context', previousContext && named(lists.contexts, previousContext) ? previousContext : '');
+  return textOf(document);
+};
+
+const textOf = (document: Document): string => document.toString({lineWidth: 0, indentSeq: false});
+
+const named = (entries: readonly PlainObject[], name: string): PlainObject | undefined => entries.find(entry => entry['name'] === name);
+
+/** The names of this plane's entries, or the first that are missing or of a plane that is gone. */
+const freeNames = (lists: Lists, plane: PlaneEntries): EntryNames => {
+  const most = lists.clusters.length + lists.users.length + lists.contexts.length + 1; // Every entry takes one name at most.
+  const candidates = Array.from({length: most}, (_, index) => entryNames(index + 1));
+  const own = candidates.find(({context}) => lists.clusters.some(entry => entry['name'] === context && hasAuthority(entry, plane)));
+  return own ?? candidates.find(names => isFree(names, lists, plane))!;
+};
+
+const isFree = ({context, user}: EntryNames, {clusters, users, contexts}: Lists, plane: PlaneEntries): boolean => {
+  const cluster = named(clusters, context);
+  if (cluster) return isOf(plane, cluster);
+  const found = named(contexts, context)?.['context'];
+  return !named(users, user) && (!isPlainObject(found) || found['cluster'] === context);
+};
+
+const isOf = (plane: PlaneEntries, cluster: PlainObject): boolean => {
+  const directory = directoryOf(cluster);
+  return hasAuthority(cluster, plane) || (directory !== undefined && (directory === plane.directory || plane.isGone(directory)));
+};
+
+const hasAuthority = ({cluster}: PlainObject, {settings}: PlaneEntries): boolean =>
+  isPlainObject(cluster) && cluster['certificate-authority-data'] === encoded(settings).cluster['certificate-authority-data'];
+
+/** Where the plane lives that wrote a cluster entry. */
+const directoryOf = ({cluster}: PlainObject): string | undefined => {
+  const extensions = isPlainObject(cluster) && Array.isArray(cluster['extensions']) ? (cluster['extensions'] as unknown[]).filter(isPlainObject) : [];
+  const extension = named(extensions, planeExtension)?.['extension'];
+  return isPlainObject(extension) && typeof extension['directory'] === 'string' ? extension['directory'] : undefined;
+};
+
+/** Where an object stands: in the entry of that name in a list of named entries. */
+interface Place {
+  readonly list: string;
+  readonly name: string;
+  readonly field: string;
+}
+
+const contentOf = (document: Document, place: Place): YAMLMap => contentIn(document, document.contents as YAMLMap, place);
+
+/** The object at a place, made where it is missing. */
+const contentIn = (document: Document, parent: YAMLMap, {list, name, field}: Place): YAMLMap => {
+  let entries = parent.get(list);
+  if (!isSeq(entries)) {
+    entries = new YAMLSeq();
+    parent.set(list, entries);
+  }
+  const seq = entries as YAMLSeq;
+  if (seq.items.length === 0) seq.flow = false;
+  let entry = seq.items.find(item => isMap(item) && item.get('name') === name) as YAMLMap | undefined;
+  if (!entry) {
+    entry = document.createNode({name}) as YAMLMap;
+    seq.add(entry);
+  }
+  const content = entry.get(field);
+  if (isMap(content)) return content;
+  const made = document.createNode({}) as YAMLMap;
+  made.flow = false;
+  entry.set(field, made);
+  return made;
+};
+
+const setAll = (map: YAMLMap, values: Readonly<Record<string, string>>): void => {
+  for (const [key, value] of Object.entries(values)) map.set(key, value);
+};
