@@ -1,7 +1,7 @@
 import {Observable, type Subscriber, type Subscription} from 'rxjs';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
-import type {Clock} from '#src/base/clock.js';
+import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
@@ -98,7 +98,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
         metrics.failed(error);
         log.warn({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
       },
-    }).subscribe(event => this.#take(event));
+    }).subscribe(event => guarded(() => this.#take(event), error => log.error({informer: name, err: error}, 'an event could not be taken in')));
     if (minResyncMs > 0) this.#remindEvery(jittered(random, minResyncMs, 1));
     signal.addEventListener('abort', () => this.#stop(), {once: true});
   }
@@ -171,8 +171,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
 
   #remindEvery(periodMs: number): void {
     this.#resync = this.#options.clock.schedule(periodMs, () => {
-      this.#dispatch(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
       this.#remindEvery(periodMs);
+      this.#dispatch(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
     });
   }
 }

@@ -68,6 +68,7 @@ const periods = ({clock}: Context, ms: number, {isBusy, act}: {isBusy(): boolean
         running = undefined;
         next();
       });
+      return running;
     });
   };
   return {

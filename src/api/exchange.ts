@@ -74,9 +74,9 @@ export type ResponseBody =
   | {readonly kind: 'stream'; readonly source: Readable}
   /**
    * The connection speaks another protocol from now on. `take` gets the caller's socket and what was read of it already, writes the head of the answer itself and sees to the end of the socket;
-   * whoever cannot hand a socket over calls `drop` instead, and whoever wants it over after that calls it too. Only for requests that are `upgradable`.
+   * whoever cannot hand a socket over calls `drop` instead, and whoever wants it over after that calls it too. A `take` that throws or rejects leaves the socket to the caller. Only for requests that are `upgradable`.
    */
-  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer): void; drop(): void};
+  | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer): void | Promise<void>; drop(): void};
 
 /** One answer. Header names in their usual spelling. */
 export interface ApiResponse {

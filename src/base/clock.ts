@@ -8,14 +8,26 @@ const longestTimerMs = 2 ** 31 - 1;
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Runs `run` once after `afterMs` (zero or less: soon, never at once) unless disposed before. */
-  schedule(afterMs: number, run: () => void): Disposable;
+  /** Runs `run` once after `afterMs` (zero or less: soon, never at once) unless disposed before. What it throws, or its promise rejects with, goes to `unhandled`. */
+  schedule(afterMs: number, run: () => unknown): Disposable;
   hold(): Disposable;
+  /** Takes an error that no caller can receive: of a callback, or of a promise that nobody awaits. Never throws. */
+  unhandled(error: unknown): void;
 }
 
 const nothing: Disposable = {[Symbol.dispose]() {}};
 
-/** The machine's clock. Its timers do not keep a process alive on their own. */
+/** Calls `run`; what it throws or rejects with goes to `unhandled`. */
+export const guarded = (run: () => unknown, unhandled: (error: unknown) => void): void => {
+  try {
+    const result = run();
+    if (result instanceof Promise) result.catch(unhandled);
+  } catch (error) {
+    unhandled(error);
+  }
+};
+
+/** The machine's clock. Its timers do not keep a process alive on their own; errors that nobody can receive become uncaught exceptions of the process. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -25,14 +37,28 @@ export const systemClock: Clock = {
     const wait = () => {
       const piece = Math.min(left, longestTimerMs);
       left -= piece;
-      timer = setTimeout(() => (left > 0 ? wait() : run()), piece);
+      timer = setTimeout(() => (left > 0 ? wait() : guarded(run, systemClock.unhandled)), piece);
       timer.unref();
     };
     wait();
     return {[Symbol.dispose]: () => clearTimeout(timer)};
   },
   hold: () => nothing,
+  unhandled(error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  },
 };
+
+/** The same clock, but with `unhandled` as the one who takes errors that no caller can receive. */
+export const withErrorHandler = (clock: Clock, unhandled: (error: unknown) => void): Clock => ({
+  now: () => clock.now(),
+  monotonic: () => clock.monotonic(),
+  schedule: (afterMs, run) => clock.schedule(afterMs, () => guarded(run, unhandled)),
+  hold: () => clock.hold(),
+  unhandled,
+});
 
 /** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
 export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<void> =>
@@ -49,13 +75,17 @@ export const sleep = (clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', cancel, {once: true});
   });
 
-/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap. */
+/** Calls `run` every `periodMs`, the first time after one period, until the signal aborts. Runs never overlap; one that fails is reported and the next comes all the same. */
 export const every = (clock: Clock, periodMs: number, signal: AbortSignal, run: () => void | Promise<void>): void => {
   const next = () => {
     if (signal.aborted) return;
-    const timer = clock.schedule(periodMs, () => {
+    const timer = clock.schedule(periodMs, async () => {
       signal.removeEventListener('abort', cancel);
-      void Promise.resolve(run()).finally(next);
+      try {
+        await run();
+      } finally {
+        next();
+      }
     });
     const cancel = () => timer[Symbol.dispose]();
     signal.addEventListener('abort', cancel, {once: true});

@@ -11,7 +11,7 @@ export interface Files {
   read(path: string): Promise<Buffer | undefined>;
   /** Replaces a file as a whole: readers see the old content or the new, never a part. Folders on the way are made with mode 0700. */
   write(path: string, content: string | Buffer, mode: number): Promise<void>;
-  /** Differs once a file or folder has been replaced or written; empty when there is none. Cheap enough to be asked often. */
+  /** Differs once a file or folder has been replaced or written; empty when there is none. Cheap enough to be asked often; never throws. */
   stamp(path: string): string;
   /** Calls `stirred` when something may have changed in a folder. A hint: it may come late, often, or never. */
   watch(folder: string, stirred: () => void): Disposable;
@@ -89,8 +89,12 @@ export const systemFiles: Files = {
   },
   write: replace,
   stamp(path) {
-    const found = statSync(path, {throwIfNoEntry: false});
-    return found ? `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : '';
+    try {
+      const found = statSync(path, {throwIfNoEntry: false});
+      return found ? `${found.dev}:${found.ino}:${found.size}:${found.mtimeMs}:${found.ctimeMs}` : '';
+    } catch (error) {
+      return isMissing(error) ? '' : String((error as NodeJS.ErrnoException).code); // A file that becomes readable is looked at then.
+    }
   },
   watch(folder, stirred) {
     try {
@@ -110,7 +114,7 @@ export interface FollowFilesOptions {
   readonly paths: readonly string[];
   readonly signal: AbortSignal;
   readonly periodMs?: number;
-  /** Looks whether something changed. Never runs twice at once; must not reject. */
+  /** Looks whether something changed. Never runs twice at once; one that fails does not keep the next from running. */
   readonly look: () => void | Promise<void>;
 }
 
@@ -137,11 +141,11 @@ export const followFiles = ({files, clock, paths, signal, periodMs = 60_000, loo
       hold[Symbol.dispose]();
     }
   };
-  const lookNext = (): Promise<void> => (looking = looking.then(lookOnce));
+  const lookNext = (): Promise<void> => (looking = looking.catch(() => {}).then(lookOnce));
   const stirred = () => {
     soon ??= clock.schedule(settleMs, () => {
       soon = undefined;
-      void lookNext();
+      return lookNext();
     });
   };
   const stopWatching = () => {

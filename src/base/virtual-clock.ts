@@ -1,10 +1,10 @@
-import type {Clock} from './clock.js';
+import {guarded, type Clock} from './clock.js';
 import {Heap} from './heap.js';
 
 interface Timer {
   at: number;
   order: number;
-  run: (() => void) | undefined;
+  run: (() => unknown) | undefined;
 }
 
 /** How many turns of the event loop must pass quietly before work counts as drained. */
@@ -13,12 +13,14 @@ const quietTurns = 3;
 /**
  * A clock that moves only when told to. `advance` steps from timer to timer; before each step it waits until no `hold` is open and
  * the event loop has been quiet, so everything a step sets off has happened before the next one. Timers due together run in the order they were set.
+ * `advance` and `drain` throw the first error that no other caller can receive.
  */
 export class VirtualClock implements Clock {
   #now: number;
   readonly #start: number;
   #order = 0;
   #holds = 0;
+  #failures: unknown[] = [];
   readonly #timers = new Heap<Timer>((a, b) => a.at - b.at || a.order - b.order);
 
   constructor(start: number | string = '2026-01-01T00:00:00Z') {
@@ -33,7 +35,7 @@ export class VirtualClock implements Clock {
     return this.#now - this.#start;
   }
 
-  schedule(afterMs: number, run: () => void): Disposable {
+  schedule(afterMs: number, run: () => unknown): Disposable {
     const timer: Timer = {at: this.#now + Math.max(0, afterMs), order: this.#order++, run};
     this.#timers.push(timer);
     return {
@@ -54,12 +56,19 @@ export class VirtualClock implements Clock {
     };
   }
 
+  unhandled(error: unknown): void {
+    this.#failures.push(error);
+  }
+
   /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
   async drain(): Promise<void> {
     for (let quiet = 0; quiet < quietTurns; ) {
       await new Promise(resolve => setImmediate(resolve));
       quiet = this.#holds === 0 ? quiet + 1 : 0;
     }
+    const failures = this.#failures;
+    this.#failures = [];
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Moves time by `ms`, running every timer that falls due on the way at its own moment. */
@@ -72,7 +81,7 @@ export class VirtualClock implements Clock {
       this.#timers.pop();
       if (!next.run) continue;
       this.#now = Math.max(this.#now, next.at);
-      next.run();
+      guarded(next.run, error => this.unhandled(error));
       await this.drain();
     }
     this.#now = target;

@@ -1,5 +1,4 @@
 import {naming as namingOf} from '#src/api/naming.js';
-import {systemClock as clock} from '#src/base/clock.js';
 import {systemFiles as files} from '#src/base/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -13,7 +12,7 @@ import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is asked to stop. */
-export const runApiServer = async ({parsed, log, version, stopping, print}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
+export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, print}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options, set} = parsed;
   const naming = namingOf(options.naming);
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
@@ -27,6 +26,8 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
     log,
     timeoutMs: options.storageInitializationTimeout,
   });
+  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  unhandled.countIn(metrics);
   let address = '';
   const running = await assembleApiServer({
     options,
@@ -35,7 +36,7 @@ export const runApiServer = async ({parsed, log, version, stopping, print}: Invo
     clock,
     random,
     log,
-    metrics: new MetricsRegistry({process: true, disabled: options.disabledMetrics}),
+    metrics,
     store,
     version,
     gate: gateOf(parsed),

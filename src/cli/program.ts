@@ -1,8 +1,9 @@
 import {MessageChannel} from 'node:worker_threads';
 import type {VersionInfo} from '#src/api/version.js';
-import {systemClock} from '#src/base/clock.js';
+import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {logWriter} from '#src/observe/streams.js';
+import type {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
@@ -10,11 +11,16 @@ import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {versionOf} from '#src/options/parsed.js';
 import {givesBackMemory} from './resting.js';
+import type {handleUncaught} from './uncaught.js';
 
 /** What a program is given to work with. */
 export interface Invocation<R> {
   readonly parsed: Parsed<R>;
   readonly log: Log;
+  /** The machine's clock. Errors of its callbacks are reported, and the program goes on. */
+  readonly clock: Clock;
+  /** Takes errors that no caller can receive. */
+  readonly unhandled: UnhandledErrors;
   /** How much the log tells; may be changed while the program runs. */
   readonly verbosity: Verbosity;
   readonly version: VersionInfo;
@@ -39,7 +45,7 @@ const deepest = 5;
 /** What is wrong with a flag is said in full already; its cause is the library's way of saying it. */
 const causeOf = (error: unknown): unknown => (error instanceof Error && !(error instanceof OptionError) ? error.cause : undefined);
 
-const stopSignal = (): AbortSignal => {
+const stopOnSignals = (): AbortController => {
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -47,7 +53,7 @@ const stopSignal = (): AbortSignal => {
       stopping.abort();
     });
   }
-  return stopping.signal;
+  return stopping;
 };
 
 interface CommonOptions {
@@ -77,6 +83,11 @@ const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string
  */
 export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readonly string[], run: (invocation: Invocation<R>) => Promise<number | void>): Promise<void> => {
   const print = (line: string) => void process.stdout.write(`${line}\n`);
+  const fail = (error: unknown): never => {
+    process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
+    process.exit(1);
+  };
+  let fatal: ReturnType<typeof handleUncaught> = () => undefined;
   try {
     const parsed = parseFlags(table, argv);
     if (parsed.help) return print(helpText(table as never));
@@ -84,19 +95,25 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
     if (parsed.version === 'raw') return print(JSON.stringify(version));
     const {v = 0, vmodule = []} = parsed.options as CommonOptions;
-    const {createLog} = await import('#src/observe/log.js'); // Help and versions do without.
+    // Help and versions do without.
+    const [{createLog}, {UnhandledErrors}, {handleUncaught}] = await Promise.all([import('#src/observe/log.js'), import('#src/observe/unhandled.js'), import('./uncaught.js')]);
     const verbosity = new Verbosity(v, vmodule.join(','));
-    const stopping = stopSignal();
+    const stop = stopOnSignals();
+    const stopping = stop.signal;
     const write = writerOf(parsed.options as CommonOptions, stopping);
     const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, ...(write ? {write} : {})});
+    const unhandled = new UnhandledErrors(log);
+    fatal = handleUncaught({process, clock: systemClock, unhandled, stop: () => stop.abort(), end: fail});
     for (const warning of parsed.warnings) log.warn(warning);
     staysAlive();
-    givesBackMemory(systemClock, stopping);
-    const code = await run({parsed, log, verbosity, version, stopping, print});
+    const clock = withErrorHandler(systemClock, unhandled.handle);
+    givesBackMemory(clock, stopping);
+    const code = await run({parsed, log, clock, unhandled, verbosity, version, stopping, print});
+    const uncaught = fatal();
+    if (uncaught) fail(uncaught.error);
     process.exit(code ?? 0);
   } catch (error) {
-    process.stderr.write(`${table.program}: ${oneLine(error)}\n`);
-    process.exit(1);
+    fail(fatal()?.error ?? error);
   }
 };
 

@@ -1,5 +1,4 @@
 import {hostname} from 'node:os';
-import {systemClock as clock} from '#src/base/clock.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
@@ -17,7 +16,7 @@ type Given = Invocation<(typeof schedulerFlags)['rows']>;
 const program = 'plat-scheduler';
 
 /** `plat-scheduler`: gives pods to nodes, while it leads, until it is asked to stop. The answer is its exit code. */
-export const runScheduler = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
+export const runScheduler = async ({parsed, log, clock, unhandled, version, verbosity, stopping, print}: Given): Promise<number> => {
   const {options, set} = parsed;
   schedulerSettings(options); // What is wrong with the file is told before anybody is asked.
   log.info({version: version.gitVersion}, 'starting');
@@ -25,6 +24,7 @@ export const runScheduler = async ({parsed, log, version, verbosity, stopping, p
 
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  unhandled.countIn(metrics);
   const gate = gateOf(parsed);
   const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate});
   undo.defer(() => connection[Symbol.asyncDispose]());

@@ -59,7 +59,7 @@ export const tellDanglingSchemas = ({client, log, ...rest}: FlowSchemaStatusPart
     if (signal.aborted) return;
     soon ??= clock.schedule(afterMs, () => {
       soon = undefined;
-      void pass();
+      return pass();
     });
   };
   const pass = async () => {

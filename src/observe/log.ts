@@ -23,7 +23,7 @@ const severities: Readonly<Record<number, 'I' | 'W' | 'E'>> = {30: 'I', 40: 'W',
 
 /** A log in the field's text format. */
 export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), write}: LogOptions): Log => {
-  const destination = write ? {write} : pino.destination({fd: 2, sync: true});
+  const destination = write ? {write} : standardError();
   const formatted = {
     write(json: string) {
       const {level, time, msg, component = program, ...fields} = JSON.parse(json) as {level: number; time: number; msg?: string; component?: string} & LogFields;
@@ -41,6 +41,12 @@ export const createLog = ({clock, program, pid = process.pid, verbosity = new Ve
   );
   return over(() => logger, verbosity, program);
 };
+
+/** How much waits at most for a standard error that takes nothing. */
+const mostWaiting = 1 << 20;
+
+/** A line that cannot be written, because a disk is full or nobody reads any more, is lost, and nothing else with it. */
+const standardError = (): {write(line: string): unknown} => pino.destination({fd: 2, sync: true, maxLength: mostWaiting}).on('error', () => {});
 
 /** A logger of some component is made with its first line: there are many, and most say nothing at a start. */
 const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {

@@ -89,7 +89,7 @@ export class MetricsRegistry implements Meter {
     if (known) throw new Error(`metric ${name} is a ${known.type} already`);
     const metric = make();
     this.#metrics.set(name, metric);
-    void this.#exposed?.then(registry => register(registry, metric));
+    this.#exposed?.then(registry => register(registry, metric)).catch(() => {}); // Whoever scrapes is told.
     return metric;
   }
 

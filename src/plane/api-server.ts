@@ -76,6 +76,7 @@ export interface RunningApiServer {
   readonly server: ApiServer;
   readonly exchange: Exchange;
   readonly health: ServerHealth;
+  readonly metrics: MetricsRegistry;
   /** A client that acts as a user the process vouches for. */
   clientAs(user: UserInfo, userAgent?: string): Client;
   /** Does what must be done before the server is ready: bootstrap objects and the like. */
@@ -185,6 +186,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     server,
     exchange: server.exchange,
     health,
+    metrics: parts.metrics,
     clientAs,
     async begin() {
       server.figures.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);

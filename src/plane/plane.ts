@@ -4,11 +4,12 @@ import {join, resolve} from 'node:path';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
-import {systemClock, type Clock} from '#src/base/clock.js';
+import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import {UnhandledErrors} from '#src/observe/unhandled.js';
 import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
@@ -68,7 +69,9 @@ const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:
 /** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
 export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const options = {...given, naming: given.naming ?? planeNaming.naming.default};
-  const {clock = systemClock, random = systemRandom, log = noLog} = options;
+  const {random = systemRandom, log = noLog} = options;
+  const unhandled = new UnhandledErrors(log);
+  const clock = guardedClock(options.clock, unhandled);
   const naming = namingOf(options.naming);
   const manifests = options.manifests?.length ? await readAll(options.manifests) : [];
   if (options.kubeconfig) await checkKubeconfig(options.kubeconfig);
@@ -92,6 +95,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     log,
   });
   const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
+  unhandled.countIn(metrics);
   let address = '';
   let simulation: Simulation | undefined;
   let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
@@ -221,20 +225,31 @@ const openPort = async (
 ): Promise<Sockets> => {
   const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
   const sockets = await openSockets({options, running, tls: await certificate(), ...ports});
-  const renewal = (): Disposable =>
-    ports.clock.schedule(renewAfterMs, () => {
-      void certificate().then(fresh => sockets.listener.setSecureContext(fresh));
-      timer = renewal();
-    });
-  let timer = renewal();
+  let renewAt = ports.clock.now() + renewAfterMs;
+  const over = new AbortController();
+  every(ports.clock, renewalCheckMs, over.signal, async () => {
+    if (ports.clock.now() < renewAt) return;
+    sockets.listener.setSecureContext(await certificate());
+    renewAt = ports.clock.now() + renewAfterMs;
+  });
   return {
     ...sockets,
     stop() {
-      timer[Symbol.dispose]();
+      over.abort();
       return sockets.stop();
     },
   };
 };
+
+/** How often it is seen whether the serving certificate is due; also how soon a renewal that failed is tried again. */
+const renewalCheckMs = 3_600_000;
+
+/** The plane's clock: an error of a callback is reported and neither ends the process nor the rest of the plane. A clock that was given hears of it too. */
+const guardedClock = (given: Clock | undefined, unhandled: UnhandledErrors): Clock =>
+  withErrorHandler(given ?? systemClock, error => {
+    unhandled.handle(error);
+    given?.unhandled(error);
+  });
 
 const adminSettings = (sockets: Sockets, {files}: PlaneMaterial): AdminSettings => ({
   server: `https://${hostPort(sockets)}`,

@@ -64,7 +64,7 @@ export class Recorder implements EventRecorder {
       return;
     }
     this.#waiting.push(this.#event(about, type, reason, message));
-    if (!this.#writing) void this.#writeAll();
+    if (!this.#writing) this.#writeAll().catch((error: unknown) => this.#options.clock.unhandled(error));
   }
 
   #event({apiVersion, kind, metadata, fieldPath}: Regarding, type: string, reason: string, message: string): CoreEvent {

@@ -56,7 +56,7 @@ export class Placer {
 
   /** Takes the pod to be on the node from now on, and binds it. `since` is when the attempt began. */
   place(queued: QueuedPod, node: NodeInfo, {checks}: Checks, since: number): void {
-    const {cache, nominated, reporter, gate} = this.#parts;
+    const {cache, clock, nominated, reporter, gate} = this.#parts;
     const {info} = queued;
     const given: Given[] = checks.flatMap(({plugin, check}) => {
       const reservation = check.reserve?.(node);
@@ -65,7 +65,7 @@ export class Placer {
     cache.assume(info, node.name);
     nominated.delete(info.uid);
     if (given.length > 0 && gate('NominatedNodeNameForExpectation')) reporter.promised(info.pod, node.name);
-    const binding = this.#bind(queued, node.name, given, since).finally(() => this.#binding.delete(binding));
+    const binding = this.#bind(queued, node.name, given, since).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#binding.delete(binding));
     this.#binding.add(binding);
   }
 

@@ -56,11 +56,11 @@ export class Reporter {
     const {client, clock, log, signal} = this.#parts;
     const {name = '', namespace = '', uid = ''} = metadata ?? {};
     this.#writes.report(uid, async () => {
-      const current = this.#parts.pods().get({namespace, name});
-      const patch = current?.metadata?.uid === uid && !current.spec?.nodeName ? patchFor(current) : undefined;
-      if (!patch) return;
       const hold = clock.hold();
       try {
+        const current = this.#parts.pods().get({namespace, name});
+        const patch = current?.metadata?.uid === uid && !current.spec?.nodeName ? patchFor(current) : undefined;
+        if (!patch) return;
         await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status'});
       } catch (error) {
         if (!signal.aborted && !isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');

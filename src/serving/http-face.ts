@@ -70,20 +70,42 @@ class Face implements HttpFace {
   }
 
   http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    this.#guarded(() => this.#http1(incoming, outgoing), outgoing);
+  }
+
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#guarded(() => this.#upgrade(incoming, socket, head), socket);
+  }
+
+  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+    this.#guarded(() => this.#http2(stream, headers, flags, raw), stream);
+  }
+
+  /** A fault of ours costs a client its connection, and nobody else anything. */
+  #guarded(take: () => void, connection: {destroy(): unknown}): void {
+    try {
+      take();
+    } catch (fault) {
+      this.#onFault(fault);
+      connection.destroy();
+    }
+  }
+
+  #http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
     outgoing.on('error', ignore);
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
     const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, this.#frames);
     this.#answer(request, send, () => outgoing.destroy());
   }
 
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', ignore);
     const speaksWebSocket = wantsWebSocket(incoming);
     const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), speaksWebSocket ? tokenOf(incoming) : undefined);
     const send = (response: ApiResponse): void => {
       const {body} = response;
       if (socket.destroyed) discard(response);
-      else if (body.kind === 'upgrade') body.take(socket, head);
+      else if (body.kind === 'upgrade') body.take(socket, head)?.catch(abandon);
       else if (body.kind === 'watch' && speaksWebSocket) this.#watches.serve(body, incoming, socket, head).catch(abandon);
       else sendHttp1(incoming, plainly(incoming, socket), response, this.#frames);
     };
@@ -94,7 +116,7 @@ class Face implements HttpFace {
     this.#answer(request, send, abandon);
   }
 
-  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
+  #http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: readonly string[]): void {
     stream.on('error', ignore);
     const session = stream.session as ServerHttp2Session | undefined;
     if (!session) return;

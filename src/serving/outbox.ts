@@ -1,6 +1,6 @@
 import type {Writable} from 'node:stream';
 import type {EncodedEvent, WatchSink} from '#src/api/exchange.js';
-import type {Clock} from '#src/base/clock.js';
+import {guarded, type Clock} from '#src/base/clock.js';
 
 /** The part of a response stream that an outbox uses; `ServerResponse` and HTTP/2 streams both have it. */
 type Outlet = Pick<Writable, 'write' | 'end' | 'destroy' | 'destroyed' | 'once'> & {readonly writableNeedDrain: boolean};
@@ -72,7 +72,7 @@ export class Frames {
     this.#last = this.#clock.monotonic();
     const dirty = this.#dirty;
     this.#dirty = [];
-    for (const outbox of dirty) outbox.flush();
+    for (const outbox of dirty) guarded(() => outbox.flush(), error => this.#clock.unhandled(error));
     this.#shared = undefined;
   };
 }

@@ -2,7 +2,7 @@ import type {Readable} from 'node:stream';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
-import {agreed, openWebSocket, refusedProtocols} from './websocket-server.js';
+import {agreed, openWebSocket, refusedProtocols, type WebSocketClient} from './websocket-server.js';
 
 export {wantsWebSocket} from './websocket-server.js';
 
@@ -27,7 +27,13 @@ export const textOverWebSocket = (request: ApiRequest, source: Readable, clock: 
       drop: () => void source.destroy(),
       async take(socket, head) {
         socket.once('close', () => source.destroy());
-        const client = await openWebSocket(request, {socket, head, protocol, clock});
+        let client: WebSocketClient;
+        try {
+          client = await openWebSocket(request, {socket, head, protocol, clock});
+        } catch {
+          socket.destroy(); // The client went away, or did not shake hands as it should and was told so.
+          return;
+        }
         const isText = protocol.startsWith('base64.');
         client.onMessage(() => {});
         client.send(isText ? '' : Buffer.alloc(0));

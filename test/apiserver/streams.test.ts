@@ -3,6 +3,7 @@ import {once} from 'node:events';
 import https from 'node:https';
 import type {IncomingMessage} from 'node:http';
 import net, {createServer, type AddressInfo} from 'node:net';
+import tls from 'node:tls';
 import {Duplex, Readable, type Writable} from 'node:stream';
 import {deflateRawSync, gunzipSync, gzipSync, inflateRawSync} from 'node:zlib';
 import test from 'ava';
@@ -166,6 +167,18 @@ for (const protocol of ['binary.plat.io', 'base64.binary.k8s.io']) {
     t.is(heard[0], '');
     t.is(heard.join(''), 'c says hello\n\n');
     t.is(client.protocol, protocol);
+  });
+}
+
+for (const [what, path] of [['a log', 'p/log'], ['a command', 'p/exec?command=true&stdout=true'], ['a port', 'p/portforward']] as const) {
+  test(`${what} over WebSocket is refused without a key, and nobody else notices`, async t => {
+    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
+    const headers = ['Host: x', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', ...(what === 'a log' ? [] : [`Sec-WebSocket-Protocol: ${what === 'a port' ? 'SPDY/3.1+portforward.k8s.io' : 'v5.channel.k8s.io'}`])];
+    socket.write(`GET ${pods}/${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+    const answer = Buffer.concat(await socket.toArray()).toString();
+
+    t.regex(answer, /^HTTP\/1\.1 400 /);
+    t.is((await ask1(server, {path: `${pods}/p`})).status, 200);
   });
 }
 

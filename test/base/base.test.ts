@@ -3,10 +3,12 @@ import {lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import {systemFiles} from '#src/base/files.js';
+import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {followFiles, systemFiles} from '#src/base/files.js';
 import {Lru} from '#src/base/lru.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {firstOf} from '#src/base/signals.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 
 test('linked signals abort with the first of them, and leave nothing on the others', t => {
   const [a, b] = [new AbortController(), new AbortController()];
@@ -63,4 +65,83 @@ test('a file is replaced as a whole, with its mode, and nothing that lies beside
   t.deepEqual([lstatSync(file).isFile(), lstatSync(file).mode & 0o777, readFileSync(file, 'utf8')], [true, 0o600, 'secret']);
   t.deepEqual(readdirSync(folder), ['elsewhere', 'key', 'key.new']);
   rmSync(folder, {recursive: true});
+});
+
+/** A clock, and the errors that no caller could receive. */
+const reporting = <C extends Clock>(of: C) => {
+  const errors: string[] = [];
+  return {of, errors, clock: withErrorHandler(of, error => errors.push((error as Error).message))};
+};
+
+const failing = (message: string) => () => {
+  throw new Error(message);
+};
+
+test('what a callback of a timer throws, or its promise rejects with, goes to the error handler of the clock', async t => {
+  const {of, errors, clock} = reporting(new VirtualClock());
+  clock.schedule(1, failing('thrown'));
+  clock.schedule(2, async () => failing('rejected')());
+  await of.advance(2);
+
+  t.deepEqual(errors, ['thrown', 'rejected']);
+});
+
+test('a callback of the system clock that throws ends no process that has an error handler', async t => {
+  const {errors, clock} = reporting(systemClock);
+  await new Promise<void>(resolve => {
+    clock.schedule(0, failing('thrown'));
+    clock.schedule(1, async () => failing('rejected')());
+    clock.schedule(5, resolve);
+  });
+
+  t.deepEqual(errors, ['thrown', 'rejected']);
+});
+
+test('a virtual clock without an error handler throws from advance', async t => {
+  const clock = new VirtualClock();
+  clock.schedule(1, failing('thrown'));
+  await t.throwsAsync(clock.advance(1), {message: 'thrown'});
+  clock.schedule(1, async () => failing('rejected')());
+  await t.throwsAsync(clock.advance(1), {message: 'rejected'});
+});
+
+test('a periodic callback that fails runs again after the next period', async t => {
+  const {of, errors, clock} = reporting(new VirtualClock());
+  const stop = new AbortController();
+  let runs = 0;
+  every(clock, 1000, stop.signal, () => {
+    runs++;
+    if (runs === 1) throw new Error('thrown');
+    if (runs === 2) return Promise.reject(new Error('rejected'));
+  });
+  await of.advance(3000);
+  stop.abort();
+
+  t.deepEqual([runs, errors], [3, ['thrown', 'rejected']]);
+  t.is(of.pending, 0);
+});
+
+test('files that could not be looked at once are looked at again when they change', async t => {
+  const {of, errors, clock} = reporting(new VirtualClock());
+  const stop = new AbortController();
+  let stamp = 0;
+  let looks = 0;
+  const look = () => {
+    if (++looks === 1) throw new Error('unreadable');
+  };
+  followFiles({files: {...systemFiles, stamp: () => String(stamp), watch: () => ({[Symbol.dispose]() {}})}, clock, paths: ['/x/y'], signal: stop.signal, look});
+  for (stamp of [1, 2, 3]) await of.advance(60_000);
+  stop.abort();
+
+  t.deepEqual([looks, errors], [3, ['unreadable']]);
+});
+
+test('a file that cannot be looked at does not throw', t => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-test-'));
+  t.teardown(() => rmSync(directory, {recursive: true}));
+  writeFileSync(join(directory, 'file'), '');
+
+  t.is(systemFiles.stamp(join(directory, 'file', 'below')), '');
+  t.is(systemFiles.stamp(join(directory, 'none')), '');
+  t.is(systemFiles.stamp(join(directory, 'x'.repeat(300))), 'ENAMETOOLONG');
 });

@@ -1,7 +1,12 @@
 import {spawnSync} from 'node:child_process';
+import {EventEmitter} from 'node:events';
 import {copyFileSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {noLog} from '#src/base/log.js';
+import {handleUncaught} from '#src/cli/uncaught.js';
+import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {certificateFlags, versionFlags} from '#src/options/client.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
@@ -108,4 +113,45 @@ counting('a controller manager is at work with no more than 20 modules', async t
 
   const count = loaded(coverage);
   t.true(count > 2 && count <= 20, `${count} modules`);
+});
+
+test('a program goes on after errors of timers and promises, and stops in order after an exception that nobody caught', t => {
+  const program = `
+    import {runProgram, untilStopped} from '#src/cli/program.js';
+    import {versionFlags} from '#src/options/client.js';
+    await runProgram(versionFlags, [], async ({clock, stopping, print}) => {
+      clock.schedule(0, () => { throw new Error('of a timer'); });
+      clock.schedule(0, async () => { throw new Error('of an async timer'); });
+      Promise.reject(new Error('of a promise'));
+      await new Promise(resolve => clock.schedule(20, resolve));
+      print('goes on');
+      setImmediate(() => { throw new Error('of a socket'); });
+      await untilStopped(stopping);
+      print('closed');
+    });`;
+  const {status, stdout, stderr} = spawnSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8'});
+
+  t.deepEqual([status, stdout], [1, 'goes on\nclosed\n']);
+  t.deepEqual(
+    [...stderr.matchAll(/^E.*\] "Unhandled Error" err="([^"]*)" stack="Error: /gm)].map(([, message]) => message).sort(),
+    ['of a promise', 'of a socket', 'of a timer', 'of an async timer'],
+  );
+  t.regex(stderr, /\nplat version: of a socket\n$/);
+});
+
+test('a program that does not stop after an exception that nobody caught is ended after thirty seconds', async t => {
+  const clock = new VirtualClock();
+  const process = Object.assign(new EventEmitter(), {stdout: new EventEmitter(), stderr: new EventEmitter()}) as unknown as NodeJS.Process;
+  const told: unknown[] = [];
+  const fatal = handleUncaught({process, clock, unhandled: new UnhandledErrors(noLog), stop: () => told.push('stop'), end: error => told.push(error)});
+  process.emit('unhandledRejection', new Error('of a promise'), Promise.resolve());
+  t.is(fatal(), undefined);
+  const [first, second] = [new Error('first'), new Error('second')];
+  process.emit('uncaughtException', first);
+  process.emit('uncaughtException', second);
+  await clock.advance(29_999);
+
+  t.deepEqual([told, fatal()], [['stop'], {error: first}]);
+  await clock.advance(1);
+  t.deepEqual(told, ['stop', first]);
 });

@@ -3,6 +3,7 @@ import {noLog} from '#src/base/log.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {createLog} from '#src/observe/log.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import {UnhandledErrors} from '#src/observe/unhandled.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 
 const noon = new Date(2026, 10, 20, 12, 34, 56, 789).getTime();
@@ -195,4 +196,25 @@ test('one series of a metric counts with the whole', t => {
   meter.reset('asked_total');
   one.add();
   t.is(meter.value('asked_total', {by: 'a'}), 1);
+});
+
+test('an error that no caller can receive is logged with where it comes from, and counted', t => {
+  const {log, lines} = logging();
+  const metrics = new MetricsRegistry();
+  const unhandled = new UnhandledErrors(log);
+  unhandled.countIn(metrics);
+  unhandled.handle(new Error('broken', {cause: new Error('torn')}));
+  unhandled.handle('thrown by a library');
+
+  t.regex(lines[0]!, /^E1120 .*\] "Unhandled Error" err="broken: torn" stack="Error: broken\\n .*observe\.test/);
+  t.regex(lines[1]!, /\] "Unhandled Error" err="thrown by a library"$/m);
+  t.is(metrics.value('unhandled_errors_total'), 2);
+});
+
+test('a log that fails does not make an error handler fail', t => {
+  const fail = () => {
+    throw new Error('the disk is full');
+  };
+
+  t.notThrows(() => new UnhandledErrors({...noLog, error: fail}).handle(new Error('broken')));
 });

@@ -1,10 +1,20 @@
 import {createServer, type AddressInfo} from 'node:net';
 import type {RequestListener} from 'node:http';
 import {createServer as createHttpsServer} from 'node:https';
+import {connect} from 'node:tls';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
+import {withErrorHandler} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {HealthChecks} from '#src/observe/health.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {parseFlags} from '#src/options/parse.js';
+import {openPort, type PortOptions} from '#src/plane/component/port.js';
 import {componentsOf, type ComponentParts} from '#src/plane/components.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {aPlane} from '#test/controllers/plane.js';
@@ -104,3 +114,53 @@ test('a plane tells of the components it runs itself', async t => {
     ['scheduler', 'controller-manager', 'kvstore-0'].map(name => [name, [{type: 'Healthy', status: 'True', message: 'ok'}]]),
   );
 });
+
+/** Until when the certificate is valid that a port shows. */
+const shownUntil = async (port: number): Promise<number> => {
+  const socket = connect({port, host: '127.0.0.1', rejectUnauthorized: false});
+  const {valid_to} = await new Promise<ReturnType<typeof socket.getPeerCertificate>>((resolve, reject) => socket.once('secureConnect', () => resolve(socket.getPeerCertificate())).once('error', reject));
+  socket.destroy();
+  return Date.parse(valid_to);
+};
+
+const dayMs = 86_400_000;
+
+for (const [program, options] of [
+  ['plat-controller-manager', parseFlags(controllerManagerFlags, ['--secure-port=0', '--bind-address=127.0.0.1']).options],
+  ['plat-scheduler', parseFlags(schedulerFlags, ['--secure-port=0', '--bind-address=127.0.0.1']).options],
+] as const satisfies readonly (readonly [string, PortOptions])[]) {
+  test(`the port of ${program} without certificate files renews its certificate in memory`, async t => {
+    const time = new VirtualClock();
+    let skippedMs = 0;
+    const errors: unknown[] = [];
+    const clock = {...withErrorHandler(time, error => errors.push(error)), now: () => time.now() + skippedMs};
+    const stop = new AbortController();
+    const port = await openPort({
+      program,
+      options,
+      configuration: () => ({}),
+      naming: words,
+      authentication: undefined,
+      authorization: undefined,
+      checks: new HealthChecks(noLog),
+      metrics: new MetricsRegistry(),
+      debugPages: new Map(),
+      verbosity: undefined,
+      clock,
+      random: systemRandom,
+      log: noLog,
+      signal: stop.signal,
+      gate: () => false,
+    });
+    t.teardown(() => port.close());
+    await time.advance(120_000);
+    const first = await shownUntil(port.port);
+    skippedMs = 340 * dayMs;
+    await time.advance(dayMs / 2 + 60_000);
+    const second = await shownUntil(port.port);
+    stop.abort();
+
+    t.deepEqual(errors, []);
+    t.true(second - first > 339 * dayMs, `valid until ${new Date(first).toISOString()}, then until ${new Date(second).toISOString()}`);
+  });
+}

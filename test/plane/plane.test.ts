@@ -2,6 +2,7 @@ import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
+import {withErrorHandler, type Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {startPlane} from '#src/plane/plane.js';
 
@@ -86,4 +87,31 @@ test('OpenAPI documents tell of custom resources while they are defined', async 
   await clock.advance(10_000);
 
   t.false((await paths()).includes('apis/stable.example.com/v1'));
+});
+
+test('errors in callbacks of a plane are logged and counted, reach the clock that was given, and the plane goes on', async t => {
+  const time = new VirtualClock();
+  const reported = new Set<string>();
+  let isBroken = false;
+  const clock: Clock = {
+    ...withErrorHandler(time, error => reported.add((error as Error).message)),
+    hold() {
+      if (isBroken) throw new Error('the clock is broken');
+      return time.hold();
+    },
+  };
+  await using plane = await startPlane({listen: false, clock, controllerManagerArgs: ['--controllers=']});
+  const errors = () => plane.api.metrics.value('unhandled_errors_total') ?? 0;
+  await time.drain();
+  isBroken = true;
+  await time.advance(600_000);
+  isBroken = false;
+  const before = errors();
+  t.true(before > 0);
+  t.deepEqual([...reported], ['the clock is broken']);
+
+  await time.advance(600_000);
+  t.is(errors(), before);
+  const {items} = await plane.client().resource(kinds.leases).list({namespace: plane.naming.systemNamespace, labelSelector: `apiserver.${plane.naming.apiSuffix}/identity`});
+  t.deepEqual(items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000), [true]);
 });

@@ -84,7 +84,7 @@ export class Deadlines {
   within<T>(ms: number | undefined, work: Promise<T>, late: (answer: T) => void): Promise<T> {
     if (ms === undefined) return work;
     const waiting = new Waiting(ms, work, late);
-    if (this.#fresh.push(waiting as Waiting<unknown>) === 1) void nextTurn().then(this.#startTimers);
+    if (this.#fresh.push(waiting as Waiting<unknown>) === 1) nextTurn().then(this.#startTimers).catch((error: unknown) => this.#clock.unhandled(error));
     return waiting.answer;
   }
 

@@ -1,4 +1,4 @@
-import type {Clock} from '#src/base/clock.js';
+import {guarded, type Clock} from '#src/base/clock.js';
 
 const periodMs = 60_000;
 
@@ -29,7 +29,7 @@ export class Bookmarks {
   #next(): Disposable {
     return this.#clock.schedule(periodMs, () => {
       this.#timer = this.#next();
-      for (const mark of this.#marks) mark();
+      for (const mark of this.#marks) guarded(mark, error => this.#clock.unhandled(error));
     });
   }
 }

@@ -113,7 +113,7 @@ class WatchStream implements Disposable {
     this.#limitTime(options);
     if (start.refusal === undefined) this.#begin(namespace, start);
     else this.#fail(start.refusal);
-    if (start.after > start.from && !resource.settings.store.shared) void this.#expect(start.after);
+    if (start.after > start.from && !resource.settings.store.shared) this.#expect(start.after).catch((error: unknown) => resource.settings.clock.unhandled(error));
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,6 @@
 import {hostname} from 'node:os';
 import type {Naming} from '#src/api/naming.js';
-import {systemClock as clock} from '#src/base/clock.js';
+import type {Clock} from '#src/base/clock.js';
 import {systemFiles} from '#src/base/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
@@ -26,7 +26,7 @@ type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 const program = 'plat-controller-manager';
 
 /** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
-export const runControllerManager = async ({parsed, log, version, verbosity, stopping, print}: Given): Promise<number> => {
+export const runControllerManager = async ({parsed, log, clock, unhandled, version, verbosity, stopping, print}: Given): Promise<number> => {
   const {options, set} = parsed;
   const {controllers} = await import('#controllers/index.js');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
@@ -36,6 +36,7 @@ export const runControllerManager = async ({parsed, log, version, verbosity, sto
 
   await using undo = new Undo();
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  unhandled.countIn(metrics);
   const gate = gateOf(parsed);
   const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate});
   undo.defer(() => connection[Symbol.asyncDispose]());
@@ -82,6 +83,7 @@ interface Parts {
   readonly checks: HealthChecks;
   readonly debugPages: NonNullable<ManagerOptions['debugPages']>;
   readonly metrics: MetricsRegistry;
+  readonly clock: Clock;
   readonly log: Given['log'];
   readonly chosen: readonly Controller[];
   readonly set: ReadonlySet<string>;
@@ -92,9 +94,9 @@ interface Parts {
 }
 
 const managerOptions = (parts: Parts): ManagerOptions => {
-  const {options, connection, checks, debugPages, metrics, log, chosen, gate} = parts;
+  const {options, connection, checks, debugPages, metrics, clock, log, chosen, gate} = parts;
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
-  const election = electionOf({...parts, program, client, clock, random});
+  const election = electionOf({...parts, program, client, random});
   return {
     name: program,
     options,
@@ -139,7 +141,7 @@ const migrationIn = async ({leaderMigrationConfig: path}: ControllerManagerOptio
 };
 
 /** Tells of each controller that a manager of the cluster's own runs already, under another lock than ours. Nothing is tried to find out more. */
-const warnOfDoubles = async ({log, ...parts}: Pick<Parts, 'options' | 'connection' | 'set' | 'chosen' | 'log'>): Promise<void> => {
+const warnOfDoubles = async ({clock, log, ...parts}: Pick<Parts, 'options' | 'connection' | 'set' | 'chosen' | 'clock' | 'log'>): Promise<void> => {
   try {
     const holder = await ownManagerOf(parts.connection.client('doubled', {timeoutMs: 5000}), clock, parts.options.leaderElect ? placeOfLock(parts.options, parts.set, parts.connection.naming.systemNamespace) : undefined);
     if (holder === undefined) return;

@@ -113,23 +113,24 @@ const servingCertificates = ({program, options, naming, clock, log, signal}: Por
     clock,
     log,
     signal,
-    options: options.certDir ? options : {...options, certDir: nowhere},
+    options: options.certDir ? options : {...options, certDir: memoryFolder},
     naming,
-    files: options.certDir ? systemFiles : beside(systemFiles),
+    files: options.certDir ? systemFiles : withMemoryFolder(systemFiles),
     name: program,
   });
 
-/** A folder that is not there: without a certificate directory a self-signed pair lives in memory. */
-const nowhere = '/dev/null/memory';
+/** A folder that cannot be on disk: without a certificate directory a self-signed pair lives in memory. */
+const memoryFolder = '/dev/null/memory';
 
-/** The machine's files, and a folder that only this process sees. */
-const beside = (files: Files): Files => {
-  const kept = new Map<string, Buffer>();
-  const isOurs = (path: string) => path.startsWith(join(nowhere, '/'));
+/** The machine's files, and a folder in memory that only this process sees. */
+const withMemoryFolder = (files: Files): Files => {
+  const kept = new Map<string, {readonly content: Buffer; readonly version: number}>();
+  const isKept = (path: string) => path === memoryFolder || path.startsWith(join(memoryFolder, '/'));
+  let versions = 0;
   return {
-    read: async path => (isOurs(path) ? kept.get(path) : files.read(path)),
-    write: async (path, content, mode) => (isOurs(path) ? void kept.set(path, Buffer.from(content)) : files.write(path, content, mode)),
-    stamp: path => files.stamp(path),
-    watch: (folder, stirred) => files.watch(folder, stirred),
+    read: async path => (isKept(path) ? kept.get(path)?.content : files.read(path)),
+    write: async (path, content, mode) => (isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode)),
+    stamp: path => (isKept(path) ? String(kept.get(path)?.version ?? '') : files.stamp(path)),
+    watch: (folder, stirred) => (isKept(folder) ? {[Symbol.dispose]() {}} : files.watch(folder, stirred)), // Whoever follows files also looks from time to time.
   };
 };

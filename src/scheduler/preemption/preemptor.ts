@@ -61,7 +61,8 @@ export class Preemptor {
   /** Asks the victims to leave; goes on by itself. */
   act(pod: PodInfo, candidate: Candidate): void {
     this.#acting.add(pod.uid);
-    const running = this.#act(pod, candidate).finally(() => this.#running.delete(running));
+    const {clock} = this.#parts;
+    const running = this.#act(pod, candidate).catch((error: unknown) => clock.unhandled(error)).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 

@@ -95,7 +95,16 @@ export class ServingCertificates {
 
   /** Options for a TLS server. Names are looked up in what is loaded when a client asks; the default pair has to be set anew on change. */
   get tlsOptions(): TlsOptions {
-    return {...this.contextOptions, SNICallback: (name, answer) => answer(null, this.contextFor(name))};
+    const choose: TlsOptions['SNICallback'] = (name, answer) => {
+      let context: SecureContext;
+      try {
+        context = this.contextFor(name);
+      } catch (error) {
+        return answer(error as Error);
+      }
+      answer(null, context);
+    };
+    return {...this.contextOptions, SNICallback: choose};
   }
 
   /** The default pair's certificate. */

@@ -52,10 +52,9 @@ export const commandRelay = (backends: Backends, relay: CommandRelay): ApiRespon
       take(socket, head) {
         const {clock} = backends;
         dropped = () => void socket.destroy();
-        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock}).then(
-          client => serve(backends, relay, client),
-          () => socket.destroy(),
-        );
+        openWebSocket(relay.relayed.request, {socket, head, protocol: relay.own, clock})
+          .then(client => serve(backends, relay, client))
+          .catch(() => socket.destroy());
       },
     },
   };

@@ -36,13 +36,14 @@ const joined = ({clock}: Backends, {request}: Relayed, {socket: backend, head: e
       take(socket, head) {
         openWebSocket(request, {socket, head, protocol: chosen ? `${spdy}+${chosen}` : '', clock})
           .then(client => client.stream())
-          .then(
-            client => {
-              if (early.length > 0) client.write(early);
-              join(client, backend, clock);
-            },
-            () => backend.destroy(),
-          );
+          .then(client => {
+            if (early.length > 0) client.write(early);
+            join(client, backend, clock);
+          })
+          .catch(() => {
+            backend.destroy();
+            socket.destroy();
+          });
       },
     },
   };

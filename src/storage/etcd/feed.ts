@@ -55,7 +55,7 @@ export class Feed implements Disposable {
       try {
         const mirror = new Mirror(settings, await readAll(client, prefix, from), from);
         const feed = new Feed(settings, mirror);
-        void feed.#follow();
+        feed.#follow().catch((error: unknown) => settings.clock.unhandled(error));
         await feed.#beginning;
         while (!(await feed.reached(newest, 1000)));
         return feed;

@@ -1,4 +1,4 @@
-import type {Clock} from '#src/base/clock.js';
+import {guarded, type Clock} from '#src/base/clock.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import type {Change, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
@@ -198,7 +198,7 @@ export class LocalStore implements Store {
       return;
     }
     for (const change of changes) if (this.#pending.get(change.key)?.change === change) this.#pending.delete(change.key);
-    this.#watchers.tell(changes);
+    guarded(() => this.#watchers.tell(changes), error => this.#clock.unhandled(error));
     for (const {change, resolve} of batch) resolve(change.revision);
   }
 

@@ -56,7 +56,7 @@ export class SpdySession implements StreamPort {
       () => undefined,
       (error: NodeJS.ErrnoException) => (error.syscall ? new Error('unexpected EOF', {cause: error}) : error),
     );
-    void this.closed.then(error => this.#over(error));
+    this.closed.then(error => this.#over(error)).catch(() => socket.destroy());
   }
 
   /** Opens a stream. What is written waits until the peer took it. */
