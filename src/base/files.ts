@@ -1,8 +1,9 @@
 import {randomBytes} from 'node:crypto';
 import {constants, statSync, watch, type Stats} from 'node:fs';
-import {mkdir, open, readFile, rename, rm} from 'node:fs/promises';
+import {open, readFile, rename, rm} from 'node:fs/promises';
 import {basename, dirname, join} from 'node:path';
 import {every, type Clock} from './clock.js';
+import {makeFolder} from './folder.js';
 import type {Log} from './log.js';
 
 /** The files a process reads, keeps and follows. */
@@ -35,7 +36,7 @@ const draftFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | c
  */
 const replace = async (path: string, content: string | Buffer, mode: number): Promise<void> => {
   const folder = dirname(path);
-  await mkdir(folder, {recursive: true, mode: 0o700});
+  makeFolder(folder);
   const draft = join(folder, `.${basename(path)}.${randomBytes(12).toString('hex')}`);
   const file = await open(draft, draftFlags, mode);
   try {

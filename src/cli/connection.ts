@@ -9,6 +9,7 @@ import {accountTokens} from '#src/client/account-tokens.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import {NamingMismatch} from '#src/client/detect-naming.js';
+import {rateOf} from '#src/client/limits.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {bearing} from '#src/transport/bearing.js';
@@ -54,12 +55,9 @@ export interface ServerConnection extends AsyncDisposable {
 /** How long a server may be away at the start while its vocabulary is asked for. */
 const patienceMs = 10_000;
 
-/** What client libraries of the field take for a rate of 0, so that a file meant for them means the same here. */
-const zeroMeans = {qps: 5, burst: 10};
-
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
 export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate}: ConnectionParts): Promise<ServerConnection> => {
-  const {platconfig, master, platApiQps, platApiBurst, platApiContentType: contentType} = options;
+  const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
@@ -70,8 +68,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
     await connection[Symbol.asyncDispose]();
     throw error;
   });
-  const qps = platApiQps || zeroMeans.qps;
-  const burst = platApiBurst || zeroMeans.burst;
+  const {qps, burst} = rateOf(options);
   const clientOn = (own: HttpConnection, part: string, {qpsFactor = 1, burstFactor = 1, timeoutMs}: Allowance = {}) =>
     connectedClient(own, {
       clock,

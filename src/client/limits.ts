@@ -9,6 +9,9 @@ export interface RateLimit {
   readonly burst: number;
 }
 
+/** The rate that flags ask for. 0 stands for what client libraries take without one, so that a file meant for them means the same here. */
+export const rateOf = ({platApiQps, platApiBurst}: {readonly platApiQps: number; readonly platApiBurst: number}): RateLimit => ({qps: platApiQps || 5, burst: platApiBurst || 10});
+
 export interface LimitOptions {
   readonly clock: Clock;
   readonly meter?: Meter;

@@ -4,7 +4,7 @@ export interface LogStreams {
   readonly clock: Clock;
   /** How many bytes of lines that are no errors may wait. */
   readonly bufferBytes: number;
-  /** Nothing waits longer than this. */
+  /** Nothing waits longer than this; zero lets nothing wait. */
   readonly flushMs: number;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -22,7 +22,8 @@ export const logWriter = ({clock, bufferBytes, flushMs, out, err, signal}: LogSt
     waiting = [];
     bytes = 0;
   };
-  if (bufferBytes > 0 && flushMs > 0) every(clock, flushMs, signal, flush);
+  const room = flushMs > 0 ? bufferBytes : 0;
+  if (room > 0) every(clock, flushMs, signal, flush);
   signal.addEventListener('abort', flush, {once: true});
   return line => {
     if (line.startsWith('E')) {
@@ -32,6 +33,6 @@ export const logWriter = ({clock, bufferBytes, flushMs, out, err, signal}: LogSt
     }
     waiting.push(line);
     bytes += Buffer.byteLength(line);
-    if (bytes >= bufferBytes || signal.aborted) flush();
+    if (bytes >= room || signal.aborted) flush();
   };
 };

@@ -77,8 +77,23 @@ const readInt = (text: string, bits: 32 | 53): number => {
   return value > (bits === 32 ? limit - 1 : limit) || value < -limit ? wrong('value out of range') : value + 0;
 };
 
-const readFloat = (text: string): number =>
-  /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : wrong('must be a number');
+const readFloat = (text: string): number => {
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) wrong('must be a number');
+  return Number.isFinite(Number(text)) ? Number(text) : wrong('value out of range');
+};
+
+/** In ms: as many nanoseconds as 64 bits count. */
+const longestDuration = 2 ** 63 / 1e6;
+
+const readDuration = (text: string): number => {
+  const ms = parseDuration(text) ?? wrong('must be a duration such as 1h2m3s');
+  return Math.abs(ms) < longestDuration ? ms : wrong('value out of range, at most 2562047h47m16s');
+};
+
+const readQuantity = (text: string): number => {
+  const amount = parseQuantity(text) ?? wrong('must be a quantity such as 512, 64Ki or 10M');
+  return Math.abs(amount) <= Number.MAX_SAFE_INTEGER ? amount : wrong('value out of range');
+};
 
 const readPort = (text: string): number => {
   const port = readInt(text, 53);
@@ -177,8 +192,8 @@ export const flagTypes: {readonly [T in FlagType]: TypeOf<FlagValues[T]>} = {
   int32: {label: 'int32', zero: 0, read: value => readInt(value, 32)},
   port: {label: 'int', zero: 0, read: readPort},
   float: {label: 'float', zero: 0, read: readFloat},
-  duration: {label: 'duration', zero: 0, read: value => parseDuration(value) ?? wrong('must be a duration such as 1h2m3s')},
-  quantity: {label: 'quantity', zero: 0, read: value => parseQuantity(value) ?? wrong('must be a quantity such as 512, 64Ki or 10M')},
+  duration: {label: 'duration', zero: 0, read: readDuration},
+  quantity: {label: 'quantity', zero: 0, read: readQuantity},
   string: text(),
   path: text(),
   ip: checked('string', value => isIP(value) > 0, 'must be an IP address'),

@@ -1,7 +1,8 @@
-import {mkdirSync, readFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Clock} from '#src/base/clock.js';
 import {systemFiles, warnOfSharedFolder} from '#src/base/files.js';
+import {makeFolder} from '#src/base/folder.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {authorityPem, createAuthority, loadAuthority, type Authority} from '#src/pki/authority.js';
 import {parseCertificate} from '#src/pki/certificate.js';
@@ -46,9 +47,17 @@ const existing = (path: string): string | undefined => {
   }
 };
 
+const made = (directory: string): void => {
+  try {
+    makeFolder(directory);
+  } catch (cause) {
+    throw new Error(`--data-dir: cannot make ${directory}: ${(cause as Error).message}`, {cause});
+  }
+};
+
 /** The keys and certificates of a plane in `directory`, made where they are missing and renewed where they are about to run out. */
 export const planeMaterial = async (directory: string, clock: Clock, log: Log = noLog): Promise<PlaneMaterial> => {
-  mkdirSync(directory, {recursive: true, mode: 0o700});
+  made(directory);
   warnOfSharedFolder(directory, log);
   const file = (name: string) => join(directory, name);
   const files = {
@@ -83,7 +92,7 @@ export interface ServingPair {
 
 /** The pair in `directory` for servers on this machine. It lives as long as the authority: such servers may run by another clock than the plane. */
 export const localServingPair = async (directory: string, {authority, files}: PlaneMaterial, clock: Clock): Promise<ServingPair> => {
-  mkdirSync(directory, {recursive: true, mode: 0o700});
+  made(directory);
   const [certificate, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
   const lifetimeMs = authority.certificate.notAfter - clock.now();
   await ensurePair(certificate, key, clock, now => issueServingCertificate(authority, {now, lifetimeMs, commonName: 'localhost', hosts: ['localhost', '127.0.0.1', '::1']}));

@@ -1,17 +1,20 @@
 import test from 'ava';
 import convict from 'convict';
+import {parseDuration} from '#src/api/duration.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {certificateFlags, versionFlags} from '#src/options/client.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, spokenDefault} from '#src/options/help.js';
+import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, objectionTo} from '#src/options/schema.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {upFlags} from '#src/options/up.js';
 import {documentedFlags} from './documented.js';
+import {documentedLimits, type Limits} from './limits.js';
 
 const programs = {apiserver: apiserverFlags, 'controller-manager': controllerManagerFlags, platlet: platletFlags} as unknown as Readonly<
   Record<'apiserver' | 'controller-manager' | 'platlet', FlagTable>
@@ -70,6 +73,72 @@ for (const table of all) {
     t.true(text.split('\n').every(line => line.length <= 240));
   });
 }
+
+/** The greatest value of each numeric type, the least, and what lies beyond them. */
+const numericTypes: Readonly<Record<string, {readonly most: string; readonly beyond: string; readonly least: string; readonly below: string; readonly step: string}>> = {
+  int: {most: '9007199254740991', beyond: '9007199254740992', least: '-9007199254740991', below: '-9007199254740992', step: '1'},
+  int32: {most: '2147483647', beyond: '2147483648', least: '-2147483648', below: '-2147483649', step: '1'},
+  port: {most: '65535', beyond: '65536', least: '0', below: '-1', step: '1'},
+  float: {most: '1.7976931348623157e308', beyond: '1e309', least: '-1.7976931348623157e308', below: '-1e309', step: '0.001'},
+  duration: {most: '2562047h47m16s', beyond: '2562047h47m17s', least: '-2562047h47m16s', below: '-2562047h47m17s', step: '1us'},
+  quantity: {most: '9007199254740991', beyond: '8Ei', least: '-9007199254740991', below: '-8Ei', step: '1'},
+};
+
+/** What a program says to a value: nothing when it takes it. */
+const objectionOf = (table: FlagTable, flag: string, value: string): string | undefined => {
+  try {
+    parseFlags(table, [`--${flag}=${value}`, ...(flag.startsWith('cpu-cfs') ? ['--feature-gates=CustomCPUCFSQuotaPeriod=true'] : []), ...(table.rows[flag]?.gate ? [`--feature-gates=AllAlpha=true`] : [])]);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    return error.message;
+  }
+};
+
+/** The values just outside of limits, and those at them. */
+const edgesOf = (type: string, {least, most}: Limits): {readonly taken: string[]; readonly refused: string[]} => {
+  const {step, ...ends} = numericTypes[type]!;
+  const further = (end: string, by: 1 | -1): string =>
+    type === 'duration' ? `${(parseDuration(end)! * 1000 + by) / 1000}ms` : String(Number((Number(end) + by * Number(step)).toPrecision(15)));
+  return {
+    taken: [least === 'any' ? ends.least : least === '>0' ? step : least, most === 'most' ? ends.most : most],
+    refused: [least === 'any' ? ends.below : least === '>0' ? '0' : further(least, -1), most === 'most' ? ends.beyond : further(most, 1), ...(least === 'any' ? [] : [ends.below])],
+  };
+};
+
+const withNumbers = ([apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags, platletFlags] as unknown as FlagTable[]).map(table => ({
+  table,
+  numeric: Object.entries(table.rows).filter(([, {type}]) => type in numericTypes),
+}));
+for (const {table, numeric} of withNumbers) {
+  const limits = documentedLimits[table.program]!;
+
+  test(`every number that ${table.program} takes has its limits written down`, t => {
+    t.deepEqual([...limits.keys()].sort(), numeric.map(([flag]) => flag).sort());
+  });
+
+  test(`${table.program} takes numbers up to their limits, and refuses those beyond in one line that names the flag`, t => {
+    for (const [flag, {type}] of numeric) {
+      const {taken, refused} = edgesOf(type, limits.get(flag)!);
+      for (const value of taken) t.is(objectionOf(table, flag, value), undefined, `--${flag}=${value}`);
+      for (const value of refused) t.regex(objectionOf(table, flag, value) ?? 'taken', new RegExp(`^[^\\n]*--${flag}\\b[^\\n]*$`), `--${flag}=${value}`);
+    }
+  });
+}
+
+for (const [value, message] of [
+  ['0-10', 'invalid value for --service-node-port-range: must not begin at port 0'],
+  ['1-65536', 'invalid argument "1-65536" for --service-node-port-range: must be between 0 and 65535, inclusive'],
+] as const) {
+  test(`refuses node ports ${value}`, t => {
+    t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'service-node-port-range', value), message);
+  });
+}
+
+test('refuses to tell more of a module than a number of 32 bits says', t => {
+  t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483647'), undefined);
+  t.is(objectionOf(apiserverFlags as unknown as FlagTable, 'vmodule', 'watch*=2147483648'), 'invalid value for --vmodule: "watch*=2147483648" must be formatted as pattern=N, with N at most 2147483647');
+});
 
 test('refuses a table in which a flag is declared twice', t => {
   const section = (title: string) => flagSection(title, {same: {type: 'bool', help: 'x'}});

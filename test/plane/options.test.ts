@@ -1,4 +1,6 @@
+import {once} from 'node:events';
 import {mkdtempSync, writeFileSync} from 'node:fs';
+import http2 from 'node:http2';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
@@ -92,4 +94,69 @@ test('what proves agents and the server to each other changes with the files, an
   t.is(String(first.verified.pair?.cert), pair.cert);
   t.is(String(trust.current.verified.pair?.cert), another.cert);
   t.is(trust.current.verified.insecure, true, 'without an authority every agent is believed');
+});
+
+const anEvent = {metadata: {name: 'e', namespace: 'default'}, involvedObject: {namespace: 'default'}, reason: 'Tested', type: 'Normal'};
+const hours = 3_600_000;
+
+test('a server whose flags are at their greatest keeps events, watches and collections as long as they say', async t => {
+  const longest = '2562047h47m16s';
+  const durations = ['request-timeout', 'storage-initialization-timeout', 'kvstore-healthcheck-timeout', 'kvstore-readycheck-timeout', 'platlet-timeout', 'livez-grace-period', 'kvstore-compaction-interval'];
+  const counts = ['min-request-timeout', 'lease-reuse-duration-seconds', 'delete-collection-workers', 'max-requests-inflight', 'max-mutating-requests-inflight', 'default-not-ready-toleration-seconds'];
+  const greatest = [...durations.map(flag => `--${flag}=${longest}`), ...counts.map(flag => `--${flag}=9007199254740991`), '--event-ttl=2500000h'];
+  await using plane = await aPlane({...alone, apiserverArgs: greatest});
+  const {get, post, watch, remove} = wire(plane.api.exchange);
+  t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
+  using watching = await watch('/api/v1/namespaces/default/events?watch=1');
+  await plane.clock.advance(3 * hours);
+
+  t.deepEqual(watching.told, ['ADDED e']);
+  t.false(watching.ended);
+  t.is((await get('/readyz')).status, 200);
+  t.is((await remove('/api/v1/namespaces/default/events')).status, 200);
+  t.is((await get('/api/v1/namespaces/default/events')).json<{items: object[]}>().items.length, 0);
+});
+
+test('events are kept for ever with a time of 0, and for a second at least', async t => {
+  for (const [ttl, found] of [['0', 200], ['1s', 404]] as const) {
+    await using plane = await aPlane({...alone, apiserverArgs: [`--event-ttl=${ttl}`, '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0']});
+    const {get, post, put} = wire(plane.api.exchange);
+    t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
+    const event = (await get('/api/v1/namespaces/default/events/e')).json();
+    t.is((await put('/api/v1/namespaces/default/events/e', {...event, reason: 'Again'})).status, 200, ttl);
+    await plane.clock.advance(3 * hours);
+
+    t.is((await get('/api/v1/namespaces/default/events/e')).status, found, ttl);
+  }
+});
+
+test('as many streams may be open on a connection as HTTP/2 can number', async t => {
+  await using plane = await startPlane({...alone, apiserverArgs: ['--http2-max-streams-per-connection=4294967295']});
+  const session = http2.connect(plane.url, {rejectUnauthorized: false});
+  const [headers] = (await once(session.request({':path': '/healthz'}), 'response')) as [http2.IncomingHttpHeaders & {':status': number}];
+  const most = session.remoteSettings.maxConcurrentStreams;
+  session.destroy();
+
+  t.is(headers[':status'], 200);
+  t.is(most, 4_294_967_295);
+});
+
+test('a manager whose flags are at their greatest works', async t => {
+  const greatest = ['concurrent-namespace-syncs', 'concurrent-gc-syncs', 'concurrent-deployment-syncs', 'large-cluster-size-threshold', 'plat-api-burst'].map(flag => `--${flag}=2147483647`);
+  const longest = ['namespace-sync-period', 'resource-quota-sync-period', 'min-resync-period', 'node-startup-grace-period', 'cluster-signing-duration'].map(flag => `--${flag}=2562047h47m16s`);
+  await using plane = await aPlane({controllerManagerArgs: [...greatest, ...longest, '--plat-api-qps=1.7976931348623157e308', '--node-eviction-rate=1.7976931348623157e308', '--max-endpoints-per-slice=1']});
+  await plane.client().resource(kinds.namespaces).create({metadata: {name: 'n'}});
+  await plane.clock.drain();
+
+  t.is((await plane.client().resource(kinds.serviceAccounts).get('default', {namespace: 'n'})).metadata?.name, 'default');
+});
+
+for (const dataDir of ['/proc/x/y', '/dev/null/x']) {
+  test(`a plane in ${dataDir}, which cannot be made, is refused in one line`, async t => {
+    await t.throwsAsync(startPlane({dataDir, listen: false}), {message: /^--data-dir: cannot make \S+: E\w+: .*$/});
+  });
+}
+
+test('a certificate directory that cannot be made is refused in one line', async t => {
+  await t.throwsAsync(systemFiles.write('/proc/x/y/apiserver.key', '', 0o600), {message: /^ENOENT: /});
 });

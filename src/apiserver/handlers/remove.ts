@@ -104,5 +104,5 @@ const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T
   const work = async () => {
     for (const item of queue) await run(item);
   };
-  await Promise.all(Array.from({length: Math.max(1, workers)}, work));
+  await Promise.all(Array.from({length: Math.min(Math.max(1, workers), items.length)}, work));
 };

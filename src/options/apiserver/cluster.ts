@@ -13,6 +13,7 @@ export const cluster = flagSection('Services, nodes and scheduling defaults', {
     type: 'portRange',
     help: 'The ports for services of type NodePort, both ends included. Must not overlap with the ephemeral ports of nodes.',
     default: '30000-32767',
+    check: ({from}: {readonly from: number}) => (from > 0 ? undefined : 'must not begin at port 0'),
   },
   'plat-service-node-port': {
     type: 'port',

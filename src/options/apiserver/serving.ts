@@ -97,13 +97,13 @@ export const limits = flagSection('Limits', {
     type: 'duration',
     help: 'How long a handler keeps a request open unless the request asks for less. Watches are governed by --min-request-timeout.',
     default: '1m0s',
-    range: {min: '0'},
+    range: {above: '0'},
   },
   'min-request-timeout': {
     type: 'int',
     help: 'The shortest time, in seconds, a watch is kept open; each gets a random time above it.',
     default: '1800',
-    range: {min: 0},
+    range: {min: 1},
   },
   'max-connection-bytes-per-sec': {
     type: 'int',

@@ -25,6 +25,10 @@ const cacheSizeObjection = (sizes: readonly string[]): string | undefined => {
   return bad === undefined ? undefined : `"${bad}" must be formatted as resource[.group]#size`;
 };
 
+const second = 1000;
+/** What an etcd server grants at most. */
+const longestLease = 9_000_000_000 * second;
+
 /** Where objects are kept. */
 export const storage = flagSection('Storage', {
   'storage-backend': {
@@ -49,7 +53,7 @@ export const storage = flagSection('Storage', {
     type: 'duration',
     help: 'The longest wait for the storage before the server is declared ready.',
     default: '1m0s',
-    range: {min: '0'},
+    range: {above: '0'},
   },
   'kvstore-servers': {
     type: 'strings',
@@ -107,7 +111,12 @@ export const storage = flagSection('Storage', {
     help: 'Cache sizes of single built-in resources, each as resource[.group]#size. Only 0 says anything: no cache for that resource.',
     check: cacheSizeObjection,
   },
-  'event-ttl': {type: 'duration', help: 'How long events are kept.', default: '1h0m0s', range: {min: '0'}},
+  'event-ttl': {
+    type: 'duration',
+    help: 'How long events are kept, from 1s to 2500000h. 0 keeps them for ever.',
+    default: '1h0m0s',
+    check: (ms: number) => (ms === 0 || (ms >= second && ms <= longestLease) ? undefined : 'must be 0 or from 1s to 2500000h'),
+  },
   'lease-reuse-duration-seconds': {
     type: 'int',
     help: 'For how many seconds a lease of the store is used again. Too small a value can slow the store.',

@@ -4,7 +4,7 @@ import type {Given} from '#src/options/flag.js';
 import {dualStackObjection} from '#src/options/rules.js';
 
 const maskV4 = {type: 'int32', range: {min: 1, max: 32}} as const;
-const maskV6 = {type: 'int32', range: {min: 0, max: 128}} as const;
+const maskV6 = {type: 'int32', range: {min: 1, max: 128}} as const;
 
 /** Clouds, and the ranges nodes and services get addresses from. */
 export const cloud = flagSection('Cloud, CIDRs, routes', {
@@ -28,8 +28,9 @@ export const cloud = flagSection('Cloud, CIDRs, routes', {
     oneOf: ['RangeAllocator', 'CloudAllocator'],
   },
   'node-cidr-mask-size': {
-    ...maskV6,
-    help: 'The mask length of a node\'s range. Not for dual stack.',
+    type: 'int32',
+    range: {min: 0, max: 128},
+    help: 'The mask length of a node\'s range. 0 takes the default. Not for dual stack.',
     shownDefault: '24 (IPv4), 64 (IPv6)',
     excludes: ['node-cidr-mask-size-ipv4', 'node-cidr-mask-size-ipv6'],
   },

@@ -143,6 +143,9 @@ export interface LeaderElectionOptions {
   readonly leaderElectResourceNamespace: string;
 }
 
+/** A lease object counts its seconds in 32 bits. */
+const mostSeconds = 2 ** 31 - 1;
+
 /** A lock needs a name, a namespace, and times in the right order. Nothing is asked when there is no election. */
 export const leaderElectionObjection = (options: LeaderElectionOptions): string | undefined => {
   if (!options.leaderElect) return undefined;
@@ -152,6 +155,8 @@ export const leaderElectionObjection = (options: LeaderElectionOptions): string 
     'retry-period': options.leaderElectRetryPeriod,
   };
   for (const [name, ms] of Object.entries(times)) if (ms <= 0) return `--leader-elect-${name} must be greater than 0`;
+  if (options.leaderElectLeaseDuration < 1000) return '--leader-elect-lease-duration must be at least one second';
+  if (options.leaderElectLeaseDuration > mostSeconds * 1000) return `--leader-elect-lease-duration must be at most ${mostSeconds}s`;
   if (!options.leaderElectResourceName) return '--leader-elect-resource-name must not be empty';
   if (!options.leaderElectResourceNamespace) return '--leader-elect-resource-namespace must not be empty';
   return leaseTimesObjection('leader-elect', {

@@ -44,8 +44,8 @@ const period = <const D extends string>(text: D, help: string) => ({type: 'durat
 
 /** How fast, how often, and from when on. */
 export const rates = flagSection('Rates, periods and thresholds', {
-  'plat-api-qps': {type: 'float', help: 'Requests to the API server a second, for each client. Below 0 there is no limit.', default: '20'},
-  'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once.', default: '30'},
+  'plat-api-qps': {type: 'float', help: 'Requests to the API server a second, for each client. 0 selects 5; below 0 there is no limit.', default: '20'},
+  'plat-api-burst': {type: 'int32', help: 'Requests to the API server that may be made at once. 0 selects 10.', default: '30', range: {min: 0}},
   'plat-api-content-type': {
     type: 'string',
     help: `The content type of requests to the API server: application/json or ${protobufMediaType}, or as the vocabulary kubernetes calls it. Kinds without a binary form go as JSON in any case.`,

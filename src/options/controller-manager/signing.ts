@@ -32,7 +32,7 @@ export const certificateSigning = flagSection('Certificate signing', {
   },
   'cluster-signing-duration': {
     type: 'duration',
-    help: 'The longest life given to a signed certificate. A request may ask for less by spec.expirationSeconds.',
+    help: 'The longest life given to a signed certificate. A request may ask for less by spec.expirationSeconds. 0 takes the default.',
     default: '8760h0m0s',
     range: {min: '0'},
   },

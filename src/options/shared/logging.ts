@@ -7,28 +7,30 @@ export const help = {
   },
 } as const;
 
-const modulePattern = /^[^=,]+=\d+$/;
+const modulePattern = /^[^=,]+=(\d+)$/;
+const mostVerbose = 2 ** 31 - 1;
 
 export const verbosity = {
-  v: {type: 'int', help: 'How much the log tells; higher is more.', shorthand: 'v', range: {min: 0}},
+  v: {type: 'int32', label: 'int', help: 'How much the log tells; higher is more.', shorthand: 'v', range: {min: 0}},
   vmodule: {
     type: 'strings',
     label: 'pattern=N,...',
     help: 'Verbosity for single files, as pattern=N,... (text format only).',
     check: (items: readonly string[]) => {
-      const bad = items.find(item => item !== '' && !modulePattern.test(item));
-      return bad === undefined ? undefined : `"${bad}" must be formatted as pattern=N`;
+      const bad = items.find(item => item !== '' && !(Number(modulePattern.exec(item)?.[1]) <= mostVerbose));
+      return bad === undefined ? undefined : `"${bad}" must be formatted as pattern=N, with N at most ${mostVerbose}`;
     },
   },
 } as const;
 
 export const logging = {
   'logging-format': {type: 'string', help: 'The form of log lines. Only "text" is permitted.', default: 'text', oneOf: ['text']},
-  'log-flush-frequency': {type: 'duration', help: 'The longest time between flushes of the log.', default: '5s', range: {min: '0'}},
+  'log-flush-frequency': {type: 'duration', help: 'The longest time between flushes of the log. 0 holds nothing back.', default: '5s', range: {min: '0'}},
   'log-text-info-buffer-size': {
     type: 'quantity',
     help: '[alpha] With split streams, how much info output is held back to write less often. 0 holds nothing back. Needs the gate LoggingAlphaOptions.',
     default: '0',
+    range: {min: 0},
     gate: 'LoggingAlphaOptions',
   },
   'log-text-split-stream': {

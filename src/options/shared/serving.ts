@@ -46,7 +46,7 @@ export const http2Streams = {
     type: 'int',
     help: 'The number of streams a client may open on one HTTP/2 connection. 0 leaves it to the runtime.',
     shownDefault: '0',
-    range: {min: 0},
+    range: {min: 0, max: 4_294_967_295},
   },
 } as const;
 

@@ -54,7 +54,7 @@ export const events = defineResource<CoreEvent>({
     reportingComponent: '',
     reportingInstance: '',
   },
-  ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds,
+  ttlSeconds: (_event, {eventTtlSeconds}) => eventTtlSeconds || undefined,
   main: {
     // Nobody looked at the metadata of events before they had a group of their own.
     metadata: ({served}) => (served.group === kinds.events.group ? 'change' : 'common'),

@@ -1,5 +1,6 @@
-import {accessSync, chmodSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, readSync, realpathSync} from 'node:fs';
-import {dirname, join} from 'node:path';
+import {accessSync, chmodSync, closeSync, constants, fsyncSync, openSync, readSync, realpathSync} from 'node:fs';
+import {join} from 'node:path';
+import {makeFolder} from '#src/base/folder.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {messageOf} from '#src/base/message.js';
 
@@ -31,7 +32,7 @@ export const unusable = (directory: string, error: unknown): StoreUnusable =>
  */
 export const reserve = (directory: string): string => {
   try {
-    makeDirectory(directory);
+    makeFolder(directory);
     const path = realpathSync(directory);
     if (open.has(path)) throw new StoreUnusable(`the store in ${directory} is already open in this process`);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -51,14 +52,6 @@ export const reserve = (directory: string): string => {
 };
 
 export const release = (path: string): void => void open.delete(path);
-
-/** Like a recursive mkdir, which in Node never returns where the file system refuses to make directories at all (as in /proc). */
-const makeDirectory = (path: string): void => {
-  if (existsSync(path)) return;
-  const parent = dirname(path);
-  if (parent !== path) makeDirectory(parent);
-  mkdirSync(path, {mode: 0o700});
-};
 
 const checkMagic = (path: string): void => {
   const file = openSync(path, 'r');

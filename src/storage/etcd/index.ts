@@ -30,6 +30,9 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> 
 /** The longest record in bytes: as much as a request can carry. What the servers take may be less. */
 const longestRecord = 3 << 20;
 
+/** Servers refuse to grant more. */
+const longestLeaseSeconds = 9_000_000_000;
+
 /** How long a read waits for the copy here to come up with the store before it asks the store itself, and a write to be told to those who follow. */
 const patienceMs = 3000;
 
@@ -167,7 +170,7 @@ export class EtcdStore implements Store {
     const {client, random} = this.#open();
     // Chosen here, since those that etcd chooses do not fit a number.
     const id = 1 + Math.floor(random.float() * (Number.MAX_SAFE_INTEGER - 1));
-    await client.grant(Math.ceil(seconds), id);
+    await client.grant(Math.min(Math.ceil(seconds), longestLeaseSeconds), id);
     return id;
   }
 
