@@ -215,7 +215,7 @@ test('a directory that cannot be one is refused in one line that names it', asyn
 
   for (const directory of [file, join(file, 'store'), '/proc/plat-store']) {
     const error = await t.throwsAsync(open(directory), {instanceOf: StoreUnusable});
-    t.regex(error!.message, new RegExp(`^cannot keep a store in ${directory}: .+$`));
+    t.regex(error!.message, new RegExp(`^--data-dir: cannot keep a store in ${directory}: .+$`));
   }
 });
 
@@ -226,7 +226,7 @@ test('a directory that holds something else under the name of the store is refus
 
   const error = await t.throwsAsync(open(directory), {instanceOf: StoreUnusable});
 
-  t.is(error?.message, `cannot keep a store in ${directory}: its data.mdb is not a store`);
+  t.is(error?.message, `--data-dir: cannot keep a store in ${directory}: its data.mdb is not a store`);
 });
 
 test('a store is open once, within a process and among processes', async t => {

@@ -24,7 +24,7 @@ const reasonOf = (error: unknown): string => {
 
 /** The one line that says why a store cannot be opened. */
 export const unusable = (directory: string, error: unknown): StoreUnusable =>
-  error instanceof StoreUnusable ? error : new StoreUnusable(`cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
+  error instanceof StoreUnusable ? error : new StoreUnusable(`--data-dir: cannot keep a store in ${directory}: ${reasonOf(error)}`, {cause: error});
 
 /**
  * Makes the directory and the files of a store, for the owner's eyes only, and reserves it within this process. Returns its real path;
