@@ -151,6 +151,11 @@ test('time and chance come from the ports in the base alone', t => {
   t.is(lines(problems), '');
 });
 
+test('no folder is made by a recursive mkdir, which spins for ever below /proc', t => {
+  const problems = product.filter(({code}) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(code)).map(({path}) => `${path}: call makeFolder of #src/base/folder.js`);
+  t.is(lines(problems), '');
+});
+
 test('one controller never imports another', t => {
   const folder = (path: string) => path.split('/')[1];
   const problems = product

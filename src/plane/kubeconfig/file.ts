@@ -1,8 +1,9 @@
 import {existsSync} from 'node:fs';
-import {lstat, mkdir, open, readlink, rm} from 'node:fs/promises';
+import {lstat, open, readlink, rm} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {systemFiles, warnOfSharedFolder} from '#src/base/files.js';
+import {makeFolder} from '#src/base/folder.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {OptionError} from '#src/options/option-error.js';
@@ -104,7 +105,7 @@ const locked = async (files: readonly string[], act: () => Promise<void>): Promi
   const [file, ...others] = files;
   if (file === undefined) return act();
   const lock = `${file}.lock`;
-  await mkdir(dirname(file), {recursive: true, mode: 0o700});
+  makeFolder(dirname(file));
   const giveUpAt = systemClock.monotonic() + lockPatienceMs;
   while (!(await isCreated(lock))) {
     if (systemClock.monotonic() > giveUpAt) throw new Error(`${lock} exists: another program changes the file, or one that did was killed and the lock is to be removed`);
