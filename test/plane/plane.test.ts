@@ -4,6 +4,7 @@ import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {identityLabel} from '#src/model/storage-version.js';
 import {startPlane} from '#src/plane/plane.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
@@ -112,6 +113,6 @@ test('errors in callbacks of a plane are logged and counted, reach the clock tha
 
   await time.advance(600_000);
   t.is(errors(), before);
-  const {items} = await plane.client().resource(kinds.leases).list({namespace: plane.naming.systemNamespace, labelSelector: `apiserver.${plane.naming.apiSuffix}/identity`});
+  const {items} = await plane.client().resource(kinds.leases).list({namespace: plane.naming.systemNamespace, labelSelector: identityLabel(plane.naming)});
   t.deepEqual(items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000), [true]);
 });
