@@ -115,22 +115,23 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
     }
   };
 
-  const lookAt = async (node: Frozen<Node>): Promise<Sight> => {
+  /** What a look at the node shows, and the node as it is once that is written. */
+  const lookAt = async (node: Frozen<Node>): Promise<Sight & {readonly node: Frozen<Node>}> => {
     const name = node.metadata?.name ?? '';
     const sight = look({naming, grace, now: clock.now()}, node, leases.get({namespace: naming.nodeLeaseNamespace, name}), healths.get(name));
     healths.set(name, sight.health);
-    if (!sight.conditions) return sight;
+    if (!sight.conditions) return {...sight, node};
     const next = copyOf<Node>(node);
-    await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...sight.conditions!] as never}}, {subresource: 'status', signal}));
+    const updated = await held(clock, () => client.resource(kinds.nodes).update({...next, status: {...next.status, conditions: [...sight.conditions!] as never}}, {subresource: 'status', signal}));
     healths.set(name, written(sight, clock.now()));
-    return sight;
+    return {...sight, node: updated};
   };
 
   /** The node as it was looked at, and what that showed; undefined where it could not be told what it is to be told. */
   const healthOf = async (cached: Frozen<Node>): Promise<(Sight & {readonly node: Frozen<Node>}) | undefined> => {
     for (let node = cached, attempt = 1; ; attempt++) {
       try {
-        return {...(await lookAt(node)), node};
+        return await lookAt(node);
       } catch (error) {
         if (isNotFound(error) || signal.aborted) return undefined;
         if (attempt >= healthTries || !isConflict(error)) log.error({node: node.metadata?.name, err: error}, 'the health of a node could not be updated');
@@ -182,7 +183,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
       else conditions.set(zone, [current]);
     }
     if (!current) return void toRetry.delete(name);
-    await judge(node, observed.status);
+    await judge(node, current.status);
     const turned = current.status !== 'True' && observed.status === 'True';
     if (turned) events.normal(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
     if (turned || (toRetry.has(name) && observed.status !== 'True')) await tellPods(node);

@@ -219,6 +219,18 @@ test('a node that falls silent becomes unknown, its pods not ready, and it is ta
   t.is(conditionsOf(await podNamed(plane))['Ready'], 'True');
 });
 
+test('the taint that evicts pods comes in the same look that finds a node silent', async t => {
+  await using plane = await aWorld(2);
+  const {clock} = plane;
+  await clock.advance(10_000);
+  await switchTo(plane, 'stopped');
+  while ((await readyOf(plane))?.status === 'True') await clock.advance(1_000);
+  // Nodes are taken from the queue every 100 ms; the next look is five seconds away.
+  await clock.advance(200);
+
+  t.true((await taintsOf(plane)).includes('unreachable:NoExecute'));
+});
+
 test('a node that never says how it is is unknown after the time to start', async t => {
   await using plane = await aWorld(1, '--node-startup-grace-period=20s');
   const {clock} = plane;
