@@ -6,7 +6,7 @@ import {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.
 import {kinds} from '#src/api/kinds.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {wireTime} from '#src/api/time.js';
-import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {againAfter, settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import type {Tolerances} from './calculator.js';
 import {Report, type Status} from './conditions.js';
@@ -193,7 +193,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
   const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) => write(hpa, status).catch((error: unknown) => context.log.error({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
 
   /** Resolves to what was done. */
-  const look = async (hpa: Frozen<Autoscaler>): Promise<Action> => {
+  const look = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
     const key = keyOf(hpa);
     const former = copyOf<Autoscaler>(hpa).status ?? ({} as Status);
     const report = new Report(former.conditions ?? [], clock.now());
@@ -234,7 +234,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       return 'none';
     }
     try {
-      await scales.write(resource, {...scale, spec: {...scale.spec, replicas}});
+      await scales.write(resource, scale, replicas, attempt);
     } catch (error) {
       events.warning(hpa, 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${messageOf(error)}`);
       report.tell('AbleToScale', 'False', {reason: 'FailedUpdateScale', message: `the HPA controller was unable to update the target scale: ${messageOf(error)}`});
@@ -252,16 +252,16 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     return actionOf(current, replicas);
   };
 
-  return async (key, {log}) => {
+  return async (key, attempt) => {
     const hpa = autoscalers.get(key);
     if (!hpa) return settled;
     const since = clock.monotonic();
     try {
-      told.reconciled(await look(hpa), 'none', since);
+      told.reconciled(await look(hpa, attempt), 'none', since);
     } catch (error) {
       // The next look is a period away however this one went.
       told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
-      log.error({err: error}, 'an autoscaler could not be served');
+      attempt.log.error({err: error}, 'an autoscaler could not be served');
     }
     return againAfter(periodMs);
   };

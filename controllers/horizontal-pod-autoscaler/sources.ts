@@ -52,14 +52,12 @@ const ofPods = (items: readonly PodMetrics[], resource: string): Samples => {
   return samples;
 };
 
+/** What one container of each pod uses; a pod whose metrics lack the container has none. */
 const ofContainers = (items: readonly PodMetrics[], resource: string, only: string): Samples => {
   const samples = new Map<string, Sample>();
   for (const item of items) {
-    const {name = '', namespace = ''} = item.metadata ?? {};
-    const container = item.containers?.find(each => each.name === only);
-    if (!container) throw new Error(`failed to get container metrics: container ${only} not present in metrics for pod ${namespace}/${name}`);
-    const amount = container.usage?.[resource];
-    if (amount !== undefined) samples.set(name, sampleOf(item, milliText(amount)));
+    const amount = item.containers?.find(({name}) => name === only)?.usage?.[resource];
+    if (amount !== undefined) samples.set(item.metadata?.name ?? '', sampleOf(item, milliText(amount)));
   }
   return samples;
 };

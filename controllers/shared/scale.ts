@@ -1,9 +1,10 @@
 import {discover, handleOf, resourceText, type FoundResource} from '#controllers/shared/discovery.js';
 import {groupOfVersion, type Kind} from '#src/api/kinds.js';
-import {isNotFound} from '#src/api/status.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Client} from '#src/client/client.js';
+import type {Attempt} from '#src/runtime/controller.js';
 
 /** What the `scale` subresource of any kind tells. */
 export interface Scale extends KubeObject {
@@ -33,6 +34,10 @@ export class NoSuchKind extends Error {
 /** How long it is believed which kinds there are; one that is not known asks at once, but not more often than each second. */
 const believedMs = 30_000;
 const patienceMs = 1_000;
+
+/** How often a number of replicas is written where others change the object at the same time, and how long is waited in between. */
+const tries = 5;
+const retryMs = 10;
 
 /** Scales of objects whose kind is known at run time alone. */
 export class Scales {
@@ -73,8 +78,20 @@ export class Scales {
     return this.#client.resource(this.#handleOf(resource)).get(name, {namespace, subresource: 'scale'}) as Promise<Scale>;
   }
 
-  write(resource: FoundResource, scale: Scale): Promise<Scale> {
-    return this.#client.resource(this.#handleOf(resource)).update(scale, {subresource: 'scale'}) as Promise<Scale>;
+  /** Asks for so many replicas. On a conflict it pauses, reads the scale again and retries; rejects when others keep changing the object. */
+  async write(resource: FoundResource, scale: Scale, replicas: number, {pause}: Pick<Attempt, 'pause'>): Promise<void> {
+    const {name = '', namespace = ''} = scale.metadata ?? {};
+    for (let latest = scale, attempt = 1; ; attempt++) {
+      try {
+        const next: Scale = {...latest, spec: {...latest.spec, replicas}};
+        await this.#client.resource(this.#handleOf(resource)).update(next, {subresource: 'scale'});
+        return;
+      } catch (error) {
+        if (!isConflict(error) || attempt >= tries) throw error;
+      }
+      await pause(retryMs);
+      latest = await this.read(namespace, resource, name);
+    }
   }
 
   #handleOf(found: FoundResource): Kind {

@@ -244,12 +244,16 @@ test('metrics of resources are summed over containers, and pods with a container
   const items = [
     {metadata: {name: 'p0', namespace: 'd'}, timestamp, window: '30s', containers: [container('c', {cpu: '100m'}), container('d', {cpu: '1'})]},
     {metadata: {name: 'p1', namespace: 'd'}, timestamp, window: '30s', containers: [container('c', {cpu: '100m'}), container('d', {memory: '1'})]},
+    {metadata: {name: 'p2', namespace: 'd'}, timestamp, window: '30s', containers: [container('e', {cpu: '100m'})]},
   ];
   const {asked, sources} = sourcesOver({'/apis/metrics.k8s.io/v1beta1/namespaces/d/pods': {items}});
-  t.deepEqual(await sources.resource('cpu', 'd', web, ''), new Map([['p0', {value: 1100n, timestamp: now, windowMs: 30_000}]]));
+  t.deepEqual(await sources.resource('cpu', 'd', web, ''), new Map([
+    ['p0', {value: 1100n, timestamp: now, windowMs: 30_000}],
+    ['p2', {value: 100n, timestamp: now, windowMs: 30_000}],
+  ]));
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'c')).values()].map(({value}) => value), [100n, 100n]);
   t.deepEqual([...(await sources.resource('cpu', 'd', web, 'd')).keys()], ['p0']);
-  await t.throwsAsync(sources.resource('cpu', 'd', web, 'e'), {message: 'failed to get container metrics: container e not present in metrics for pod d/p0'});
+  t.deepEqual([...(await sources.resource('cpu', 'd', web, 'e')).keys()], ['p2']);
   await t.throwsAsync(sources.resource('cpu', 'e', web, ''), {message: /^unable to fetch metrics from resource metrics API: /});
   t.is(asked[0], '/apis/metrics.k8s.io/v1beta1/namespaces/d/pods?labelSelector=app=web');
 });

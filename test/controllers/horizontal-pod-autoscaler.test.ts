@@ -149,15 +149,21 @@ test('a target that is not there is told of, and found once it is', async t => {
   t.regex(told(await world.hpa('lost'))['AbleToScale'] ?? '', /^True /);
 });
 
-/** The controller over a cache that holds one autoscaler of a deployment, with a client that may be kept from writing scales. */
-const alone = async (world: Awaited<ReturnType<typeof aWorld>>, {refused}: {readonly refused?: Error} = {}) => {
+/** The controller over a cache that holds one autoscaler of a deployment, with a client whose first writes of scales fail so. */
+const alone = async (world: Awaited<ReturnType<typeof aWorld>>, ...failures: (Error | 'conflict')[]) => {
   const {plane, clock, client} = world;
   const meter = new MetricsRegistry();
   const told: string[] = [];
   const tell = (_: unknown, reason: string, message: string) => void told.push(`${reason}: ${message}`);
   const resource = (kind: Kind) => {
     const own = client.resource(kind);
-    return {get: own.get.bind(own), list: own.list.bind(own), update: (object: KubeObject, how?: object) => (refused && how && 'subresource' in how && how.subresource === 'scale' ? Promise.reject(refused) : own.update(object, how))};
+    const update = async (object: KubeObject, how?: {readonly subresource?: string}) => {
+      const failure = how?.subresource === 'scale' ? failures.shift() : undefined;
+      if (failure === 'conflict') await world.patch(kinds.deployments, 'web', {metadata: {annotations: {left: `${failures.length}`}}});
+      else if (failure) throw failure;
+      return own.update(object, how);
+    };
+    return {get: own.get.bind(own), list: own.list.bind(own), update};
   };
   const options = {
     concurrentHorizontalPodAutoscalerSyncs: 1, horizontalPodAutoscalerCpuInitializationPeriod: 300_000, horizontalPodAutoscalerDownscaleStabilization: 300_000,
@@ -174,7 +180,7 @@ test('what is done is counted, and a scale that cannot be written is told of and
   await using _ = world.plane;
   await world.clock.advance(60_000);
   await world.scale();
-  const refused = await alone(world, {refused: new Error('no')});
+  const refused = await alone(world, new Error('no'));
   t.deepEqual(refused.result, {kind: 'again', afterMs: 15_000});
   t.deepEqual(refused.told, ['FailedRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target; error: no']);
   t.like(told(await world.hpa()), {AbleToScale: 'False FailedUpdateScale: the HPA controller was unable to update the target scale: no'});
@@ -185,6 +191,20 @@ test('what is done is counted, and a scale that cannot be written is told of and
   t.is(done.figure('reconciliations_total', {action: 'scale_up', error: 'none'}), 1);
   t.is(done.figure('metric_computation_total', {action: 'scale_up', error: 'none', metric_type: 'Resource'}), 1);
   t.is(done.figure('desired_replicas', {namespace: 'default', hpa_name: 'web'}), 4);
+});
+
+test('a scale that others change at the same time is written in the same sync, unless they go on', async t => {
+  const world = await aWorld({controllers: ''});
+  await using _ = world.plane;
+  await world.clock.advance(60_000);
+  await world.scale();
+  const five = Array<'conflict'>(5).fill('conflict');
+  t.regex((await alone(world, ...five)).told.join(), /^FailedRescale: New size: 4; .* the object has been modified/);
+  t.is(await world.replicas(), 2);
+  const {told: events} = await alone(world, ...five.slice(1));
+
+  t.is(await world.replicas(), 4);
+  t.deepEqual(events, ['SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target']);
 });
 
 test('pods that two autoscalers select are scaled by neither, until one goes', async t => {
