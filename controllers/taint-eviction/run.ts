@@ -36,28 +36,28 @@ export const taintEviction = (context: ControllerContext): Run => {
     if (appointments.cancel(keyText(key))) tell.cancelled(key);
   };
 
-  const appoint = (pod: Frozen<Pod>, createdAt: number, fireAt: number): void => {
-    const key = keyOf(pod);
-    appointments.add(keyText(key), {createdAt, fireAt}, async () => {
-      tell.marked(key);
-      await evict(key, pod.metadata?.uid, fireAt);
-    });
+  /** Forgets what was scheduled for another pod of the name. */
+  const cancelOthers = ({metadata}: Frozen<Pod>, key: ObjectKey): void => {
+    if (appointments.cancelOthers(keyText(key), metadata?.uid ?? '')) tell.cancelled(key);
   };
+
+  const appoint = (key: ObjectKey, uid: string, fireAt: number): void =>
+    appointments.add(keyText(key), {uid, fireAt}, async () => {
+      tell.marked(key);
+      await evict(key, uid, fireAt);
+    });
 
   const judge = (pod: Frozen<Pod>, taints: readonly Taint[]): void => {
     const key = keyOf(pod);
+    const {uid = ''} = pod.metadata ?? {};
+    cancelOthers(pod, key);
     const seconds = toleratedSeconds(taints, pod.spec?.tolerations);
     if (seconds === Infinity) return cancel(key);
-    const now = clock.now();
-    if (seconds <= 0) {
-      cancel(key);
-      return appoint(pod, now, now);
-    }
-    const since = appointments.createdAt(keyText(key));
-    // What was promised at first stays so, though a taint went and another came.
-    if (since !== undefined && since < now) return;
-    if (since !== undefined) cancel(key);
-    appoint(pod, now, now + seconds * 1000);
+    const isPending = appointments.isPending(keyText(key), uid);
+    // Due at once: an eviction that is under way or done is left alone.
+    if (seconds <= 0 && isPending) cancel(key);
+    // A time that was set stays so, though a taint goes and another comes.
+    if (seconds <= 0 || !isPending) appoint(key, uid, clock.now() + Math.max(0, seconds) * 1000);
   };
 
   const nodeKeeper: Reconcile = async ({name}) => {
@@ -74,6 +74,7 @@ export const taintEviction = (context: ControllerContext): Run => {
   const podKeeper: Reconcile = async key => {
     const pod = pods.get(key);
     if (!pod) cancel(key);
+    else cancelOthers(pod, key);
     const taints = evictingTaints(nodes.get(pod?.spec?.nodeName ?? ''));
     if (pod && taints.length > 0) judge(pod, taints);
     return settled;
@@ -85,11 +86,10 @@ export const taintEviction = (context: ControllerContext): Run => {
   });
   listen(kinds.pods, change => {
     const {type, object} = change;
-    const isSame = type === 'updated' && change.old.spec?.nodeName === object.spec?.nodeName && change.old.metadata?.uid === object.metadata?.uid && sameJson(change.old.spec?.tolerations, object.spec?.tolerations);
-    if (isSame || !object.spec?.nodeName) return;
-    // Another pod under the name begins anew.
-    if (type === 'updated' && change.old.metadata?.uid !== object.metadata?.uid) cancel(keyOf(object));
-    podQueue.add(keyText(keyOf(object)));
+    const old = type === 'updated' ? change.old : undefined;
+    if (!object.spec?.nodeName && !old?.spec?.nodeName) return;
+    const isSame = old?.spec?.nodeName === object.spec?.nodeName && old?.metadata?.uid === object.metadata?.uid && sameJson(old?.spec?.tolerations, object.spec?.tolerations);
+    if (!isSame) podQueue.add(keyText(keyOf(object)));
   });
 
   return async signal => {

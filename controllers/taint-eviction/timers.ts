@@ -1,59 +1,64 @@
 import type {Clock} from '#src/base/clock.js';
 
-/** What is to happen to a pod, and since when that is known. */
-interface Timer {
-  readonly createdAt: number;
-  /** Undefined once it is under way. */
+/** The eviction of a pod: which one, and when it is due, in ms since the epoch. */
+export interface Appointment {
+  readonly uid: string;
+  readonly fireAt: number;
+}
+
+interface Entry extends Appointment {
+  /** Undefined once the eviction has begun. */
   timer: Disposable | undefined;
 }
 
-/** One appointment for each key. One that was kept well stays noted until it is cancelled, so that it is not made again. */
+/** One eviction for each key. One that has been carried out stays noted until it is cancelled, so that it is not repeated. */
 export interface Timers {
-  /** Makes an appointment unless there is one, or was. */
-  add(key: string, times: {readonly createdAt: number; readonly fireAt: number}, act: () => Promise<void>): void;
-  /** When the open appointment was made. */
-  createdAt(key: string): number | undefined;
-  /** Forgets a key; whether its appointment was still open. */
+  /** Schedules an eviction unless one is pending, under way or done for the key. */
+  add(key: string, appointment: Appointment, act: () => Promise<void>): void;
+  /** Whether an eviction of this pod is pending. */
+  isPending(key: string, uid: string): boolean;
+  /** Forgets a key; whether its eviction was pending. */
   cancel(key: string): boolean;
+  /** Forgets a key that is noted for another pod than this; whether its eviction was pending. */
+  cancelOthers(key: string, uid: string): boolean;
   stop(): void;
 }
 
 export const timers = (clock: Clock): Timers => {
-  const all = new Map<string, Timer | 'done'>();
+  const all = new Map<string, Entry>();
 
-  const fire = (key: string, timer: Timer, act: () => Promise<void>): void => {
-    timer.timer = undefined;
-    const set = (next: 'done' | undefined) => {
-      if (all.get(key) !== timer) return; // Cancelled meanwhile.
-      if (next) all.set(key, next);
-      else all.delete(key);
-    };
-    void act().then(() => set('done'), () => set(undefined));
+  const fire = (key: string, entry: Entry, act: () => Promise<void>): void => {
+    entry.timer = undefined;
+    void act().catch(() => {
+      // Forgotten after a failure, unless it was cancelled or replaced meanwhile: the next event may schedule it again.
+      if (all.get(key) === entry) all.delete(key);
+    });
   };
 
-  const open = (key: string): Timer | undefined => {
-    const found = all.get(key);
-    return found === 'done' ? undefined : found;
+  const cancel = (key: string): boolean => {
+    const timer = all.get(key)?.timer;
+    timer?.[Symbol.dispose]();
+    all.delete(key);
+    return timer !== undefined;
   };
 
   return {
-    add(key, {createdAt, fireAt}, act) {
-      if (all.has(key)) return;
-      const timer: Timer = {createdAt, timer: undefined};
-      all.set(key, timer);
-      const afterMs = fireAt - clock.now();
-      if (afterMs <= 0) fire(key, timer, act);
-      else timer.timer = clock.schedule(afterMs, () => fire(key, timer, act));
+    cancel,
+    cancelOthers: (key, uid) => all.has(key) && all.get(key)?.uid !== uid && cancel(key),
+    isPending(key, uid) {
+      const entry = all.get(key);
+      return entry?.uid === uid && entry.timer !== undefined;
     },
-    createdAt: key => open(key)?.createdAt,
-    cancel(key) {
-      const timer = open(key);
-      timer?.timer?.[Symbol.dispose]();
-      all.delete(key);
-      return timer !== undefined;
+    add(key, appointment, act) {
+      if (all.has(key)) return;
+      const entry: Entry = {...appointment, timer: undefined};
+      all.set(key, entry);
+      const afterMs = entry.fireAt - clock.now();
+      if (afterMs <= 0) fire(key, entry, act);
+      else entry.timer = clock.schedule(afterMs, () => fire(key, entry, act));
     },
     stop() {
-      for (const key of all.keys()) open(key)?.timer?.[Symbol.dispose]();
+      for (const {timer} of all.values()) timer?.[Symbol.dispose]();
       all.clear();
     },
   };

@@ -1,10 +1,15 @@
 import test from 'ava';
 import {toleratedSeconds} from '#controllers/taint-eviction/toleration.js';
-import {kinds} from '#src/api/kinds.js';
-import type {Toleration} from '#src/api/pod.js';
+import {taintEviction} from '#controllers/taint-eviction/run.js';
+import {Cache} from '#informers/cache.js';
+import type {Change} from '#informers/change.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Pod, Toleration} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Taint} from '#src/model/taints.js';
+import type {ControllerContext} from '#src/runtime/controller.js';
 import {eventsAbout, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/world.js';
+import {contextOver} from './context.js';
 import {aPlane} from './plane.js';
 
 const taint = (key: string, value?: string): Taint => ({key, effect: 'NoExecute', ...(value === undefined ? {} : {value})});
@@ -91,6 +96,56 @@ test('a pod that comes to a node that is tainted already goes as well, and one t
 
   t.false(await isThere(plane, 'pod'));
 });
+
+test('a pod that takes the name of one that was to go, before the controller looks, gets its whole time', async t => {
+  await using plane = await aPlane({nodes: 1, controllers: ['serviceaccount-controller']});
+  const {clock} = plane;
+  const old = await run(plane, tolerant('pod', 60));
+  const node = await put(plane, [bad]);
+  const cache = new Cache<Pod>();
+  const told: string[] = [];
+  let hear: (change: Change<Pod>) => void = () => {};
+  const context: ControllerContext = {
+    ...contextOver(plane, [node], {}),
+    lister: ((kind: Kind) => (kind === kinds.pods ? cache : contextOver(plane, [node], {}).lister(kinds.nodes))) as unknown as ControllerContext['lister'],
+    listen: ((kind: Kind, heard: typeof hear) => kind === kinds.pods && (hear = heard)) as unknown as ControllerContext['listen'],
+    events: {normal: (_, __, message) => void told.push(message), warning() {}},
+  };
+  const stop = new AbortController();
+  const running = taintEviction(context)(stop.signal);
+  cache.replace([old]);
+  hear({type: 'added', object: old, initial: false});
+  await clock.advance(50_000);
+  await podsOf(plane).delete('pod', {namespace: 'default', gracePeriodSeconds: 0});
+  const next = await run(plane, tolerant('pod', 60));
+  cache.replace([next]);
+  hear({type: 'deleted', object: old, tombstone: false});
+  hear({type: 'added', object: next, initial: false});
+  await clock.advance(59_000);
+  t.true(await isThere(plane, 'pod'));
+  await clock.advance(2_000);
+
+  t.false(await isThere(plane, 'pod'));
+  t.deepEqual(told, ['Cancelling deletion of Pod default/pod', 'Marking for deletion Pod default/pod']);
+  stop.abort();
+  await running;
+});
+
+for (const [title, seconds] of [['at once', undefined], ['after its time', 5]] as const) {
+  test(`a pod that goes ${title} is marked once, and nothing is cancelled`, async t => {
+    await using plane = await aWorld();
+    const {clock} = plane;
+    const pod = tolerant('pod', seconds ?? 0);
+    const nodes = plane.client().resource(kinds.nodes);
+    // The node's taint and the pod arrive in the same turn.
+    await Promise.all([nodes.patch('plat-node-0', 'merge', {spec: {taints: [bad]}}), run(plane, pod)]);
+    await put(plane, [{...bad, value: 'worse'}]);
+    await clock.advance(20_000);
+
+    t.false(await isThere(plane, 'pod'));
+    t.deepEqual((await eventsAbout(plane, 'pod')).filter(text => text.startsWith('TaintManagerEviction')), ['TaintManagerEviction: Marking for deletion Pod default/pod']);
+  });
+}
 
 test('a pod that comes to tolerate the taint for ever stays', async t => {
   await using plane = await aWorld();
