@@ -5,7 +5,9 @@ import type {CachedJob, CachedPod} from './kinds.js';
 type Policy = NonNullable<NonNullable<CachedJob['spec']>['podFailurePolicy']>;
 type Rule = Policy['rules'][number];
 
-export type FailureAction = 'Ignore' | 'Count' | 'FailIndex' | 'FailJob';
+const failureActions = ['Ignore', 'Count', 'FailIndex', 'FailJob'] as const;
+
+export type FailureAction = (typeof failureActions)[number];
 
 /** What the policy says of a failed pod. */
 export interface FailureMatch {
@@ -40,12 +42,12 @@ const reasonOf = (rule: Rule, pod: CachedPod): string | undefined => {
   return type && `Pod ${name} has condition ${type}`;
 };
 
-/** The first rule that a failed pod meets decides (KEP-3329). */
+/** The first rule that a failed pod meets decides (KEP-3329). Rules with an action that is not known, as of a newer server, are passed over. */
 export const matchFailure = ({spec}: CachedJob, pod: CachedPod): FailureMatch | undefined => {
   for (const [index, rule] of (spec?.podFailurePolicy?.rules ?? []).entries()) {
     const reason = reasonOf(rule, pod);
-    if (reason === undefined) continue;
-    const action = rule.action as FailureAction;
+    const action = failureActions.find(each => each === rule.action);
+    if (reason === undefined || !action) continue;
     return action === 'FailJob' ? {action, failsJob: `${reason} matching ${action} rule at index ${index}`} : {action};
   }
   return undefined;

@@ -129,10 +129,10 @@ export const podManager = (context: Pick<KeyedContext, 'writer' | 'events' | 'na
   return {
     deleteAll: round => deleteEach(round, round.active, async () => {}, () => {}),
     async manage(round) {
-      const {job, active, terminating, now} = round;
-      if (isSuspended(job)) return shrink(round, surplusPods(job, active, active.length, {marks, now}));
+      const {job, active, terminating} = round;
+      if (isSuspended(job)) return shrink(round, surplusPods(job, active, active.length, marks));
       const want = wanted(round);
-      const surplus = surplusPods(job, active, Math.max(0, active.length - want), {marks, now}).slice(0, burst);
+      const surplus = surplusPods(job, active, Math.max(0, active.length - want), marks).slice(0, burst);
       if (surplus.length > 0) return shrink(round, surplus);
       const missing = want - active.length - (replacesFailedOnly(job) ? terminating : 0);
       return missing > 0 ? grow(round, missing) : nothingDone;

@@ -2,7 +2,7 @@ import {podsToDelete} from '#controllers/shared/deletion-order.js';
 import {isIndexed, validIndexOf, type CachedJob, type CachedPod, type Marks} from './kinds.js';
 
 /** Of pods with one index all but the one that has come furthest; and all that have no index of the job. */
-const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks, now: number): CachedPod[] => {
+const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks): CachedPod[] => {
   const byIndex = new Map<number | undefined, CachedPod[]>();
   for (const pod of active) {
     const index = validIndexOf(pod, job, marks);
@@ -10,13 +10,14 @@ const misplaced = (job: CachedJob, active: readonly CachedPod[], marks: Marks, n
     if (same) same.push(pod);
     else byIndex.set(index, [pod]);
   }
-  return [...byIndex].flatMap(([index, pods]) => (index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {now})));
+  const ascending = [...byIndex].sort(([a = -1], [b = -1]) => a - b);
+  return ascending.flatMap(([index, pods]) => (index === undefined ? pods : pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, {})));
 };
 
-/** Which active pods are to go, `least` at least: first those that have no place in the job, then those whose loss hurts least. */
-export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, {marks, now}: {readonly marks: Marks; readonly now: number}): readonly CachedPod[] => {
-  const first = isIndexed(job) ? misplaced(job, active, marks, now) : [];
+/** The active pods to delete, `least` at least: first those that have no place in the job, then those whose loss hurts least; of pods alike the youngest. */
+export const surplusPods = (job: CachedJob, active: readonly CachedPod[], least: number, marks: Marks): readonly CachedPod[] => {
+  const first = isIndexed(job) ? misplaced(job, active, marks) : [];
   if (first.length >= least) return first;
   const going = new Set(first);
-  return [...first, ...podsToDelete(active.filter(pod => !going.has(pod)), least - first.length, {now})];
+  return [...first, ...podsToDelete(active.filter(pod => !going.has(pod)), least - first.length, {})];
 };

@@ -4,7 +4,8 @@ import {parseTime} from '#src/api/time.js';
 import {isActive, isReady, readySince} from '#src/model/pod/state.js';
 
 export interface DeletionOrder {
-  readonly now: number;
+  /** Ages up to this moment are compared by their order of magnitude, so that not always the youngest pod goes. Without it they are compared exactly. */
+  readonly now?: number;
   /** The annotation that says what a pod's deletion costs; without it all cost the same. */
   readonly costAnnotation?: string | undefined;
   /** How many of its like a pod shares its node with; the more, the sooner it goes. */
@@ -59,14 +60,15 @@ const weighed = (pod: Frozen<Pod>, {costAnnotation, rankOf}: DeletionOrder): Wei
 const magnitude = (at: number, now: number): number => (now > at ? Math.floor(Math.log2((now - at) * 1e6)) : -1);
 
 /** The younger first, what has no time before all; of the same magnitude, the lower UID. */
-const byAge = (a: Weighed, b: Weighed, at: number | undefined, other: number | undefined, now: number): number => {
+const byAge = (a: Weighed, b: Weighed, at: number | undefined, other: number | undefined, now: number | undefined): number => {
   if (at === other) return 0;
   if (at === undefined) return -1;
   if (other === undefined) return 1;
+  if (now === undefined) return other - at;
   return magnitude(at, now) - magnitude(other, now) || ((a.pod.metadata?.uid ?? '') < (b.pod.metadata?.uid ?? '') ? -1 : 1);
 };
 
-const compared = (a: Weighed, b: Weighed, now: number): number =>
+const compared = (a: Weighed, b: Weighed, now: number | undefined): number =>
   a.assigned - b.assigned ||
   a.phase - b.phase ||
   a.ready - b.ready ||

@@ -1,7 +1,11 @@
 import test, {type ExecutionContext} from 'ava';
 import jobController from '#controllers/job/controller.js';
+import {matchFailure} from '#controllers/job/failure-policy.js';
+import {marksOf} from '#controllers/job/kinds.js';
+import {surplusPods} from '#controllers/job/surplus.js';
 import type {Job} from '#controllers/shared/jobs.js';
 import {kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
@@ -398,6 +402,26 @@ for (const [what, rules, code, more, conditions, failed] of [
     t.is((await at.active()).length, failed === undefined ? 1 : 0);
   });
 }
+
+test('a rule with an action that is not known is passed over', t => {
+  const job = (...actions: string[]) => ({spec: {podFailurePolicy: {rules: actions.map(action => exits(action, [1]))}}}) as unknown as Job;
+  const pod = {metadata: {namespace: 'd', name: 'p'}, status: {containerStatuses: [{name: 'c', state: {terminated: {exitCode: 1}}}]}} as unknown as Pod;
+
+  t.deepEqual(matchFailure(job('Later', 'Ignore'), pod), {action: 'Ignore'});
+  t.is(matchFailure(job('Later'), pod), undefined);
+});
+
+test('of the pods a job has too many of the youngest go, of those of an index all but the oldest', t => {
+  const pods = ['old 0', 'young 0', 'aged 1', 'odd'].map((text, age) => {
+    const [name = '', index] = text.split(' ');
+    return {metadata: {name, uid: name, creationTimestamp: wireTime((age % 2) * 1000), annotations: index ? {[indexKey]: index} : {}}} as Pod;
+  });
+  const marks = marksOf(naming('plat'));
+  const going = (job: Partial<Spec>, least: number) => surplusPods({spec: job} as Job, pods, least, marks).map(({metadata}) => metadata?.name);
+
+  t.deepEqual(going({}, 2).sort(), ['odd', 'young']);
+  t.deepEqual(going({completionMode: 'Indexed', completions: 3}, 0), ['odd', 'young']);
+});
 
 test('a policy fails an index at once, and counts ignored failures of an index apart', async t => {
   const at = await world(t);

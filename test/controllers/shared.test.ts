@@ -317,6 +317,14 @@ for (const [title, first, second] of [
   });
 }
 
+test('without a moment ages are compared exactly', t => {
+  const [old, young] = [shaped({age: 1000, uid: 'a'}), shaped({age: 900, uid: 'b'})];
+  const [ready, fresh] = [shaped({ready: 1000, uid: 'a'}), shaped({ready: 900, uid: 'b'})];
+
+  t.deepEqual(podsToDelete([old, young], 1, {}), [young]);
+  t.deepEqual(podsToDelete([ready, fresh], 1, {}), [fresh]);
+});
+
 test('costs count only where they are asked for', t => {
   const cheap = shaped({cost: '-5', age: 1000});
   const young = shaped({age: 1});
