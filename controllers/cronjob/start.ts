@@ -7,7 +7,7 @@ import {hasCause, isAlreadyExists} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import {wallOf, wallText} from '#src/model/zoned-time.js';
 import {controllerRefTo, isControlledBy} from '#src/model/owners.js';
-import type {KeyedContext} from '#src/runtime/controller.js';
+import {Expected, type KeyedContext} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {deleteJob, isActive, type ChildContext, type Round} from './children.js';
 import type {CachedCronJob, CronJobStatus} from './kinds.js';
@@ -60,8 +60,8 @@ const create = async ({client, writer, events, naming, created}: StartContext, {
     events.normal(cronJob, 'SuccessfulCreate', `Created job ${job.metadata?.name}`);
     return job;
   } catch (error) {
-    // Nothing can be made there any more, and nothing has to be.
-    if (hasCause(error, 'NamespaceTerminating')) return undefined;
+    // Not worth an event: tried again with a backoff until the cron job is gone too.
+    if (hasCause(error, 'NamespaceTerminating')) throw new Expected(messageOf(error), {cause: error});
     if (!isAlreadyExists(error)) {
       events.warning(cronJob, 'FailedCreate', `Error creating job: ${messageOf(error)}`);
       throw error;

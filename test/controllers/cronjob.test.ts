@@ -1,5 +1,6 @@
 import test, {type ExecutionContext} from 'ava';
 import cronJobController from '#controllers/cronjob/controller.js';
+import {starter} from '#controllers/cronjob/reconcile.js';
 import {dueStart, nextStartIn, ScheduleError} from '#controllers/cronjob/schedule.js';
 import type {CronJob} from '#controllers/cronjob/kinds.js';
 import jobController from '#controllers/job/controller.js';
@@ -8,6 +9,8 @@ import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import {nextCronTime} from '#src/model/cron-times.js';
 import {parseCron} from '#src/model/cron.js';
+import {Expected} from '#src/runtime/controller.js';
+import {attempt, contextOver} from './context.js';
 import {alone, aPlaneWith, aTemplate, hands, namespace, type Hands} from './workloads.js';
 
 type Spec = NonNullable<CronJob['spec']>;
@@ -225,16 +228,19 @@ test('an active job that somebody deleted is missed', async t => {
   t.true((await at.eventsOn('report')).includes(`Normal MissingJob Active job went missing: ${name}`));
 });
 
-test('in a namespace that ends nothing is said of jobs that cannot be made', async t => {
+test('in a namespace that ends jobs that cannot be created are tried again later, without an event', async t => {
   const plane = await aPlaneWith(['cronjob-controller']);
   await using _ = plane;
   const at = hands(plane);
-  await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending'}});
+  await at.client.resource(kinds.namespaces).create({metadata: {name: 'ending', finalizers: ['example.com/hold']}});
   await at.create(kinds.cronJobs, {...aCronJob(), metadata: {name: 'report', namespace: 'ending'}});
   await at.client.resource(kinds.namespaces).delete('ending');
   await at.clock.advance(hour);
 
   t.deepEqual((await at.client.resource(kinds.coreEvents).list({namespace: 'ending'})).items, []);
+  const cronJob = await at.client.resource(kinds.cronJobs).get('report', {namespace: 'ending'});
+  const error = await t.throwsAsync(starter(contextOver(plane, [{...cronJob, kind: 'CronJob'}], {}))({namespace: 'ending', name: 'report'}, attempt));
+  t.true(error instanceof Expected);
 });
 
 const at = (time: string): number => Date.parse(`2026-01-${time}Z`);
