@@ -91,15 +91,17 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
   };
 
   return {
-    async disruption(key) {
+    async disruption(key, {log}) {
       const budget = budgets.get(key);
       if (!budget) return settled;
       try {
         return await reckon(budget);
       } catch (error) {
-        // Somebody was faster: the next look sees what they wrote.
-        if (!isConflict(error)) await failSafe(budget, error);
-        throw error;
+        // On a conflict the next look sees what others wrote. Any other failure is in the status and stays there until the budget or its pods change.
+        if (isConflict(error)) throw error;
+        await failSafe(budget, error);
+        log.error({err: error}, 'the status of a disruption budget could not be computed');
+        return settled;
       }
     },
     async 'stale-pod-disruption'(key) {

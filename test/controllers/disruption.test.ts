@@ -172,6 +172,9 @@ test('an owner that cannot be asked allows nothing', async t => {
   t.deepEqual(await messages('odd'), ['SyncFailed: configmaps does not implement the scale subresource']);
   t.deepEqual(await messages('lost'), ['SyncFailed: found no controllers for pod "lost"']);
   t.true((await world.eventsAbout('lost')).includes('Warning CalculateExpectedPodCountFailed controllermanager'));
+  await world.clock.advance(600_000);
+  const {items} = await world.client.resource(kinds.coreEvents).list({namespace, fieldSelector: 'involvedObject.name=lost,reason=CalculateExpectedPodCountFailed'});
+  t.is(items[0]!.count, 2, 'once for the budget, once for the status that it was given');
 });
 
 test('a budget without pods says so, and a pod of two budgets is told of', async t => {
