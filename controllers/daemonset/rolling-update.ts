@@ -3,9 +3,10 @@ import type {Pod} from '#src/api/pod.js';
 import {mostSurge, mostUnavailable} from './kinds.js';
 import {isServing, pairOf, type PodsByNode, type Round, type Wanted} from './round.js';
 
-/** Old pods to be deleted, so that no more nodes than allowed are without a pod that serves; new ones are made once they are gone. */
+/** Old pods to be deleted, so that no more nodes than allowed are without an available pod; new ones are created once they are gone. */
 const withoutSurge = (round: Round, pods: PodsByNode, most: number): Wanted => {
-  let missing = 0;
+  // A node that wants a pod and has none is unavailable too.
+  let missing = round.places.filter(({name, shouldRun}) => shouldRun && !pods.has(name)).length;
   const useless: Frozen<Pod>[] = [];
   const candidates: Frozen<Pod>[] = [];
   for (const there of pods.values()) {

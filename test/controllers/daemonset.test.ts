@@ -5,6 +5,7 @@ import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
 import {nodeOf} from '#controllers/daemonset/placement.js';
 import {nodeKeeper} from '#controllers/daemonset/reconcile.js';
+import {rolledOut} from '#controllers/daemonset/rolling-update.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {selecting} from '#controllers/shared/parents.js';
 import {settled} from '#src/runtime/controller.js';
@@ -246,6 +247,16 @@ for (const [maxUnavailable, gone] of [
     t.deepEqual((await at.revisions()).map(({revision}) => revision), [1, 2]);
   });
 }
+
+test('a node that wants a pod and has none counts as unavailable in a rollout', t => {
+  const set = aSet('agent', rolling({maxUnavailable: 1}));
+  const places = ['n1', 'n2', 'n3', 'n4'].map(name => ({name, node: aNode(name), shouldRun: name !== 'n3', shouldStay: true}));
+  const ready = {status: {phase: 'Running', conditions: [{type: 'Ready', status: 'True'}]}} as Pod;
+  const going = (...on: string[]) => rolledOut({set, hash: 'new', places, now: 0}, new Map(on.map(name => [name, [{...ready, metadata: {name}}]]))).delete.length;
+
+  t.is(going('n1', 'n2', 'n4'), 1);
+  t.is(going('n1', 'n2'), 0);
+});
 
 test('old pods that do not serve are replaced whatever the bound', async t => {
   const at = await world();
