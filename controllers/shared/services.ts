@@ -36,10 +36,10 @@ export const selectedPods = (pods: Lister<Pod>, service: Frozen<Service>): reado
   return shelves.length === 1 ? found : found.filter(({metadata}) => selector?.matches(metadata?.labels));
 };
 
-/** What callers are told of a pod, beside what its labels say. */
+/** What endpoints tell of a pod, beside what its labels say. Its node is left out: it is set before the pod has an address, and never changes. */
 const told = (pod: Frozen<Pod>): readonly unknown[] => {
-  const {hostname, subdomain, nodeName} = pod.spec ?? {};
-  return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, nodeName, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
+  const {hostname, subdomain} = pod.spec ?? {};
+  return [pod.metadata?.deletionTimestamp, isReady(pod), isTerminal(pod), hostname, subdomain, ...(pod.status?.podIPs ?? []).map(({ip}) => ip)];
 };
 
 /**

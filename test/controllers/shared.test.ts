@@ -6,6 +6,7 @@ import {expectations, trackingExpectations} from '#controllers/shared/expectatio
 import {controllingParent, selecting} from '#controllers/shared/parents.js';
 import {podControl, podNamePrefix} from '#controllers/shared/pod-control.js';
 import {byRevision, createRevision, newRevision, nextRevision, renumbered, revisionsOf, surplusRevisions, templatePatch, withRevision, type ControllerRevision} from '#controllers/shared/revisions.js';
+import {servicesOfPodChange, type Service} from '#controllers/shared/services.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
 import {slowStart} from '#controllers/shared/slow-start.js';
 import {followPods} from '#controllers/shared/pod-events.js';
@@ -330,6 +331,19 @@ test('costs count only where they are asked for', t => {
   const young = shaped({age: 1});
 
   t.deepEqual(podsToDelete([cheap, young], 1, {now: noon}), [young]);
+});
+
+test('the endpoints of a service follow a pod that gets an address or another state, not one that is bound to a node', t => {
+  const cache = new Cache<Service>();
+  cache.replace([{metadata: {namespace, name: 'web', uid: 'u'}, spec: {selector: {app: 'a'}}}]);
+  const old = aPod('p');
+  const bound: Pod = {...old, spec: {...old.spec!, nodeName: 'n'}};
+  const addressed: Pod = {...bound, status: {podIPs: [{ip: '10.0.0.1'}]}};
+  const concerned = (before: Pod, after: Pod) => servicesOfPodChange({type: 'updated', old: before, object: after}, cache).map(({name}) => name);
+
+  t.deepEqual(concerned(old, bound), []);
+  t.deepEqual(concerned(bound, addressed), ['web']);
+  t.deepEqual(concerned(addressed, {...addressed, status: {...addressed.status, conditions: [{type: 'Ready', status: 'True'}]}}), ['web']);
 });
 
 test('the rank of a pod is how many active pods share its node', t => {
