@@ -10,7 +10,6 @@ const {dependencies} = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Packages with native parts, and those that are loaded only when asked for and find their own files. */
 const external = ['lmdb', '@kubernetes/client-node', 'prom-client', 'ws'].filter(name => dependencies[name]);
 
-// The code belongs to these very bundles: V8 tells others only by their length.
 rmSync('dist/bundle', {recursive: true, force: true});
 await build({
   entryPoints: Object.fromEntries(programs.map(name => [name, `dist/src/cli/${name}.js`])),
@@ -31,7 +30,7 @@ await build({
   banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
   logLevel: 'warning',
 });
-copyFileSync('tools/launch.cjs', 'dist/bundle/launch.cjs');
+for (const file of ['launch.cjs', 'code-cache.cjs']) copyFileSync(`tools/${file}`, `dist/bundle/${file}`);
 
 mkdirSync('bin', {recursive: true});
 writeFileSync('bin/package.json', '{"type": "commonjs"}\n');
@@ -43,7 +42,7 @@ for (const name of programs) {
 /** Starts a program, does something while it is ready, and stops it; its code is kept by then. */
 const record = (name, args, whileReady = async () => {}) =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['tools/record-code.cjs', name, ...args], {stdio: ['ignore', 'pipe', 'pipe']});
+    const child = spawn(process.execPath, ['tools/record-code.cjs', name, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
     let said = '';
     let stopping;
     const hear = text => {

@@ -1,21 +1,49 @@
-// Runs a program from its bundle, with the code V8 made of it when it was built: parsing and compiling were half of its start.
+// Runs a program from its bundle, with the code V8 made of it before: parsing and compiling are half of a start.
 'use strict';
-const {existsSync, readFileSync} = require('node:fs');
+const {createHash} = require('node:crypto');
+const {subscribe} = require('node:diagnostics_channel');
+const {readFileSync} = require('node:fs');
 const {createRequire} = require('node:module');
 const {join} = require('node:path');
 const {Script} = require('node:vm');
+const {ownFolder, read, readOwn, write, writeOwn} = require('./code-cache.cjs');
 
-/** Where the code of a program lies. V8 passes it over where it comes from another version of itself or other flags: the program starts all the same. */
+/** A plane that has run for longer has lost the code of its start, which V8 drops when it is not used. */
+const longestRunS = 600;
+
+/** Where the build leaves the code of a program. Packages do without: it is of no use to another version of Node. */
 const codeOf = name => join(__dirname, `${name}.code`);
 
-/** Compiles a program and starts it; answers the script, from which code can be kept. */
+/** Compiles a program and starts it. Returns the script and what its code is bound to. */
 const launch = name => {
   const filename = join(__dirname, `${name}.cjs`);
-  const cachedData = existsSync(codeOf(name)) ? readFileSync(codeOf(name)) : undefined;
+  const source = readFileSync(filename);
+  const key = keyOf(source);
+  const folder = ownFolder();
+  const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
   // Bundles are ASCII; read as such they take a byte a character, and no decoding.
-  const script = new Script(`(function (require, __filename) {${readFileSync(filename, 'latin1')}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
+  const script = new Script(`(function (require, __filename) {${source.latin1Slice()}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
+  if (folder && (!cachedData || script.cachedDataRejected)) keepOnceReady(() => writeOwn(folder, name, key, script.createCachedData()));
   script.runInThisContext()(createRequire(filename), filename);
-  return script;
+  return {script, key};
 };
 
-module.exports = {codeOf, launch};
+/**
+ * What code is bound to: this build of Node, and every byte of the bundle. V8 itself looks at its version and the length of the source alone,
+ * calls all its builds within a major version of Node the same, and crashes on code of another.
+ */
+const keyOf = source => {
+  const {version, versions, arch, platform, config} = process;
+  return createHash('sha256').update(JSON.stringify([version, versions, arch, platform, config.variables])).update(source).digest('hex');
+};
+
+/** Keeps the code of a program that has served and ends in order, for the next starts by the same user. */
+const keepOnceReady = keep => {
+  subscribe('plat.ready', () => {
+    process.once('exit', code => {
+      if (code === 0 && process.uptime() < longestRunS) keep();
+    });
+  });
+};
+
+module.exports = {codeOf, launch, write};

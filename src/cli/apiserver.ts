@@ -12,7 +12,7 @@ import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is asked to stop. */
-export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, print}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
+export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options, set} = parsed;
   const naming = namingOf(options.naming);
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
@@ -46,7 +46,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
   address = hostPort(sockets);
   await running.begin();
-  print(`ready: serving on https://${address}`);
+  ready(`serving on https://${address}`);
   await untilStopped(stopping);
   log.info('stopping');
   await sockets.stop();

@@ -1,3 +1,4 @@
+import {channel} from 'node:diagnostics_channel';
 import {MessageChannel} from 'node:worker_threads';
 import type {VersionInfo} from '#src/api/version.js';
 import {systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
@@ -27,6 +28,8 @@ export interface Invocation<R> {
   /** Aborts at SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
   print(line: string): void;
+  /** Prints the line that says that the program serves, which begins with `ready`. */
+  ready(what: string): void;
 }
 
 /** The one line a person is told of a failure: its message and the causes that add something. */
@@ -108,7 +111,11 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     staysAlive();
     const clock = withErrorHandler(systemClock, unhandled.handle);
     givesBackMemory(clock, stopping);
-    const code = await run({parsed, log, clock, unhandled, verbosity, version, stopping, print});
+    const ready = (what: string) => {
+      print(`ready: ${what}`);
+      channel('plat.ready').publish({}); // What started this program keeps the code that the engine has made of it by now.
+    };
+    const code = await run({parsed, log, clock, unhandled, verbosity, version, stopping, print, ready});
     const uncaught = fatal();
     if (uncaught) fail(uncaught.error);
     process.exit(code ?? 0);

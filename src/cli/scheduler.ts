@@ -16,7 +16,7 @@ type Given = Invocation<(typeof schedulerFlags)['rows']>;
 const program = 'plat-scheduler';
 
 /** `plat-scheduler`: gives pods to nodes, while it leads, until it is asked to stop. The answer is its exit code. */
-export const runScheduler = async ({parsed, log, clock, unhandled, version, verbosity, stopping, print}: Given): Promise<number> => {
+export const runScheduler = async ({parsed, log, clock, unhandled, version, verbosity, stopping, ready}: Given): Promise<number> => {
   const {options, set} = parsed;
   schedulerSettings(options); // What is wrong with the file is told before anybody is asked.
   log.info({version: version.gitVersion}, 'starting');
@@ -54,7 +54,7 @@ export const runScheduler = async ({parsed, log, clock, unhandled, version, verb
     log.info({address: port.address, port: port.port}, 'serving');
   }
   manager.ready.then(
-    () => print(`ready: scheduling against ${connection.server} (${naming.name} naming)`),
+    () => ready(`scheduling against ${connection.server} (${naming.name} naming)`),
     () => {},
   );
   const end = await manager.run(stopping);

@@ -3,7 +3,7 @@ import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat up`: a whole plane on a directory, until it is asked to stop. */
-export const runUp = async ({parsed: {options}, log, unhandled, stopping, print}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+export const runUp = async ({parsed: {options}, log, unhandled, stopping, ready}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
   const dataDir = options.dataDir || defaultDataDir(options.naming);
   const plane = await startPlane({
     naming: options.naming,
@@ -22,7 +22,7 @@ export const runUp = async ({parsed: {options}, log, unhandled, stopping, print}
     log,
   });
   unhandled.countIn(plane.api.metrics);
-  print(`ready: ${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${dataDir}/kubeconfig`} get namespaces`);
+  ready(`${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${dataDir}/kubeconfig`} get namespaces`);
   const failure = await Promise.race([untilStopped(stopping), plane.failed.catch((error: unknown) => error)]);
   await plane.stop();
   if (failure === undefined) return 0;

@@ -35,9 +35,9 @@ export class Program {
   #wake: () => void = () => {};
   #isOver = false;
 
-  constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string) {
+  constructor(name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string, node = process.execPath) {
     const file = join(process.cwd(), programFile(name));
-    this.child = spawn(process.execPath, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})});
+    this.child = spawn(node, [file, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, ...env}, ...(cwd ? {cwd} : {})});
     running.add(this.child);
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text;

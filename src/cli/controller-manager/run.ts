@@ -26,7 +26,7 @@ type Given = Invocation<(typeof controllerManagerFlags)['rows']>;
 const program = 'plat-controller-manager';
 
 /** `plat-controller-manager`: runs the chosen controllers, while it leads, until it is asked to stop. The answer is its exit code. */
-export const runControllerManager = async ({parsed, log, clock, unhandled, version, verbosity, stopping, print}: Given): Promise<number> => {
+export const runControllerManager = async ({parsed, log, clock, unhandled, version, verbosity, stopping, ready}: Given): Promise<number> => {
   const {options, set} = parsed;
   const {controllers} = await import('#controllers/index.js');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
@@ -68,7 +68,7 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
     log.info({address: port.address, port: port.port}, 'serving');
   }
   manager.ready.then(
-    () => print(`ready: ${checks.names.filter(name => name !== 'leaderElection' && name !== migrationCheck).length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
+    () => ready(`${checks.names.filter(name => name !== 'leaderElection' && name !== migrationCheck).length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
   await warnOfDoubles({...shared, chosen, set});
