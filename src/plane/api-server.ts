@@ -26,7 +26,7 @@ import type {Route} from '#src/apiserver/routes.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
-import {systemNetwork} from '#src/transport/network.js';
+import {systemNetwork, type Network} from '#src/transport/network.js';
 import {anonymousOf, authenticatorsOf, tokenAuthenticator} from './authentication.js';
 import {openApiRoutes} from '#src/apiserver/handlers/openapi.js';
 import {registryPolicy} from '#src/apiserver/authorization/registry-policy.js';
@@ -65,6 +65,8 @@ export interface ApiServerParts {
   readonly version: VersionInfo;
   gate(name: string): boolean;
   serverAddress(): string;
+  /** How nodes, pods and services are reached; over the network of this machine unless given. */
+  readonly network?: Network;
   /** Where figures of what nodes and pods use come from, if there are any. */
   readonly usage?: UsageReader | undefined;
   /** Components of the control plane that run in this process too, as far as they have started. */
@@ -160,7 +162,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     maxMutatingInFlight: options.maxMutatingRequestsInflight,
     components: componentsOf({store, naming, clock, ...(parts.beside ? {beside: parts.beside} : {})}),
     usage: parts.usage,
-    network: systemNetwork(clock),
+    network: parts.network ?? systemNetwork(clock),
     conversion: conversions(definition => webhookConversion(definition, converting())),
     agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},

@@ -33,6 +33,7 @@ import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair, planeMaterial, type PlaneMaterial, type ServingPair} from './material.js';
 import {firstServiceAddress} from './self-service.js';
+import {simulatedNetwork} from './simulated-network.js';
 import {inProcessScheduler} from './scheduler.js';
 import {storeServersOf} from './store-servers.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
@@ -111,6 +112,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     version: versionOf(apiserver),
     gate: gateOf(apiserver),
     serverAddress: () => address,
+    ...(options.nodes ? {network: simulatedNetwork({clock, random, log, simulation: () => simulation})} : {}),
     usage: options.nodes ? usageLater(() => simulation?.usage) : undefined,
     beside: () => beside,
   });

@@ -3,16 +3,20 @@ import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {againAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import {refusal} from './node/admission.js';
+import {logKey, writeInstructed} from './log/instruction.js';
+import {lastWords} from './log/last-words.js';
+import {logSource} from './log/source.js';
 import {isOff, type Agent} from './node/agent.js';
 import {podAddresses} from './node/pod-addresses.js';
 import {giveBack, resizeLack, take} from './node/room.js';
 import {advance, type PodWorld} from './pod/advance.js';
-import {killsOf} from './pod/kills.js';
+import {killKey, killsOf} from './pod/kills.js';
 import {resize, type ResizeWorld} from './pod/resize.js';
 import {missingOf, refersToOthers} from './pod/references.js';
 import {isRunning, type PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
 import {isNewer, remove, tellStatus} from './pod/writes.js';
+import {valueIn} from './streams/place.js';
 import {behaviors as behaviorsOf, type Behaviors} from './rules/behaviors.js';
 import type {SimulationWorld} from './world.js';
 
@@ -26,6 +30,12 @@ export interface PodKeeper {
 }
 
 const soonMs = 100;
+
+const tellListeners = ({listeners}: PodRecord): void => {
+  // Whoever is told may listen anew at once: that one waits for the next time.
+  const told = [...listeners];
+  for (const run of told) run();
+};
 
 /** Keeps the pods that are bound to simulated nodes. */
 export const podKeeper = (world: SimulationWorld): PodKeeper => {
@@ -48,6 +58,8 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     const record = records.get(key);
     if (!record) return;
     records.delete(key);
+    record.forgottenAt = clock.now();
+    tellListeners(record);
     if (!record.over) release(world.agents.get(record.nodeName), record);
   };
 
@@ -90,6 +102,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     takeAddresses: () => addresses.take(agent, record.pod),
     release: () => release(agent, record),
     tell: tellOf(agent, record),
+    lastWords: (of, own, until) => lastWords(logSource(record, own, false, {entries: behaviors.of(record.pod, of).log, valueOf: valueIn({record, of, own}, naming)}).log, until),
     kills: killsOf(naming, record.pod),
   });
 
@@ -130,8 +143,10 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     complain(agent, record);
     await lookForOthers(agent, record);
     const sizedAt = resize(record, resizeWorld(agent, record));
+    const isWritten = writeInstructed(naming, record, clock.now());
     const next = Math.min(sizedAt, advance(record, podWorld(agent, record)));
-    await tellStatus(naming, agent, record, clock.now());
+    tellListeners(record);
+    await tellStatus(agent, record, {hostAddresses: agent.machine.addresses, now: clock.now(), carriedOut: [killKey(naming), ...(isWritten ? [logKey(naming)] : [])]});
     if (record.over && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await remove(agent, record);
     return next;
   };

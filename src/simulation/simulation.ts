@@ -1,6 +1,7 @@
 import {setMaxListeners} from 'node:events';
 import type {Change} from '#informers/change.js';
 import {InformerFactory} from '#informers/factory.js';
+import type {NodeAgent} from '#src/api/agent.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
@@ -21,13 +22,14 @@ import {attempts} from '#src/runtime/attempts.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
-import {instructionsOf, type Agent} from './node/agent.js';
+import {instructionsOf, isOff, type Agent} from './node/agent.js';
 import {noImages} from './node/images.js';
 import {machineOf, nodeName, ranges, type Family} from './node/machine.js';
 import {emptyRoom} from './node/room.js';
 import {nodeKeeper} from './nodes.js';
-import {podKeeper} from './pods.js';
+import {podKeeper, type PodKeeper} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
+import {nodeAgent} from './streams/node-agent.js';
 import {usageReader} from './usage.js';
 import type {SimulationWorld} from './world.js';
 
@@ -54,10 +56,22 @@ export interface SimulationOptions {
   readonly freeze?: boolean;
 }
 
+/** How a simulated node is reached. */
+export interface SimulatedNode {
+  readonly name: string;
+  readonly address: string;
+  /** The port of its agent. */
+  readonly port: number;
+  /** Absent while the node is switched off. */
+  readonly agent: NodeAgent | undefined;
+}
+
 /** Simulated nodes at work. */
 export interface Simulation {
   /** What pods and nodes use, as the rules say. */
   readonly usage: UsageReader;
+  /** The node that has a name or an address. */
+  nodeAt(host: string): SimulatedNode | undefined;
   /** Ends all work; what is written stays. */
   stop(): Promise<void>;
 }
@@ -139,5 +153,23 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     throw error;
   }
   hands.push(run(podQueue, podHands, keeper.reconcile));
-  return {usage: usageReader(world, keeper), stop};
+  return {usage: usageReader(world, keeper), nodeAt: nodesOf(world, keeper), stop};
+};
+
+/** Finds nodes by their names and addresses. */
+const nodesOf = (world: SimulationWorld, keeper: PodKeeper): Simulation['nodeAt'] => {
+  const byHost = new Map([...world.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
+  const answering = new Map<string, NodeAgent>();
+  const answersOf = (name: string): NodeAgent => {
+    let known = answering.get(name);
+    if (!known) answering.set(name, (known = nodeAgent(world, keeper, name)));
+    return known;
+  };
+  return host => {
+    const agent = world.agents.get(byHost.get(host) ?? '');
+    if (!agent) return undefined;
+    const {name, addresses: [address = ''], port} = agent.machine;
+    const isReached = agent.registered && !isOff(world.naming, agent, world.nodes.get(name), world.clock.monotonic());
+    return {name, address, port, agent: isReached ? answersOf(name) : undefined};
+  };
 };

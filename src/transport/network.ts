@@ -1,5 +1,6 @@
 import {lookup} from 'node:dns/promises';
 import {connect, isIP, type Socket} from 'node:net';
+import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 
 /** How the machines around this one are reached. What fails is told in the words that clients of the original know. */
@@ -8,6 +9,8 @@ export interface Network {
   dial(host: string, port: string): Promise<Socket>;
   /** The addresses of a host by name; an address is its own. Rejects with why there are none. */
   resolve(host: string): Promise<readonly string[]>;
+  /** Connects to a server within this process, which nobody can stand in for; undefined where no such server has the address. Rejects with why it does not answer. */
+  within?(host: string, port: string): Promise<Duplex> | undefined;
 }
 
 const dialTimeoutMs = 30_000;

@@ -36,6 +36,7 @@ test.before(async () => {
   agent = await anAgent({clientCa: authorityPem(callers).certificate});
   plane = await startPlane({
     naming: 'kubernetes',
+    nodes: 1,
     kubeconfig: settings,
     controllerManagerArgs: ['--controllers=serviceaccount-controller,root-ca-certificate-publisher-controller'],
     apiserverArgs: [
@@ -109,6 +110,36 @@ sees('kubectl logs shows a log, follows it and says what it will not', async t =
   agent.log('and goes on\n');
   await until(/and goes on\n/);
   agent.log();
+  if (child.exitCode === null) await once(child, 'close');
+  t.is(child.exitCode, 0);
+});
+
+/** A pod on the simulated node, which runs by its own rules. */
+const simulated = async (name: string, behavior: string, containers: readonly object[] = [{name: 'app', image: 'web'}]): Promise<void> => {
+  const metadata = {name, labels: {app: name}, annotations: {'simulation.kubernetes.io/behavior': behavior}};
+  await kubectl.ok('create -f -', JSON.stringify({apiVersion: 'v1', kind: 'Pod', metadata, spec: {nodeName: 'plat-node-0', containers}}));
+  await kubectl.ok(`wait --for=condition=Ready pod/${name}`);
+};
+
+sees('kubectl logs shows what simulated pods log', async t => {
+  await simulated('chatty', '[{match: {containers: app}, log: [one, {line: two, stream: stderr}]}, {match: {containers: side}, log: "beside"}]', [{name: 'app', image: 'web'}, {name: 'side', image: 'web'}]);
+  await simulated('crashed', '{log: "run $(HOSTNAME) begins"}');
+  await kubectl.ok('annotate pod crashed simulation.kubernetes.io/kill=app=137:OOMKilled');
+  await kubectl.okay(['wait', '--for=jsonpath={.status.containerStatuses[0].restartCount}=1', 'pod/crashed']);
+
+  t.is(await kubectl.ok('logs chatty -c app'), 'one\ntwo\n');
+  t.is(await kubectl.ok('logs chatty -c app --tail=1'), 'two\n');
+  t.is(await kubectl.ok('logs chatty --all-containers --prefix --since=1h'), '[pod/chatty/app] one\n[pod/chatty/app] two\n[pod/chatty/side] beside\n');
+  t.is(await kubectl.ok('logs chatty -c app --since-time=2100-01-01T00:00:00Z'), '');
+  t.regex(await kubectl.ok('logs -l app=chatty -c side --timestamps'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z beside\n$/);
+  t.is(await kubectl.ok('logs crashed --previous'), 'run $(HOSTNAME) begins\n');
+  t.regex((await kubectl.try('logs chatty -c app --previous')).stderr, /previous terminated container "app" in pod "chatty" not found/);
+
+  const {child, until} = running(['logs', '-f', 'chatty', '-c', 'side']);
+  await until(/beside\n/);
+  await kubectl.okay(['annotate', 'pod', 'chatty', 'simulation.kubernetes.io/log=side=and goes on']);
+  await until(/and goes on\n/);
+  await kubectl.okay(['annotate', 'pod', 'chatty', 'simulation.kubernetes.io/kill=side=0']);
   if (child.exitCode === null) await once(child, 'close');
   t.is(child.exitCode, 0);
 });

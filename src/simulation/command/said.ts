@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
+import {entriesOf} from '#src/simulation/log/entry.js';
 import {environment, expanded} from '#src/simulation/pod/environment.js';
 import {exactly, never, type Settings} from '#src/simulation/rules/behavior.js';
 import {courseOf, type Course} from './course.js';
@@ -40,7 +41,7 @@ export const saidBy = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Setti
 };
 
 const nothing: Settings = {};
-const goesOn: Settings = {runFor: never};
+const goesOn: Settings = {runFor: never, log: []};
 
 const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings => {
   const {command = [], args = [], image = ''} = container;
@@ -57,8 +58,9 @@ const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings
 /** However little a container does, it is seen running: starting and noticing the end take their time. */
 const leastMs = 100;
 
-const settingsBy = ({lastsMs, exitCode, message}: Course): Settings => ({
+const settingsBy = ({output, lastsMs, exitCode, message}: Course): Settings => ({
   runFor: lastsMs === Infinity ? never : exactly(Math.max(lastsMs, leastMs)),
   exitCodes: [exitCode],
+  log: entriesOf(output),
   ...(message ? {exitMessage: message} : {}),
 });

@@ -124,6 +124,7 @@ class Reader {
   }
 
   #variable(): void {
+    if (!/[\w{(?@*#!$'-]/.test(this.#text[this.#at + 1] ?? '')) return this.#add('$');
     const [all, braced, bare] = variable.exec(this.#text.slice(this.#at, this.#at + 256)) ?? [];
     const value = all === undefined ? undefined : this.#valueOf((braced ?? bare)!);
     if (value === undefined) throw new NotPlain();

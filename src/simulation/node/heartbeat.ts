@@ -46,7 +46,7 @@ export const renew = async (world: SimulationWorld, agent: Agent, node: Frozen<N
 
 type NodeStatus = NonNullable<Node['status']>;
 
-const fields = ['capacity', 'allocatable', 'images', 'nodeInfo', 'features'] as const;
+const fields = ['capacity', 'allocatable', 'images', 'daemonEndpoints', 'nodeInfo', 'features'] as const;
 
 /** What a merge takes to make one map of amounts another: what is gone is to be said. */
 const amounts = (before: Readonly<Record<string, string>> = {}, next: Readonly<Record<string, string>> = {}): Record<string, string | null> => ({

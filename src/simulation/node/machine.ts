@@ -31,6 +31,9 @@ export const ranges = {
 
 export type Family = keyof typeof ranges;
 
+/** Where agents of nodes answer. */
+const agentPort = 10_250;
+
 export const nodeName = (index: number): string => `plat-node-${index}`;
 
 /** The last rule that speaks of an outage counts. */
@@ -53,6 +56,7 @@ export const machineOf = (index: number, {rules, families, version}: {readonly r
     annotations: Object.assign({}, ...settings.map(one => one.annotations ?? {})) as Record<string, string>,
     taints: settings.flatMap(one => one.taints ?? []),
     ...outageOf(settings),
+    port: agentPort,
     version,
   };
 };

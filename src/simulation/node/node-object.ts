@@ -21,6 +21,8 @@ export interface Machine {
   readonly taints: readonly {readonly key: string; readonly value?: string; readonly effect: string}[];
   /** When it is switched off, in ms after its start, and when on again. */
   readonly outage?: {readonly from: number; readonly to: number};
+  /** The port of its agent. */
+  readonly port: number;
   /** The release that its agent reports. */
   readonly version: string;
 }
@@ -67,7 +69,7 @@ export interface Image {
 
 /** The status a node's agent tells at `now`, with what others have put there kept. */
 export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
-  const {name, addresses, capacity, allocatable, version} = machine;
+  const {name, addresses, capacity, allocatable, port, version} = machine;
   const known = before?.conditions ?? [];
   const own = conditionsOf(naming, troubles).map(condition => {
     const old = known.find(({type}) => type === condition.type);
@@ -82,6 +84,7 @@ export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles,
     allocatable: {...before?.capacity, ...allocatable},
     conditions: [...(structuredClone(known) as NodeCondition[]).filter(({type}) => !own.some(condition => condition.type === type)), ...own],
     ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
+    daemonEndpoints: {kubeletEndpoint: {Port: port}},
     nodeInfo: {
       machineID: hex(`machine/${name}`).slice(0, 32),
       systemUUID: uuid(`system/${name}`),

@@ -16,6 +16,8 @@ export interface PodWorld {
   release(): void;
   /** `fieldPath` where the event is about a container. */
   tell(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
+  /** The end of the log of a container's present run. */
+  lastWords(of: SpecContainer, container: ContainerRecord, until: number): string;
   /** Which containers are to be killed, by an instruction on the pod. */
   readonly kills: readonly {readonly name: string; readonly exitCode: number; readonly reason?: string}[];
 }
@@ -44,24 +46,32 @@ const partsOf = (record: PodRecord, world: PodWorld): Part[] => {
   });
 };
 
+/** Ends a run; a container that failed without a message may want the end of its log for one. */
+const endRun = (part: Part, how: Parameters<typeof end>[1], at: number, {lastWords}: PodWorld): void => {
+  const {record: own, container: {terminationMessagePolicy: policy}} = part;
+  const isWanted = policy === 'FallbackToLogsOnError' && how.exitCode !== 0 && !how.message && own.state.is === 'running';
+  end(own, isWanted ? {...how, message: lastWords(part, own, at)} : how, at);
+};
+
 /** Ends every run whose time has come. */
-const endRuns = (parts: readonly Part[], now: number): void => {
-  for (const {record: container, behavior} of parts) {
+const endRuns = (parts: readonly Part[], world: PodWorld): void => {
+  for (const part of parts) {
+    const {record: container, behavior} = part;
     const {state} = container;
     if (state.is !== 'running') continue;
     const {stop, exitsAt} = state;
-    if (stop && stop.at <= Math.min(now, exitsAt)) end(container, {exitCode: stop.exitCode}, stop.at);
-    else if (exitsAt <= now) {
+    if (stop && stop.at <= Math.min(world.now, exitsAt)) endRun(part, {exitCode: stop.exitCode}, stop.at, world);
+    else if (exitsAt <= world.now) {
       const {exitReason: reason, exitMessage: message} = behavior;
-      end(container, {exitCode: exitCodeOf(container, behavior), reason, ...(message ? {message} : {})}, exitsAt);
+      endRun(part, {exitCode: exitCodeOf(container, behavior), reason, ...(message ? {message} : {})}, exitsAt, world);
     }
   }
 };
 
-const killAsked = (parts: readonly Part[], {kills, now}: PodWorld): void => {
-  for (const {name, exitCode, reason} of kills) {
+const killAsked = (parts: readonly Part[], world: PodWorld): void => {
+  for (const {name, exitCode, reason} of world.kills) {
     const part = parts.find(({record: container}) => container.name === name);
-    if (part) end(part.record, {exitCode, reason}, now);
+    if (part) endRun(part, {exitCode, reason}, world.now, world);
   }
 };
 
@@ -165,7 +175,7 @@ export const advance = (record: PodRecord, world: PodWorld): number => {
   killAsked(parts, world);
   for (let round = 0; round < mostRounds; round++) {
     const before = JSON.stringify(record.containers);
-    endRuns(parts, now);
+    endRuns(parts, world);
     endIfAsked(record, world);
     if (!record.ending) {
       const how = startWhatMay(record, parts, world);

@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
+import type {LogEntry} from '#src/simulation/log/entry.js';
 import type {Resizing} from './resizing.js';
 import type {Hold} from '#src/simulation/node/room.js';
 import type {Role} from '#src/simulation/rules/rules.js';
@@ -69,6 +70,12 @@ export interface Ending {
   readonly failed?: boolean;
 }
 
+/** What the node keeps of the log of one run: what the rules said when it began, and what instructions wrote since. */
+export interface KeptLog {
+  readonly entries: readonly LogEntry[];
+  readonly written: LogEntry[];
+}
+
 /** What of what a pod refers to is not there. */
 export interface Missing {
   /** Why a volume cannot be mounted, without which no container starts. */
@@ -106,6 +113,14 @@ export interface PodRecord {
   missing?: Missing;
   /** What people were told of its instructions. */
   complaint?: string;
+  /** The logs of the present run and the one before of each container, by the ids of the runs. */
+  readonly logs: Map<string, KeptLog>;
+  /** The instruction to write into logs that was carried out already. */
+  logged?: string;
+  /** When the node forgot the pod: what was read of it ends. */
+  forgottenAt?: number;
+  /** Called when the pod has changed. */
+  readonly listeners: Set<() => void>;
 }
 
 export interface SpecContainer {

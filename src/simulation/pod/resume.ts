@@ -26,7 +26,10 @@ const resumed = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerS
   const own: ContainerRecord = {name: of.container.name, role: of.role, state: {is: 'waiting'}, restarts: status?.restartCount ?? 0};
   if (!status) return own;
   const {state, lastState, containerID} = status;
-  if (containerID) own.id = containerID;
+  if (containerID) {
+    own.id = containerID;
+    record.logs.set(containerID, {entries: behavior.log, written: []});
+  }
   if (lastState?.terminated) own.last = endedOf(lastState.terminated);
   if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated)};
   else if (state?.running) own.state = {is: 'running', ...timesOf(record, own, of.container, behavior, parseTime(state.running.startedAt) ?? record.startTime)};
@@ -53,6 +56,8 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
     over: phase === 'Succeeded' || phase === 'Failed',
     deleted: false,
     resizing: resizingOf(pod),
+    logs: new Map(),
+    listeners: new Set(),
   };
   if (record.over) record.sandbox = 'down';
   for (const of of specContainers(spec!)) {

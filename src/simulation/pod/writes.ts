@@ -1,22 +1,29 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Agent} from '#src/simulation/node/agent.js';
-import {killKey} from './kills.js';
 import type {PodRecord} from './record.js';
 import {statusOf, statusPatch} from './status.js';
 
 export const isNewer = (a: Frozen<Pod>, b: Frozen<Pod>): boolean => Number(a.metadata?.resourceVersion) > Number(b.metadata?.resourceVersion);
 
-/** Tells how a pod stands, if that is not known yet, and takes an instruction off that was carried out. */
-export const tellStatus = async (naming: Naming, {client, machine}: Agent, record: PodRecord, now: number): Promise<void> => {
+/** How and when a pod's status is told. */
+export interface Telling {
+  readonly hostAddresses: readonly string[];
+  readonly now: number;
+  /** Annotations that hold instructions which were carried out. */
+  readonly carriedOut: readonly string[];
+}
+
+/** Tells how a pod stands, if that is not known yet, and takes instructions off that were carried out. */
+export const tellStatus = async ({client}: Agent, record: PodRecord, {hostAddresses, now, carriedOut}: Telling): Promise<void> => {
   const {metadata} = record.pod;
-  const status = statusPatch(record.pod, statusOf(record, machine.addresses, now));
-  const killed = metadata?.annotations?.[killKey(naming)] !== undefined;
-  if (!status && !killed) return;
-  const patch = {metadata: {uid: record.uid, ...(killed ? {annotations: {[killKey(naming)]: null}} : {})}, ...(status ? {status} : {})};
+  const status = statusPatch(record.pod, statusOf(record, hostAddresses, now));
+  const done = carriedOut.filter(key => metadata?.annotations?.[key] !== undefined);
+  if (!status && done.length === 0) return;
+  const patch = {metadata: {uid: record.uid, ...(done.length > 0 ? {annotations: Object.fromEntries(done.map(key => [key, null]))} : {})}, ...(status ? {status} : {})};
   const written = await client.resource(kinds.pods).patch(metadata?.name ?? '', 'strategic', patch, {subresource: 'status', namespace: metadata?.namespace ?? ''});
+  delete record.logged;
   if (isNewer(written, record.pod)) record.pod = written;
 };
 

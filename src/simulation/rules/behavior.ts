@@ -1,3 +1,5 @@
+import type {LogEntry} from '#src/simulation/log/entry.js';
+
 /** A time in ms: as it stands where both are the same, else drawn evenly between them. Infinity: never. */
 export interface Spread {
   readonly min: number;
@@ -30,13 +32,15 @@ export interface Settings {
   readonly stopAfter?: Spread;
   /** The code of a container that ended because it was asked to. */
   readonly stopExitCode?: number;
+  /** What it writes into its log. */
+  readonly log?: readonly LogEntry[];
   /** Thousandths of a core. */
   readonly cpu?: UsageFigure;
   /** Bytes. */
   readonly memory?: UsageFigure;
 }
 
-type Required = 'startAfter' | 'pullFor' | 'runFor' | 'exitCodes' | 'stopAfter' | 'stopExitCode' | 'cpu' | 'memory';
+type Required = 'startAfter' | 'pullFor' | 'runFor' | 'exitCodes' | 'stopAfter' | 'stopExitCode' | 'log' | 'cpu' | 'memory';
 
 /** Everything that is to be known of a container. */
 export type Behavior = Settings & {readonly [K in Required]-?: NonNullable<Settings[K]>};

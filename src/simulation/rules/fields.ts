@@ -142,3 +142,5 @@ export const spread = field<Spread>('a duration such as 500ms, a range such as 1
 });
 
 export const exitCode = field('a whole number from 0 to 255', value => (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined));
+
+export const wholeNumber = field('a whole number', value => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined));

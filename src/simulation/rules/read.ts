@@ -6,6 +6,7 @@ import {
   annotations, duration, exitCode, fieldsOf, items, labels, listOf, object, oneOf, pattern, patterns, quantities, RuleError, selector, spread, text, usage,
   type Fields, type ValuesOf,
 } from './fields.js';
+import {logEntry} from './log-fields.js';
 import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
 
 export {RuleError};
@@ -56,6 +57,7 @@ export const settingFields = {
   exitMessage: text,
   stopAfter: spread,
   stopExitCode: exitCode,
+  log: listOf(logEntry, 'a line, or a list of lines'),
   usage: object({cpu: usage(1000), memory: usage(1)}),
 } satisfies Fields;
 

@@ -30,6 +30,10 @@ export interface PodRule {
   readonly settings: Settings;
 }
 
+/** The log of a container of which nobody says anything. */
+const simulatedText =
+  'container $(CONTAINER_NAME) of pod $(POD_NAMESPACE)/$(POD_NAME) is simulated on node $(NODE_NAME) and runs no program: what it logs is said by "log" in a simulation rule or in the annotation $(BEHAVIOR_ANNOTATION)';
+
 /** What holds where neither the user nor the command says anything: whatever belongs to a job or is not started again ends by itself after a second. */
 const builtIn: readonly PodRule[] = [
   {match: {roles: ['init']}, settings: {runFor: exactly(1_000)}},
@@ -44,6 +48,7 @@ const builtIn: readonly PodRule[] = [
       exitCodes: [0],
       stopAfter: exactly(1_000),
       stopExitCode: 143,
+      log: [{text: simulatedText, stream: 'stdout', afterMs: 0}],
       cpu: {amount: 1},
       memory: {amount: 1024 ** 2},
     },

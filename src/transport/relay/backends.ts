@@ -46,6 +46,8 @@ const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex>
 };
 
 const reach = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
+  const within = network.within?.(host, port);
+  if (within) return within;
   const trust = scheme === 'https' ? trustOf(tls, host) : undefined;
   const socket = await network.dial(host, port);
   return trust ? shakeHands(socket, trust, clock) : socket;

@@ -1,0 +1,59 @@
+import type {Duplex} from 'node:stream';
+import type {NodeAgent} from '#src/api/agent.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import type {InProcessServer} from '#src/serving/agent/in-process.js';
+import type {Simulation} from '#src/simulation/simulation.js';
+import {endpoint, systemNetwork, type Network} from '#src/transport/network.js';
+
+export interface SimulatedNetworkParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The simulated nodes, once they run. */
+  simulation(): Simulation | undefined;
+}
+
+/** The network of this machine, in which the agents of simulated nodes answer at the addresses of their nodes: within this process, without a socket. */
+export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
+  const {clock, simulation} = parts;
+  const system = systemNetwork(clock);
+  const servers = new Map<string, Promise<InProcessServer>>();
+  const serverOf = (node: string, agent: NodeAgent): Promise<InProcessServer> => {
+    let server = servers.get(node);
+    if (!server) servers.set(node, (server = serve(agent, parts)));
+    return server;
+  };
+  return {
+    dial: (host, port) => system.dial(host, port),
+    async resolve(host) {
+      const {address} = simulation()?.nodeAt(host) ?? {};
+      return address === undefined ? system.resolve(host) : [address];
+    },
+    within(host, port) {
+      const node = simulation()?.nodeAt(host);
+      return node && connection(node, port, agent => serverOf(node.name, agent));
+    },
+  };
+};
+
+type SimulatedNode = NonNullable<ReturnType<Simulation['nodeAt']>>;
+
+const connection = async ({address, port: agentPort, agent}: SimulatedNode, port: string, serverOf: (agent: NodeAgent) => Promise<InProcessServer>): Promise<Duplex> => {
+  const refused = (why: string) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`);
+  if (!agent) throw refused('no route to host');
+  if (port !== String(agentPort)) throw refused('connection refused');
+  return (await serverOf(agent)).connect();
+};
+
+/** The code is loaded with the first request to an agent. */
+const serve = async (agent: NodeAgent, {clock, random, log}: SimulatedNetworkParts): Promise<InProcessServer> => {
+  const [{agentExchange}, {inProcessServer}, {httpFace}] = await Promise.all([
+    import('#src/serving/agent/exchange.js'),
+    import('#src/serving/agent/in-process.js'),
+    import('#src/serving/http-face.js'),
+  ]);
+  const failed = (error: unknown) => log.error({err: error}, 'a simulated node failed to answer a request');
+  return inProcessServer(httpFace(agentExchange({agent, clock, failed}), {clock, random, onFault: failed}));
+};

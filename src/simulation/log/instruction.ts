@@ -1,0 +1,35 @@
+import type {Frozen} from '#src/api/key.js';
+import type {Naming} from '#src/api/naming.js';
+import type {Pod} from '#src/api/pod.js';
+import type {PodRecord} from '#src/simulation/pod/record.js';
+
+/** The annotation that writes lines into logs. */
+export const logKey = (naming: Naming): string => naming.subKey('simulation', 'log');
+
+/** What is kept of the lines that instructions wrote into one log. */
+const mostWritten = 1000;
+
+/** The lines an instruction writes, by container: `NAME=line` for one of the pod's containers, else for its first. */
+const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string; readonly line: string}[] => {
+  const names = [...(spec?.initContainers ?? []), ...(spec?.containers ?? []), ...(spec?.ephemeralContainers ?? [])].map(({name}) => name);
+  return text.replace(/\n$/, '').split('\n').map(line => {
+    const named = names.find(name => line.startsWith(`${name}=`));
+    return named === undefined ? {container: spec?.containers[0]?.name ?? '', line} : {container: named, line: line.slice(named.length + 1)};
+  });
+};
+
+/** Writes what an instruction on the pod says into the logs of its containers, once. False as long as one of them has not run yet: then nothing is written. */
+export const writeInstructed = (naming: Naming, record: PodRecord, now: number): boolean => {
+  const text = record.pod.metadata?.annotations?.[logKey(naming)];
+  if (text === undefined || record.logged === text) return true;
+  const written = linesOf(text, record.pod).map(({container, line}) => ({line, own: record.containers.find(({name}) => name === container)}));
+  if (!record.over && written.some(({own}) => !own?.id)) return false;
+  for (const {line, own} of written) {
+    const run = own?.state.is === 'running' ? {log: record.logs.get(own.id ?? ''), startedAt: own.state.startedAt} : undefined;
+    if (!run?.log) continue;
+    run.log.written.push({text: line.replaceAll('$', '$$$$'), stream: 'stdout', afterMs: Math.max(0, now - run.startedAt)});
+    if (run.log.written.length > mostWritten) run.log.written.shift();
+  }
+  record.logged = text;
+  return true;
+};

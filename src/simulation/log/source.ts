@@ -1,0 +1,62 @@
+import {AgentRefusal} from '#src/api/agent.js';
+import type {ContainerRecord, Ended, PodRecord} from '#src/simulation/pod/record.js';
+import type {LogEntry} from './entry.js';
+import type {RunLog} from './lines.js';
+
+/** The log of one run, and whether the run goes on. */
+export interface LogSource {
+  readonly log: RunLog;
+  /** When the run ended (ms since the epoch); undefined while it goes on. */
+  endedAt(): number | undefined;
+}
+
+export interface LogSettings {
+  /** What the container logs by its rules, for a run of which nothing was kept. */
+  readonly entries: readonly LogEntry[];
+  valueOf(name: string): string | undefined;
+}
+
+type Run = Pick<Ended, 'id' | 'startedAt'>;
+
+const waitingText = (reason: string): string => {
+  if (reason === 'ErrImagePull') return "image can't be pulled";
+  return reason === 'ImagePullBackOff' ? 'trying and failing to pull image' : reason;
+};
+
+/** The run whose log is asked for. Throws a refusal where there was none. */
+const runOf = ({pod: {metadata, spec}}: PodRecord, {name, state, last, id}: ContainerRecord, previous: boolean): Run => {
+  const which = `container ${JSON.stringify(name)} in pod ${JSON.stringify(metadata?.name)}`;
+  if (previous) {
+    if (!last?.id) throw new AgentRefusal(400, `previous terminated ${which} not found`);
+    return last;
+  }
+  if (state.is === 'running') return {startedAt: state.startedAt, ...(id ? {id} : {})};
+  const ended = state.is === 'ended' && state.id ? state : last;
+  if (ended?.id) return ended;
+  if (state.is === 'ended') throw new AgentRefusal(400, `${which} is terminated`);
+  const {reason = spec?.initContainers?.length ? 'PodInitializing' : 'ContainerCreating'} = state;
+  throw new AgentRefusal(400, `${which} is waiting to start: ${waitingText(reason)}`);
+};
+
+const endOf = (record: PodRecord, {state, last, id}: ContainerRecord, run: string | undefined): number | undefined => {
+  if (record.forgottenAt !== undefined) return record.forgottenAt;
+  if (state.is === 'running' && id === run) return undefined;
+  const ended = state.is === 'ended' && state.id === run ? state : last?.id === run ? last : undefined;
+  return ended?.finishedAt ?? 0;
+};
+
+/** The log of a container's present run, of the one that ended last, or of the one before. Throws a refusal where there is none. */
+export const logSource = (record: PodRecord, container: ContainerRecord, previous: boolean, {entries, valueOf}: LogSettings): LogSource => {
+  const {id = '', startedAt = record.startTime} = runOf(record, container, previous);
+  const kept = record.logs.get(id);
+  return {
+    log: {
+      startedAt,
+      get entries() {
+        return kept ? [...kept.entries, ...kept.written] : entries;
+      },
+      valueOf: (name, count) => (name === 'COUNT' ? String(count) : valueOf(name)),
+    },
+    endedAt: () => endOf(record, container, id),
+  };
+};

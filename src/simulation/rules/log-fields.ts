@@ -1,0 +1,18 @@
+import type {LogEntry} from '#src/simulation/log/entry.js';
+import {duration, fieldsOf, oneOf, RuleError, text, wholeNumber, type Field, type Fields} from './fields.js';
+
+/** What a rule says of one entry of a log. */
+export const logEntryFields = {line: text, after: duration, every: duration, times: wholeNumber, stream: oneOf(['stdout', 'stderr'] as const)} satisfies Fields;
+
+/** A line, or an object that tells when it is written. */
+export const logEntry: Field<LogEntry> = {
+  takes: 'a line, or an object with a line',
+  read(value, at) {
+    if (typeof value === 'string') return {text: value, stream: 'stdout', afterMs: 0};
+    const {line, after = 0, every, times, stream = 'stdout'} = fieldsOf(logEntryFields, value, at);
+    if (line === undefined) throw new RuleError(at, 'must have a line');
+    if (every === 0) throw new RuleError(`${at}.every`, 'must be at least 1ms');
+    if (times !== undefined && every === undefined) throw new RuleError(`${at}.times`, 'needs every');
+    return {text: line, stream, afterMs: after, ...(every === undefined ? {} : {everyMs: every}), ...(times === undefined ? {} : {times})};
+  },
+};

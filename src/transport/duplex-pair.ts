@@ -1,0 +1,82 @@
+import {Duplex} from 'node:stream';
+
+/** What an end holds that is not read yet, before the other end has to wait. */
+const heldBytes = 64 << 10;
+
+/** One end of a connection within this process. The platform's HTTP treats it as a socket, on which there is nothing to set. */
+export class PairedEnd extends Duplex {
+  #other: PairedEnd | undefined;
+  #hasEnd = false;
+  /** The other end waits until what it wrote is read. */
+  #taken: (() => void) | undefined;
+
+  constructor() {
+    super({allowHalfOpen: true, readableHighWaterMark: heldBytes});
+    this.on('error', () => {});
+  }
+
+  join(other: PairedEnd): void {
+    this.#other = other;
+  }
+
+  override _read(): void {
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (chunk.length === 0) process.nextTick(done);
+    else if (!this.#other || this.#other.#isDeaf) done(Object.assign(new Error('write EPIPE'), {code: 'EPIPE', syscall: 'write'}));
+    else this.#other.#receive(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    if (this.#other) this.#other.#hearEnd();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#release();
+    const other = this.#other;
+    this.#other = undefined;
+    if (other) process.nextTick(() => other.#hearEnd());
+    done(error);
+  }
+
+  get #isDeaf(): boolean {
+    return this.destroyed || this.readableEnded;
+  }
+
+  #receive(chunk: Buffer, done: () => void): void {
+    if (this.push(chunk)) process.nextTick(done);
+    else this.#taken = done;
+  }
+
+  #hearEnd(): void {
+    if (!this.destroyed && !this.#hasEnd) this.push(null);
+    this.#hasEnd = true;
+  }
+
+  #release(): void {
+    const taken = this.#taken;
+    this.#taken = undefined;
+    taken?.();
+  }
+}
+
+for (const name of ['setKeepAlive', 'setNoDelay', 'setTimeout', 'ref', 'unref']) {
+  Object.defineProperty(PairedEnd.prototype, name, {
+    value(this: PairedEnd) {
+      return this;
+    },
+  });
+}
+
+/** The two ends of a connection within this process: what one writes the other reads, no faster than it does. */
+export const duplexPair = (): readonly [PairedEnd, PairedEnd] => {
+  const pair = [new PairedEnd(), new PairedEnd()] as const;
+  pair[0].join(pair[1]);
+  pair[1].join(pair[0]);
+  return pair;
+};
