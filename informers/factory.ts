@@ -1,5 +1,6 @@
 import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
+import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
 import {listerWatcher} from './lister-watcher.js';
 import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
@@ -75,7 +76,7 @@ export class InformerFactory {
     for (const informer of this.#informers.values()) informer.start(this.#options.signal);
   }
 
-  /** Resolves once every informer asked for so far is synced; rejects with the signal's reason if that comes first. Borrowed ones are their borrowers' matter. */
+  /** Resolves once every informer asked for so far is synced; rejects with the signal's reason if that comes first, and with `ListRefused` when the server keeps refusing one of the lists. Borrowed ones are their borrowers' matter. */
   async whenSynced(signal: AbortSignal = this.#options.signal): Promise<void> {
     await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
   }
@@ -95,10 +96,8 @@ export class InformerFactory {
   #lend(selection: ResolvedSelection<KubeObject>): Lent {
     const {signal} = this.#options;
     const lent: Lent = {informer: this.#make(selection), stop: new AbortController(), users: 0};
-    const end = () => lent.stop.abort(signal.reason);
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end, {once: true});
-    lent.stop.signal.addEventListener('abort', () => signal.removeEventListener('abort', end), {once: true});
+    const ending = onAbort(signal, () => lent.stop.abort(signal.reason));
+    lent.stop.signal.addEventListener('abort', () => ending[Symbol.dispose](), {once: true});
     lent.informer.start(lent.stop.signal);
     this.#lent.set(selection.id, lent);
     return lent;

@@ -1,4 +1,5 @@
-import {defer, from, map, Observable, repeat, retry, tap} from 'rxjs';
+import {defer, from, map, Observable, repeat, retry, switchMap, tap} from 'rxjs';
+import {isOlderVersion} from '#src/api/resource-version.js';
 import {hasCause, isGone} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
@@ -17,7 +18,7 @@ export type Followed<T extends KubeObject> =
 /** Why a stream was given up although nobody reported an error. */
 export class StreamFault extends Error {
   override readonly name = 'StreamFault';
-  readonly fault: 'silent' | 'short' | 'slow';
+  readonly fault: 'silent' | 'short' | 'slow' | 'rewound';
 
   constructor(fault: StreamFault['fault'], message: string) {
     super(message);
@@ -43,6 +44,17 @@ export interface FollowOptions {
 
 /** A watch that ends sooner without an event is a failure: the next one may not follow at once. */
 const shortWatchMs = 1_000;
+
+/** A watch that lasted so long was served, whatever ended it: the backoff begins anew, so that connections that are cut now and then do not let the cache grow old. */
+const servedAfterMs = 5_000;
+
+/**
+ * The least time of a watch whose connection nobody probes, up to half of it longer by chance. The server ends such a watch on time, after a last bookmark: when the end is
+ * late the connection is dead.
+ */
+const unprobedWatchSeconds = 20;
+/** How late the end of such a watch may be. */
+const lateEndMs = 5_000;
 
 /** Where a follower stands. */
 interface Position {
@@ -100,12 +112,28 @@ const slowIsAnError = async <T>(page: Promise<T>, {clock, pageMs = 120_000}: Fol
   }
 };
 
+/** How long a watch is to last, and how long it may be silent. */
+interface WatchTimes {
+  readonly timeoutSeconds: number;
+  readonly silenceMs: number;
+}
+
+const watchTimes = (isProbed: boolean, {random, silenceMs = 240_000, watchSeconds = 300}: FollowOptions): WatchTimes => {
+  if (isProbed) return {timeoutSeconds: Math.floor(watchSeconds * (1 + random.float())), silenceMs};
+  const timeoutSeconds = Math.floor(Math.min(watchSeconds, unprobedWatchSeconds) * (1 + random.float() / 2));
+  return {timeoutSeconds, silenceMs: Math.min(silenceMs, timeoutSeconds * 1000 + lateEndMs)};
+};
+
 /** One watch until it ends, with its faults made errors. */
-const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, {clock, random, silenceMs = 240_000, watchSeconds = 300}: FollowOptions): Observable<Followed<T>> =>
+const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, options: FollowOptions): Observable<Followed<T>> => {
+  if (!api.isProbed) return watchedFor(api, resourceVersion, options.clock, watchTimes(true, options));
+  return from(api.isProbed()).pipe(switchMap(isProbed => watchedFor(api, resourceVersion, options.clock, watchTimes(isProbed, options))));
+};
+
+const watchedFor = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: string, clock: Clock, {timeoutSeconds, silenceMs}: WatchTimes): Observable<Followed<T>> =>
   defer(() => {
     const since = clock.monotonic();
     let events = 0;
-    const timeoutSeconds = Math.floor(watchSeconds * (1 + random.float()));
     return api.watch({resourceVersion, allowWatchBookmarks: true, timeoutSeconds}).pipe(
       neverSilentFor(clock, silenceMs, () => new StreamFault('silent', `nothing came from a watch for ${silenceMs} ms`)),
       tap({
@@ -118,17 +146,19 @@ const watched = <T extends KubeObject>(api: ListerWatcher<T>, resourceVersion: s
     );
   });
 
+/** Takes the position past what came. Throws for a bookmark below what was seen before: the store went back, and what it held since then is in no history. */
 const advance = (position: Position, event: Followed<KubeObject>): void => {
   const version = event.type === 'listed' ? event.resourceVersion : event.object.metadata?.resourceVersion;
   if (event.type === 'listed') position.unpaged = false;
   if (version === undefined) return;
+  if (event.type === 'BOOKMARK' && isOlderVersion(version, position.watchFrom ?? '')) throw new StreamFault('rewound', `the server is at version ${version}, and was at ${position.watchFrom}`);
   position.watchFrom = version;
   if (version) position.listFrom = version;
 };
 
 /** What a failure means for the way on. History that is gone asks for a list; one that cannot be had at that version, for the newest. */
 const retreat = (position: Position, error: unknown): void => {
-  const ahead = hasCause(error, 'ResourceVersionTooLarge');
+  const ahead = hasCause(error, 'ResourceVersionTooLarge') || (error instanceof StreamFault && error.fault === 'rewound');
   if (!isGone(error) && !ahead) return;
   if (position.watchFrom === undefined || ahead) {
     position.listFrom = '';
@@ -145,16 +175,22 @@ export const follow = <T extends KubeObject>(api: ListerWatcher<T>, options: Fol
   defer(() => {
     const {clock, random, onError, onAttempt} = options;
     const backoff = new Backoff(clock, random);
+    let begunAt = 0;
     const position: Position = {watchFrom: undefined, listFrom: '0', unpaged: false};
     const attempt = defer(() => {
+      begunAt = clock.monotonic();
       onAttempt?.(position.watchFrom === undefined ? 'list' : 'watch');
       return position.watchFrom === undefined ? listed(api, position, options) : watched(api, position.watchFrom, options);
     });
     return attempt.pipe(
-      tap(event => advance(position, event)),
+      tap(event => {
+        advance(position, event);
+        if (event.type !== 'listed') backoff.reset();
+      }),
       repeat(), // A finished list leads to a watch, a closed watch to the next.
       retry({
         delay(error) {
+          if (position.watchFrom !== undefined && clock.monotonic() - begunAt >= servedAfterMs) backoff.reset();
           const waitMs = backoff.next();
           retreat(position, error);
           onError?.(error, waitMs);

@@ -8,6 +8,8 @@ import type {ResolvedSelection} from './selection.js';
 export interface ListerWatcher<T extends KubeObject> {
   list(options: ListOptions): Promise<KubeList<T>>;
   watch(options: WatchOptions): Observable<WatchEvent<T>>;
+  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. */
+  readonly isProbed?: (() => Promise<boolean>) | undefined;
 }
 
 /** The calls for a selection, through `client`. */
@@ -18,5 +20,6 @@ export const listerWatcher = <T extends KubeObject>(client: Client, {kind, names
   return {
     list: options => resource.list({...options, ...chosen}),
     watch: options => resource.watch({...options, ...chosen}),
+    isProbed: client.isProbed,
   };
 };

@@ -5,12 +5,14 @@ import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import {jittered, type Random} from '#src/base/random.js';
+import {onAbort} from '#src/base/signals.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
 import {follow, type Followed, type FollowOptions} from './follow.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
+import {Refusals} from './refusal.js';
 import {deepFrozen, metadataOf, trimmed} from './trim.js';
 
 export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' | 'pageMs' | 'pageSize' | 'watchSeconds'> {
@@ -42,7 +44,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly #cache = new Cache<T>();
   readonly #listeners = new Set<Subscriber<Change<T>>>();
   readonly #pending: {readonly change: () => readonly Change<T>[]; readonly handled: () => void}[] = [];
-  readonly #waiters = new Set<() => void>();
+  readonly #waiters = new Set<{readonly synced: () => void; readonly refused: (error: Error) => void}>();
   #metrics: InformerMetrics | undefined;
   #subscription: Subscription | undefined;
   #resync: Disposable | undefined;
@@ -85,38 +87,47 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     return {[Symbol.dispose]: () => subscription.unsubscribe()};
   }
 
-  /** Follows the collection until the signal aborts. Once only. */
+  /** Follows the collection until the signal aborts, and keeps the process running. Once only. */
   start(signal: AbortSignal): void {
     if (this.#subscription || signal.aborted) return;
     const {clock, random, meter, log, name, minResyncMs} = this.#options;
     const metrics = informerMetrics(meter, clock, name, {size: () => this.#cache.size, isSynced: () => this.#synced});
     this.#metrics = metrics;
+    const refusals = new Refusals(clock, name);
     this.#subscription = follow(this.#api, {
       ...this.#options,
       onAttempt: what => metrics.attempt(what),
-      onError(error, waitMs) {
+      onError: (error, waitMs) => {
         metrics.failed(error);
         log.warn({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
+        const refusal = refusals.after(error);
+        if (refusal) for (const {refused} of this.#waiters) refused(refusal);
       },
     }).subscribe(event => guarded(() => this.#take(event), error => log.error({informer: name, err: error}, 'an event could not be taken in')));
     if (minResyncMs > 0) this.#remindEvery(jittered(random, minResyncMs, 1));
-    signal.addEventListener('abort', () => this.#stop(), {once: true});
+    const alive = clock.keepAlive();
+    onAbort(signal, () => {
+      alive[Symbol.dispose]();
+      this.#stop();
+    });
   }
 
-  /** Resolves once synced; rejects with the signal's reason if that comes first. */
+  /**
+   * Resolves once synced. Rejects with the signal's reason if that comes first, and with `ListRefused` when the server refuses the list (401, 403, 404) and has done so for
+   * half a minute; the informer goes on trying then.
+   */
   whenSynced(signal: AbortSignal): Promise<void> {
     if (this.#synced) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const settle = (then: () => void) => () => {
-        this.#waiters.delete(synced);
-        signal.removeEventListener('abort', aborted);
+      let aborted: Disposable | undefined;
+      const settle = (then: () => void) => {
+        this.#waiters.delete(waiter);
+        aborted?.[Symbol.dispose]();
         then();
       };
-      const synced = settle(resolve);
-      const aborted = settle(() => reject(signal.reason as Error));
-      if (signal.aborted) return aborted();
-      this.#waiters.add(synced);
-      signal.addEventListener('abort', aborted);
+      const waiter = {synced: () => settle(resolve), refused: (error: Error) => settle(() => reject(error))};
+      this.#waiters.add(waiter);
+      aborted = onAbort(signal, () => settle(() => reject(signal.reason as Error)));
     });
   }
 
@@ -166,7 +177,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   #becomeSynced(): void {
     if (this.#synced) return;
     this.#synced = true;
-    for (const waiter of this.#waiters) waiter();
+    for (const {synced} of this.#waiters) synced();
   }
 
   #remindEvery(periodMs: number): void {

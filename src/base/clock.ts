@@ -13,6 +13,8 @@ export interface Clock {
   hold(): Disposable;
   /** Takes an error that no caller can receive: of a callback, or of a promise that nobody awaits. Never throws. */
   unhandled(error: unknown): void;
+  /** Keeps the process running until disposed of, where the clock's timers alone do not. */
+  keepAlive(): Disposable;
 }
 
 const nothing: Disposable = {[Symbol.dispose]() {}};
@@ -49,6 +51,10 @@ export const systemClock: Clock = {
       throw error;
     });
   },
+  keepAlive() {
+    const timer = setInterval(() => {}, longestTimerMs);
+    return {[Symbol.dispose]: () => clearInterval(timer)};
+  },
 };
 
 /** The same clock, but with `unhandled` as the one who takes errors that no caller can receive. */
@@ -57,6 +63,7 @@ export const withErrorHandler = (clock: Clock, unhandled: (error: unknown) => vo
   monotonic: () => clock.monotonic(),
   schedule: (afterMs, run) => clock.schedule(afterMs, () => guarded(run, unhandled)),
   hold: () => clock.hold(),
+  keepAlive: () => clock.keepAlive(),
   unhandled,
 });
 

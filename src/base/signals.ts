@@ -1,5 +1,47 @@
 import {setMaxListeners} from 'node:events';
 
+/** Who waits for a signal to abort, and the one listener of theirs. */
+interface Waiting {
+  readonly runs: Set<() => void>;
+  readonly listener: () => void;
+}
+
+const waitingFor = new WeakMap<AbortSignal, Waiting>();
+
+const waitingOn = (signal: AbortSignal): Waiting => {
+  const known = waitingFor.get(signal);
+  if (known) return known;
+  const runs = new Set<() => void>();
+  const listener = () => {
+    for (const run of runs) run();
+  };
+  signal.addEventListener('abort', listener, {once: true});
+  const waiting = {runs, listener};
+  waitingFor.set(signal, waiting);
+  return waiting;
+};
+
+/**
+ * Calls `run` when the signal aborts, unless disposed of before; at once if it has aborted. A signal has one listener however many wait for it: more than ten look like a
+ * leak to Node.js, which warns of them.
+ */
+export const onAbort = (signal: AbortSignal, run: () => void): Disposable => {
+  if (signal.aborted) {
+    run();
+    return {[Symbol.dispose]() {}};
+  }
+  const {runs, listener} = waitingOn(signal);
+  const own = () => run();
+  runs.add(own);
+  return {
+    [Symbol.dispose]() {
+      if (!runs.delete(own) || runs.size > 0) return;
+      signal.removeEventListener('abort', listener);
+      waitingFor.delete(signal);
+    },
+  };
+};
+
 /** A signal that aborts with the first of several, until it is disposed of. */
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;

@@ -60,6 +60,11 @@ export class VirtualClock implements Clock {
     this.#failures.push(error);
   }
 
+  /** Nothing: the process lives by its own time. */
+  keepAlive(): Disposable {
+    return {[Symbol.dispose]() {}};
+  }
+
   /** Resolves once nothing is held and the event loop has been quiet; time does not move. */
   async drain(): Promise<void> {
     for (let quiet = 0; quiet < quietTurns; ) {

@@ -38,4 +38,6 @@ export interface Caller {
   call(call: Call): Promise<Reply>;
   /** Resolves to undefined once the stream is open, or to the refusal. The stream ends at the latest when the signal aborts; nothing is told after that. */
   watch(call: Call & {readonly signal: AbortSignal}, listener: WatchListener): Promise<Reply | undefined>;
+  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. */
+  readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

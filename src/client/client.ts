@@ -49,4 +49,6 @@ export interface Client {
   metadata(kind: Kind): ResourceClient<KubeObject>;
   /** Anything the typed verbs do not cover: discovery, health, kinds known only at run time. Resolves to the parsed body. */
   request(method: string, path: string, options?: {query?: Readonly<Record<string, string>>; body?: unknown; contentType?: string; accept?: string; signal?: AbortSignal}): Promise<unknown>;
+  /** Whether a watch ends in an error by itself when its connection is dead; every watch does where this is missing. Rejects when the server was not reached. */
+  readonly isProbed?: (() => Promise<boolean>) | undefined;
 }

@@ -41,6 +41,7 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
     return send(requestOf(call, content.write(call)));
   };
   return {
+    isProbed: () => connection.isProbed(),
     async call(call) {
       return replyOf(await sent(call, request => connection.send(request)));
     },

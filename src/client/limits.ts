@@ -34,6 +34,7 @@ export const limited = (caller: Caller, {qps, burst}: RateLimit, {clock, meter =
   });
   const turn = (call: Call): Promise<void> | undefined => waitFor(bucket.reserve(), call, {clock, waits, host});
   return {
+    ...caller,
     async call(call) {
       await turn(call);
       return caller.call(call);
@@ -70,6 +71,7 @@ export const repeating = (caller: Caller, {clock, meter = noMeter, host = ''}: L
     }
   };
   return {
+    ...caller,
     call: call => patiently(call, () => caller.call(call)),
     watch: (call, listener) => patiently(call, () => caller.watch(call, listener)),
   };

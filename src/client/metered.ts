@@ -29,6 +29,7 @@ export const metered = (caller: Caller, {clock, meter, host}: {readonly clock: C
     }
   };
   return {
+    ...caller,
     call: call => timed(call, () => caller.call(call)),
     watch: (call, listener) => timed(call, () => caller.watch(call, listener)),
   };

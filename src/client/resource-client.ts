@@ -22,6 +22,7 @@ export const clientOver = (caller: Caller, naming: Naming): Client => ({
   resource: kind => new KindClient(caller, naming, kind),
   metadata: kind => new KindClient(caller, naming, kind, metadataShapes(naming)),
   request: (method, path, {query, ...rest} = {}) => answered(caller, {method, path: withQuery(path, query ?? {}), ...rest}),
+  isProbed: caller.isProbed,
 });
 
 /** What a client accepts, for one object (in a watch too) and for a list; JSON as the server has it where nothing is said. */

@@ -1,6 +1,7 @@
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
+import {ListRefused} from '#informers/refusal.js';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -164,7 +165,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     throw new Error(`the controllers ended by themselves: ${ending}`);
   });
   failed.catch(() => {});
-  await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch(() => failed), failed]);
+  await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed)), failed]);
   simulation = await planeNodes({
     count: options.nodes ?? 0,
     rulesFile: options.simulationFile,

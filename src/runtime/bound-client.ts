@@ -28,6 +28,7 @@ export const boundClient = (client: Client, life: AbortSignal): Client => {
     naming: client.naming,
     resource: kind => bound(client.resource(kind)),
     metadata: kind => bound(client.metadata(kind)),
+    isProbed: client.isProbed,
     request: (method, path, options) => within(options, call => client.request(method, path, call)),
   };
 };

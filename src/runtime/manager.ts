@@ -1,5 +1,6 @@
 import {setMaxListeners} from 'node:events';
 import {InformerFactory} from '#informers/factory.js';
+import {ListRefused} from '#informers/refusal.js';
 import {sleep} from '#src/base/clock.js';
 import {jittered} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
@@ -59,18 +60,25 @@ const unlimitedGraceMs = 5_000;
  */
 export class Manager {
   /** Resolves once every chosen controller is at work, all its caches synced. Rejects if the run ends before. */
+  readonly atWork: Promise<void>;
+  /** As `atWork`, but rejects with `ListRefused` too, as soon as the server keeps refusing a list that a controller needs. The run goes on then. */
   readonly ready: Promise<void>;
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
-  #becomeReady: () => void = () => {};
+  #becomeAtWork: () => void = () => {};
   #becomeNever: (why: unknown) => void = () => {};
+  #refuse: (why: ListRefused) => void = () => {};
 
   constructor(options: ManagerOptions) {
     checkNames(options.controllers);
     this.#options = options;
-    this.ready = new Promise((resolve, reject) => {
-      this.#becomeReady = resolve;
+    this.atWork = new Promise((resolve, reject) => {
+      this.#becomeAtWork = resolve;
       this.#becomeNever = reject;
+    });
+    this.ready = new Promise((resolve, reject) => {
+      this.#refuse = reject;
+      this.atWork.then(resolve, reject);
     });
     this.ready.catch(() => {}); // Whoever waits for it hears of it; nobody has to.
     if (!options.election) return;
@@ -86,8 +94,9 @@ export class Manager {
     return this.#elector?.isLeader ?? true;
   }
 
-  /** Runs until the signal aborts or the lead is lost. Rejects when a controller cannot be built or the server does not answer. */
+  /** Runs until the signal aborts or the lead is lost, and keeps the process running so long. Rejects when a controller cannot be built or the server does not answer. */
   async run(signal: AbortSignal): Promise<Ending> {
+    using _alive = this.#options.clock.keepAlive();
     try {
       if (!this.#elector) return await this.#lead(signal);
       const elector = this.#elector;
@@ -116,9 +125,9 @@ export class Manager {
       checks.push(...controllers.map(({name, check}) => this.#options.checks.add(name, check)));
       for (const {name, debugPages} of controllers) if (debugPages) this.#options.debugPages?.set(name, debugPages);
       informers.start();
-      const synced = controllers.map(controller => controller.whenSynced(stopping.signal));
-      for (const controller of controllers) running.set(controller.name, this.#runOne(controller, stopping.signal));
-      Promise.all(synced).then(this.#becomeReady, () => {});
+      const synced = controllers.map(controller => this.#synced(controller, stopping.signal));
+      for (const [index, controller] of controllers.entries()) running.set(controller.name, this.#runOne(controller, synced[index]!, stopping.signal));
+      Promise.all(synced).then(this.#becomeAtWork, () => {});
       await abortOf(signal);
       return await this.#stop(running, stopping, calls, signal.reason instanceof LeadLost);
     } catch (error) {
@@ -184,15 +193,28 @@ export class Manager {
     return enabled === true ? undefined : enabled;
   }
 
+  /** Resolves once a controller's caches are synced, however long the server refuses. */
+  async #synced({name, whenSynced}: BuiltController, signal: AbortSignal): Promise<void> {
+    for (let times = 0; ; times++) {
+      try {
+        return await whenSynced(signal);
+      } catch (error) {
+        if (!(error instanceof ListRefused)) throw error;
+        this.#refuse(error);
+        if (times === 0) this.#options.log.error({controller: name, err: error}, 'controller waits for what the server refuses');
+      }
+    }
+  }
+
   /** Runs one controller after its caches are synced and its moment has come. Never rejects. */
-  async #runOne(controller: BuiltController, signal: AbortSignal): Promise<void> {
+  async #runOne(controller: BuiltController, synced: Promise<void>, signal: AbortSignal): Promise<void> {
     const {clock, random, startIntervalMs, meter, log} = this.#options;
     const {name} = controller;
     const gauge = meter.gauge({name: 'running_managed_controllers', help: 'Indicates where instances of a controller are currently running', labels: ['manager', 'name']});
     const labels = {manager: this.#options.name, name};
     try {
       if (startIntervalMs > 0) await sleep(clock, jittered(random, startIntervalMs, 1), signal);
-      await controller.whenSynced(signal);
+      await synced;
     } catch {
       return; // Stopped before it began.
     }

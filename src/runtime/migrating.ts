@@ -17,7 +17,7 @@ export const runMigrating = async (own: Manager, migrated: Manager, signal: Abor
   };
   const second = async (): Promise<Ending> => {
     try {
-      await own.ready;
+      await own.atWork;
     } catch {
       return 'stopped'; // The first tells why it never was.
     }

@@ -22,6 +22,7 @@ export const bearing = (connection: HttpConnection, source: TokenSource): HttpCo
     server: connection.server,
     send: request => carried(request, each => connection.send(each)),
     stream: (request, sink) => carried(request, each => connection.stream(each, sink)),
+    isProbed: () => connection.isProbed(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 };

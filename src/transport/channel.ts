@@ -26,6 +26,8 @@ const poolOptions: Pool.Options = {
   maxHeaderSize: 1 << 20,
 };
 const connectTimeoutMs = 30_000;
+/** With half of it for the answer, a dead connection is noticed within 35 s. */
+const pingMs = 22_000;
 const connectOptions = {timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: 30_000};
 
 /** The sockets to one server, made with one set of certificates. Calls go over kept HTTP/1.1 connections, streams share an HTTP/2 one where the server offers it. */
@@ -51,7 +53,7 @@ export class Channel {
     }
     const {origin, protocol} = new URL(server);
     const tls = {...material, rejectUnauthorized: !trust.insecure, ...(trust.serverName ? {servername: trust.serverName} : {})};
-    const sessions = proxyUrl || protocol !== 'https:' ? undefined : new StreamSessions(origin, {clock, tls, connectTimeoutMs, pingMs: 30_000});
+    const sessions = proxyUrl || protocol !== 'https:' ? undefined : new StreamSessions(origin, {clock, tls, connectTimeoutMs, pingMs});
     return new Channel(origin, await poolOf(origin, proxyUrl, tls), sessions);
   }
 
@@ -60,15 +62,27 @@ export class Channel {
   }
 
   async stream(request: ChannelRequest, signal: AbortSignal | undefined, sink: StreamSink): Promise<ChannelReply | undefined> {
-    if (this.#sessions && request.body === undefined) {
-      try {
-        return await this.#sessions.open({...request, headersTimeout: request.timeoutMs}, signal, sink);
-      } catch (error) {
-        if (!(error instanceof NoHttp2)) throw error;
-        this.#sessions = undefined;
-      }
-    }
+    const {body, timeoutMs} = request;
+    const overHttp2 = body === undefined ? await this.#overHttp2(sessions => sessions.open({...request, headersTimeout: timeoutMs}, signal, sink)) : undefined;
+    if (overHttp2) return overHttp2.answer;
     return dispatched(this.#pool, this.#optionsOf(request, 0), signal, sink);
+  }
+
+  /** Whether the connection of streams is asked for signs of life, so that they end in an error when it is dead. Connects to find out. */
+  async isProbed(): Promise<boolean> {
+    return (await this.#overHttp2(sessions => sessions.ready())) !== undefined;
+  }
+
+  /** Undefined where the server does not speak HTTP/2, which then is not tried again. */
+  async #overHttp2<T>(act: (sessions: StreamSessions) => Promise<T>): Promise<{readonly answer: T} | undefined> {
+    if (!this.#sessions) return undefined;
+    try {
+      return {answer: await act(this.#sessions)};
+    } catch (error) {
+      if (!(error instanceof NoHttp2)) throw error;
+      this.#sessions = undefined;
+      return undefined;
+    }
   }
 
   /** Takes nothing new; what is under way goes on to its end. */

@@ -29,6 +29,8 @@ export interface HttpConnection extends AsyncDisposable {
   send(request: HttpRequest): Promise<HttpReply>;
   /** Resolves at the head of the answer; a body with status 200 then streams into `sink` until it ends or the signal aborts. Other answers come whole. */
   stream(request: HttpRequest, sink: StreamSink): Promise<HttpReply | undefined>;
+  /** Whether streams end in an error by themselves when the connection is dead. Connects to find out, and rejects when the server was not reached. */
+  isProbed(): Promise<boolean>;
 }
 
 export interface ConnectionOptions {
@@ -78,6 +80,15 @@ class PooledConnection implements HttpConnection {
     return this.#authenticated(request, (channel, options) => channel.stream(options, request.signal, sink));
   }
 
+  async isProbed(): Promise<boolean> {
+    await this.#prepare(await this.#credentials.proof());
+    try {
+      return await this.#channel.isProbed();
+    } catch (cause) {
+      throw new Error(`${this.server}: ${oneLine(cause)}`, {cause});
+    }
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.#channel.destroy();
   }
@@ -96,7 +107,7 @@ class PooledConnection implements HttpConnection {
   }
 
   async #attempt<R>(request: HttpRequest, proof: Proof, run: (channel: Channel, options: ChannelRequest) => Promise<R>): Promise<R> {
-    if (this.#isReloadable || proof.pair) await this.#reload(proof);
+    await this.#prepare(proof);
     const {signal, timeoutMs = defaultTimeoutMs} = request;
     try {
       return await run(this.#channel, {
@@ -110,6 +121,10 @@ class PooledConnection implements HttpConnection {
       if (signal?.aborted) throw signal.reason as Error;
       throw new Error(`${request.method} ${this.server}${request.path.split('?', 1)[0]}: ${oneLine(cause)}`, {cause});
     }
+  }
+
+  async #prepare(proof: Proof): Promise<void> {
+    if (this.#isReloadable || proof.pair) await this.#reload(proof);
   }
 
   /** Goes over to new connections when certificates changed. Requests under way end on the old ones. */

@@ -60,6 +60,12 @@ export class StreamSessions {
     return answered(stream, request.headersTimeout, signal, sink);
   }
 
+  /** Connects unless it has. Rejects with `NoHttp2` where the server does not speak it. */
+  async ready(): Promise<void> {
+    for (const {session} of this.#lanes) if (!session.closed && !session.destroyed) return;
+    await this.#opened();
+  }
+
   /** Opens nothing more; what is open goes on. */
   close(): void {
     this.#isClosed = true;
@@ -75,12 +81,16 @@ export class StreamSessions {
   async #place(): Promise<Lane> {
     for (;;) {
       for (const lane of this.#lanes) if (took(lane)) return lane;
-      const lane = await (this.#opening ??= this.#connect().finally(() => {
-        this.#opening = undefined;
-      }));
+      const lane = await this.#opened();
       if (took(lane)) return lane;
       if (lane.session.closed || lane.session.destroyed) throw new Error('the server closed the connection');
     }
+  }
+
+  #opened(): Promise<Lane> {
+    return (this.#opening ??= this.#connect().finally(() => {
+      this.#opening = undefined;
+    }));
   }
 
   async #connect(): Promise<Lane> {

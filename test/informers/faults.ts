@@ -1,4 +1,4 @@
-import {endWith, ignoreElements, merge, Observable, share, Subject, takeUntil, throwError} from 'rxjs';
+import {concat, defer, EMPTY, endWith, ignoreElements, merge, mergeMap, NEVER, Observable, share, Subject, takeUntil, throwError} from 'rxjs';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
 import type {ListOptions, WatchOptions} from '#src/client/client.js';
@@ -14,12 +14,21 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   readonly #api: ListerWatcher<T>;
   readonly #faults = new Subject<WatchEvent<T>>();
   readonly #closes = new Subject<void>();
+  readonly #cuts = new Subject<void>();
   #silent = false;
+  /** What `isProbed` says; nothing where every connection is. */
+  probed: boolean | undefined;
+  readonly timeouts: number[] = [];
   /** How many watches are open now. */
   open = 0;
 
   constructor(api: ListerWatcher<T>) {
     this.#api = api;
+  }
+
+  get isProbed(): (() => Promise<boolean>) | undefined {
+    const {probed} = this;
+    return probed === undefined ? undefined : () => Promise.resolve(probed);
   }
 
   async list(options: ListOptions): Promise<KubeList<T>> {
@@ -32,6 +41,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
 
   watch(options: WatchOptions): Observable<WatchEvent<T>> {
     this.calls.push('watch');
+    this.timeouts.push(options.timeoutSeconds ?? 0);
     const fault = this.watchFaults.shift();
     if (fault === 'close') return new Observable(subscriber => subscriber.complete());
     if (fault) return throwError(() => fault);
@@ -42,7 +52,7 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
       const real = this.#api.watch(options).pipe(share());
       const realEnds = real.pipe(ignoreElements(), endWith(true));
       subscriber.add(
-        merge(this.#faults.pipe(takeUntil(realEnds)), real)
+        merge(this.#faults.pipe(takeUntil(realEnds)), concat(real, defer(() => (this.#silent ? NEVER : EMPTY))), this.#cuts.pipe(takeUntil(realEnds), mergeMap(() => throwError(() => new Error('connection reset by peer')))))
           .pipe(takeUntil(this.#closes))
           .subscribe({
             next: event => {
@@ -60,6 +70,11 @@ export class FaultyApi<T extends KubeObject> implements ListerWatcher<T> {
   /** Every open watch ends, as when the server or the network closes it. */
   disconnect(): void {
     this.#closes.next();
+  }
+
+  /** Every open watch breaks, as when something on the way cuts its connection. */
+  cut(): void {
+    this.#cuts.next();
   }
 
   /** Every open watch says nothing more, although nobody closed it. */

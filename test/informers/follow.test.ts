@@ -176,13 +176,75 @@ test('leaves a connection that has gone silent and misses nothing', async t => {
   t.is(api.open, 1);
 });
 
+test('connections that are cut again and again leave the cache a few seconds old at most', async t => {
+  const {api, start, clock, failures} = await following(t);
+  const random = seededRandom(3);
+  await start();
+  let oldest = 0;
+  for (const end = clock.monotonic() + 60 * minute; clock.monotonic() < end; ) {
+    await clock.advance((20 + 90 * random.float()) * second);
+    api.cut();
+    const since = clock.monotonic();
+    while (api.open === 0) await clock.advance(100);
+    oldest = Math.max(oldest, clock.monotonic() - since);
+  }
+
+  t.true(failures.length > 30);
+  t.true(oldest <= 1_700, `${oldest}`);
+});
+
+test('an event or a bookmark on a watch lets the backoff begin anew, and what only fails does not', async t => {
+  const {api, create, start, clock, failures} = await following(t);
+  api.watchFaults.push(...Array.from({length: 4}, () => new Error('connection refused')));
+  await start();
+  await clock.advance(minute);
+  await create('a');
+  api.cut();
+  await clock.advance(2 * second);
+  api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '99'}}});
+  api.cut();
+  await clock.advance(2 * second);
+
+  t.deepEqual(failures.map(({waitMs}) => Math.floor(Math.log2(waitMs / 800))), [0, 1, 2, 3, 0, 0]);
+});
+
+test('lists the newest when a bookmark is below what was seen, as of a store that was restored', async t => {
+  const {api, create, start, seen, clock, failures} = await following(t);
+  await start();
+  await create('a');
+  api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
+  await clock.advance(5 * second);
+
+  t.true(failures[0]?.error instanceof StreamFault && failures[0].error.fault === 'rewound');
+  t.deepEqual(seen(), ['listed ', 'ADDED a', 'listed a']);
+  t.deepEqual(api.calls.slice(-2), ['list rv= limit=', 'watch']);
+});
+
+test('a watch that nobody probes is short, ends on time without a failure, and counts as dead when its end is late', async t => {
+  const {api, create, start, seen, clock, failures} = await following(t);
+  api.probed = false;
+  await start();
+  await clock.advance(10 * minute);
+  t.deepEqual(failures, []);
+  t.true(api.timeouts.every(seconds => seconds >= 20 && seconds <= 30));
+  t.true(api.calls.length > 20);
+
+  api.goSilent();
+  await create('a');
+  const since = clock.monotonic();
+  while (!seen().includes('ADDED a')) await clock.advance(second);
+
+  t.true(clock.monotonic() - since <= 37 * second, `${clock.monotonic() - since}`);
+  t.deepEqual(failures.map(({error}) => (error as StreamFault).fault), ['silent']);
+});
+
 test('a bookmark a minute keeps a quiet watch alive', async t => {
   const {api, start, clock, failures} = await following(t, {silenceMs: 4 * minute});
   await start();
 
   for (let time = 0; time < 9; time++) {
     await clock.advance(minute);
-    api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '5'}}});
+    api.say({type: 'BOOKMARK', object: {metadata: {resourceVersion: '1'}}});
   }
 
   t.deepEqual(failures, []);

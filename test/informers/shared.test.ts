@@ -1,9 +1,11 @@
+import {getEventListeners} from 'node:events';
 import test, {type ExecutionContext} from 'ava';
 import {kindOnWire, kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {expired, serviceUnavailable} from '#src/api/status.js';
+import {expired, forbidden, notFound, serviceUnavailable} from '#src/api/status.js';
 import type {ConfigMap, KubeObject} from '#src/api/types.js';
+import {systemClock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -12,6 +14,7 @@ import {InformerFactory} from '#informers/factory.js';
 import type {Grouping, Index} from '#informers/lister.js';
 import {listerWatcher} from '#informers/lister-watcher.js';
 import {resolveSelection} from '#informers/selection.js';
+import {ListRefused} from '#informers/refusal.js';
 import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
 import {FaultyApi} from './faults.js';
@@ -290,6 +293,52 @@ test('a stopped informer leaves no watch, no timer and no listener', async t => 
   t.is(api.open, 0);
   t.true(completed);
   t.is(clock.pending, before);
+});
+
+const mapsResource = {group: '', resource: 'configmaps'};
+for (const refusal of [forbidden(mapsResource, '', 'no'), notFound(mapsResource, '')]) {
+  test(`who waits for the first list is told when the server keeps refusing it with ${refusal.code}, and it is taken once it comes`, async t => {
+    const {clock, api, informer, life, start} = informing(t);
+    for (let time = 0; time < 8; time++) api.listFaults.push(refusal);
+    const waiting = informer.whenSynced(life.signal);
+    let failure: unknown;
+    waiting.catch((error: unknown) => (failure = error));
+    await start();
+    await clock.advance(29_000);
+    t.is(failure, undefined);
+    await clock.advance(60_000);
+
+    t.true(failure instanceof ListRefused);
+    t.regex((failure as Error).message, /^the cache of configmaps is not synced: the server has refused to list them for \d+ s: /);
+    await clock.advance(hour);
+    await informer.whenSynced(life.signal);
+  });
+}
+
+test('a server that is away now and then refuses nothing', async t => {
+  const {clock, api, informer, life, start} = informing(t);
+  for (let time = 0; time < 12; time++) api.listFaults.push(time % 2 === 0 ? new Error('connection refused') : notFound(mapsResource, ''));
+  const waiting = informer.whenSynced(life.signal);
+  await start();
+  await clock.advance(hour);
+
+  await t.notThrowsAsync(waiting);
+});
+
+test('an informer keeps its process running until it is stopped, and however many there are they are one listener of a signal', async t => {
+  const {api} = informing(t);
+  const life = new AbortController();
+  const keeping = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
+  const before = keeping();
+  api.listFaults.push(...Array.from({length: 11}, () => 'hang' as const));
+  const informers = Array.from({length: 11}, () => new SharedInformer<ConfigMap>(api, {clock: systemClock, random: seededRandom(3), log: noLog, meter: new MetricsRegistry(), name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0}));
+  for (const informer of informers) informer.start(life.signal);
+  for (const informer of informers) informer.whenSynced(life.signal).catch(() => {});
+
+  t.is(keeping(), before + 11);
+  t.is(getEventListeners(life.signal, 'abort').length, 1);
+  life.abort();
+  t.is(keeping(), before);
 });
 
 const manufacturing = (t: ExecutionContext) => {

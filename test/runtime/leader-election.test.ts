@@ -24,7 +24,7 @@ const contention = (t: ExecutionContext) => {
     const announced: string[] = [];
     const note = (_: unknown, reason: string, message: string) => void announced.push(`${reason} ${message}`);
     const lock = new LeaseLock({client: client as Client, ...place, events: {normal: note, warning: note}});
-    const skewed: Clock = {now: () => clock.now() + skewMs, monotonic: () => clock.monotonic(), schedule: (ms, run) => clock.schedule(ms, run), hold: () => clock.hold(), unhandled: error => clock.unhandled(error)};
+    const skewed: Clock = {now: () => clock.now() + skewMs, monotonic: () => clock.monotonic(), schedule: (ms, run) => clock.schedule(ms, run), hold: () => clock.hold(), keepAlive: () => clock.keepAlive(), unhandled: error => clock.unhandled(error)};
     const meter = new MetricsRegistry();
     const leaders: string[] = [];
     const elector = new Elector({lock, identity, clock: skewed, random: seededRandom(identity.length), log: noLog, meter, onNewLeader: leader => leaders.push(leader), ...timing, ...options});

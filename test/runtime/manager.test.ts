@@ -1,10 +1,13 @@
 import test from 'ava';
-import {kinds} from '#src/api/kinds.js';
+import {ListRefused} from '#informers/refusal.js';
+import {kindOnWire, kinds} from '#src/api/kinds.js';
+import {naming} from '#src/api/naming.js';
 import {seededRandom} from '#src/base/random.js';
 import {chooseControllers} from '#src/runtime/choice.js';
 import {defineController, defineLongRunning, settled, type KeyedController, type Run} from '#src/runtime/controller.js';
 import {runMigrating} from '#src/runtime/migrating.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
+import {startServer} from '#test/fixtures/server.js';
 import {managed} from './world.js';
 
 const second = 1000;
@@ -44,6 +47,39 @@ test('all controllers are built before any informer starts, and run only then', 
   await start();
 
   t.deepEqual(order, ['build one-controller, synced: false', 'build two-controller, synced: false', 'work one-controller', 'work two-controller']);
+});
+
+test('a controller whose list the server keeps refusing is told of, and the others work meanwhile', async t => {
+  const nothings = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Nothing', plural: 'nothings', namespaced: true});
+  const {start, clock, manager, lines, fields, end} = managed(t, [named('one-controller', {primary: nothings}), named('two-controller')]);
+  let refusal: unknown;
+  manager.ready.catch((error: unknown) => (refusal = error));
+  await start();
+  await clock.advance(5 * 60 * second);
+
+  t.true(refusal instanceof ListRefused);
+  const told = lines.flatMap((line, index) => (line === 'error controller waits for what the server refuses' ? [fields[index]!['controller']] : []));
+  t.deepEqual(told, ['one-controller']);
+  t.deepEqual(lines.flatMap((line, index) => (line === 'info controller starts' ? [fields[index]!['controller']] : [])), ['two-controller']);
+  t.deepEqual(end, {});
+});
+
+test('a run keeps the process running until it ends', async t => {
+  let kept = 0;
+  const world = startServer();
+  world.clock.keepAlive = () => {
+    kept++;
+    return {[Symbol.dispose]: () => void kept--};
+  };
+  const {start, stop, clock, end} = managed(t, [running('one-controller', untilAborted)], {}, world);
+  await start();
+  t.is(kept, 1);
+
+  stop();
+  await clock.advance(second);
+
+  t.is(end.ending, 'stopped');
+  t.is(kept, 0);
 });
 
 test('what is off by gate, by provider or by its own options is left out and says why', async t => {

@@ -48,6 +48,18 @@ test('streams share connections as far as the server lets them', async t => {
   t.true(streams.every(({end}) => end === undefined));
 });
 
+test('streams are probed over HTTP/2 alone', async t => {
+  for (const disableHttp2 of [false, true]) {
+    await using server = await serve(answering(() => json({})), {listener: {disableHttp2}});
+    await using connection = await connect(settingsFor(server), {clock: systemClock});
+    t.is(await connection.isProbed(), !disableHttp2);
+    await server.listener.close();
+    if (!disableHttp2) await untilTrue(() => server.listener.connections === 0);
+  }
+  await using nobody = await connect({server: 'https://127.0.0.1:1', trust: {}, identity: {}, source: 'test'}, {clock: systemClock});
+  await t.throwsAsync(nobody.isProbed(), {message: 'https://127.0.0.1:1: connection refused'});
+});
+
 test('a server without HTTP/2 streams all the same', async t => {
   const watch = aWatch();
   await using server = await serve(answering(() => watch.response), {listener: {disableHttp2: true}});
@@ -119,7 +131,7 @@ test('a connection that falls silent is given up', async t => {
   const stream = await streamed(connection);
 
   for (const socket of pipes) socket.unpipe().pause();
-  await clock.advance(44_000);
+  await clock.advance(32_000);
   t.false(stream.isOver);
   await clock.advance(2_000);
   await untilTrue(() => stream.isOver);
