@@ -2,6 +2,8 @@ import test from 'ava';
 import type {Pod, PodSpec} from '#src/api/pod.js';
 import {seededRandom} from '#src/base/random.js';
 import {choose} from '#src/scheduler/choose.js';
+import {interPodAffinity} from '#src/scheduler/filters/inter-pod-affinity.js';
+import {podTopologySpread} from '#src/scheduler/filters/pod-topology-spread.js';
 import {fitText} from '#src/scheduler/fit-text.js';
 import {settingsOf} from '#src/scheduler/configuration/settings.js';
 import {findFitting, nodesToFind} from '#src/scheduler/fit.js';
@@ -15,7 +17,7 @@ import {nodeAffinityScore} from '#src/scheduler/scores/node-affinity.js';
 import {podTopologySpreadScore} from '#src/scheduler/scores/pod-topology-spread.js';
 import {taintTolerationScore} from '#src/scheduler/scores/taint-toleration.js';
 import {aNode, aPod} from './objects.js';
-import {aWorld, plat, read, scored, search, verdicts, type World} from './world.js';
+import {aWorld, mayHelp, plat, read, scored, search, verdicts, type World} from './world.js';
 
 const onNode = (node: string, name: string, spec: Parameters<typeof aPod>[1] = {}, metadata: object = {}) => aPod(name, {nodeName: node, ...spec}, metadata);
 const app = (name: string) => ({labels: {app: name}});
@@ -29,6 +31,47 @@ const [skewed, unplaced] = ["node(s) didn't match pod topology spread constraint
 const noPort = "node(s) didn't have free ports for the requested pod ports";
 
 const spread = (more: object = {}): Partial<PodSpec> => ({topologySpreadConstraints: [{maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: {matchLabels: {app: 'web'}}, ...more}]}) as never;
+
+const node = (labels: Record<string, string>, taints?: object[]) => aNode('n', {labels, ...(taints ? {taints} : {})});
+const [inA, inB, nowhere] = [node({zone: 'a'}), node({zone: 'b'}), node({other: 'x'})];
+const bad = [{key: 'bad', effect: 'NoSchedule'}];
+const [wants, shuns] = [affinity('podAffinity', near('web')), affinity('podAntiAffinity', near('web'))];
+
+// Whether a change of a node may let a pod be scheduled that these plugins rejected.
+for (const [title, filter, spec, kind, old, now, expected] of [
+  ['affinity: a new node without the key', interPodAffinity, wants, 'NodeAdd', undefined, nowhere, false],
+  ['affinity: a new node with the key', interPodAffinity, wants, 'NodeAdd', undefined, inA, true],
+  ['affinity: a node that gets the key', interPodAffinity, wants, 'NodeUpdateNodeLabel', nowhere, inA, true],
+  ['affinity: a node that moves', interPodAffinity, wants, 'NodeUpdateNodeLabel', inA, inB, true],
+  ['affinity: a node that loses the key', interPodAffinity, wants, 'NodeUpdateNodeLabel', inA, nowhere, false],
+  ['affinity: another label', interPodAffinity, wants, 'NodeUpdateNodeLabel', inA, node({zone: 'a', x: 'y'}), false],
+  ['anti-affinity: a new node without the key', interPodAffinity, shuns, 'NodeAdd', undefined, nowhere, true],
+  ['anti-affinity: a new node with the key', interPodAffinity, shuns, 'NodeAdd', undefined, inA, true],
+  ['anti-affinity: a node that gets the key', interPodAffinity, shuns, 'NodeUpdateNodeLabel', nowhere, inA, false],
+  ['anti-affinity: a node that moves', interPodAffinity, shuns, 'NodeUpdateNodeLabel', inA, inB, true],
+  ['anti-affinity: a node that loses the key', interPodAffinity, shuns, 'NodeUpdateNodeLabel', inA, nowhere, true],
+  ['anti-affinity: another label', interPodAffinity, shuns, 'NodeUpdateNodeLabel', inA, node({zone: 'a', x: 'y'}), false],
+  ['spread: a taint on a node with the key', podTopologySpread, spread(), 'NodeUpdateNodeTaint', inA, node({zone: 'a'}, bad), true],
+  ['spread: a taint on a node without the key', podTopologySpread, spread(), 'NodeUpdateNodeTaint', nowhere, node({other: 'x'}, bad), false],
+] as const) {
+  test(`a change of a node ${expected ? 'may help' : 'does not help'} a waiting pod: ${title}`, t => {
+    t.is(mayHelp(filter, kind, read(aPod('p', spec)), old, now), expected);
+  });
+}
+
+for (const [title, spec, isOwn, expected] of [
+  ['its constraint honours taints', spread({nodeTaintsPolicy: 'Honor'}), true, true],
+  ['its constraint ignores taints', spread({nodeTaintsPolicy: 'Ignore'}), true, false],
+  ['it is another pod', spread({nodeTaintsPolicy: 'Honor'}), false, false],
+] as const) {
+  test(`a new toleration lets spread constraints be looked at again, or not: ${title}`, t => {
+    const pod = read(aPod('p', {...spec, tolerations: [{key: 'bad', operator: 'Exists'}]}));
+    const own = {...pod.pod, spec: {...pod.pod.spec!, tolerations: []}};
+    const other = read(aPod('other')).pod;
+
+    t.is(mayHelp(podTopologySpread, 'UnschedulablePodUpdatePodToleration', pod, isOwn ? own : other, isOwn ? pod.pod : other), expected);
+  });
+}
 
 const cases: readonly [title: string, world: World, pod: Pod, expected: ReturnType<typeof verdicts>][] = [
   ['room is what is not requested', {nodes: [aNode('n', {cpu: '4'})], pods: [onNode('n', 'x', {cpu: '3'})]}, aPod('p', {cpu: '1100m'}), {n: 'Insufficient cpu'}],

@@ -91,6 +91,24 @@ for (const [title, node, help] of helpers) {
   });
 }
 
+const zonal = {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: 'web'}}, topologyKey: 'example.com/zone'}]}};
+for (const [title, help] of [
+  ['comes', cluster => cluster.addNodes(aNode('n2'))],
+  ['loses it', cluster => cluster.client.resource(kinds.nodes).patch('n1', 'merge', {metadata: {labels: {'example.com/zone': null}}})],
+] as const satisfies readonly (readonly [string, (typeof helpers)[number][2]])[]) {
+  test(`a pod that waits on required anti-affinity is tried again when a node without the topology label ${title}`, async t => {
+    await using cluster = await aCluster(aNode('n1', {labels: {'example.com/zone': 'a'}}));
+    await cluster.create(aPod('first', {}, {labels: {app: 'web'}}));
+    await cluster.create(aPod('second', {affinity: zonal}));
+    t.is(await cluster.nodeOf('second'), undefined);
+
+    await help(cluster);
+    await cluster.clock.advance(5_000);
+
+    t.truthy(await cluster.nodeOf('second'));
+  });
+}
+
 test('pods are spread and bound side by side, and none goes where there is no room', async t => {
   await using cluster = await aCluster(...['n1', 'n2', 'n3'].map(name => aNode(name, {cpu: '4'})));
 

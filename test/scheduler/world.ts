@@ -1,6 +1,7 @@
 import {Cache as ObjectCache} from '#informers/cache.js';
 import type {Lister} from '#informers/lister.js';
 import {resolveSelection, type Source} from '#informers/selection.js';
+import type {Frozen} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
@@ -13,7 +14,8 @@ import {podInfoOf, type PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {DeviceReserver} from '#src/scheduler/devices.js';
 import {filters} from '#src/scheduler/filters/index.js';
 import {findFitting, type Found} from '#src/scheduler/fit.js';
-import type {Cluster, Score} from '#src/scheduler/plugin.js';
+import type {EventKind} from '#src/scheduler/events.js';
+import type {Cluster, Filter, Score} from '#src/scheduler/plugin.js';
 import {VolumeBinder} from '#src/scheduler/volumes/binder.js';
 
 export const plat = naming('plat');
@@ -63,6 +65,10 @@ export const verdicts = (pod: Pod, cluster: Cluster): Record<string, string> | s
   if (diagnosis.beforehand !== undefined) return diagnosis.beforehand;
   return Object.fromEntries([...fitting.map(({name}) => [name, ''] as const), ...[...diagnosis.byNode].map(([name, {reasons}]) => [name, reasons.join(', ')] as const)]);
 };
+
+/** Whether an event may help a pod that a filter rejected, in a cluster of nothing. */
+export const mayHelp = ({hints}: Filter, event: EventKind, pod: PodInfo, old: Frozen<KubeObject> | undefined, now: Frozen<KubeObject> | undefined): boolean =>
+  hints.some(({on, helps}) => on.includes(event) && (helps?.(pod, old, now, aWorld({nodes: []})) ?? true));
 
 /** What a score gives to each node. */
 export const scored = ({prepare}: Score, pod: Pod, cluster: Cluster): Record<string, number> | undefined => {

@@ -1,5 +1,6 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
+import type {Node} from '#src/api/types.js';
 import {speaksOf, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
@@ -7,6 +8,7 @@ import {rejected, ruledOut, type Check, type Cluster, type Filter} from '#src/sc
 import {TopologyCounts} from './topology-counts.js';
 
 type Seen = Pick<PodInfo, 'namespace' | 'labels'>;
+type Labels = Readonly<Record<string, string>>;
 
 const all = (terms: readonly AffinityTerm[], pod: Seen, {labelsOf}: Cluster): boolean => terms.length > 0 && terms.every(term => speaksOf(term, pod, labelsOf));
 
@@ -84,10 +86,15 @@ const mayHelp = (pod: PodInfo, old: Frozen<Pod> | undefined, now: Frozen<Pod> | 
   return (wants(now) && !wants(old)) || (minds(old) && !minds(now)) || (!now && old !== undefined && refuses(old));
 };
 
-/** Whether a node is a place that any term of the pod speaks of. Who has no terms was refused by others. */
-const isPlace = ({terms: {required, requiredAnti}}: PodInfo, labels: Readonly<Record<string, string>>): boolean => {
-  const terms = [...required, ...requiredAnti];
-  return terms.length === 0 || terms.some(({topologyKey}) => Object.hasOwn(labels, topologyKey));
+/**
+ * Whether a node now is where a required term may be met, or no longer where an anti-affinity term is broken: a node without the topology key breaks none. Differs
+ * from upstream: a pod without terms of its own, rejected for the anti-affinity of others, is tried again too.
+ */
+const nodeHelps = ({terms: {required, requiredAnti}}: PodInfo, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined): boolean => {
+  if (required.length === 0 && requiredAnti.length === 0) return true;
+  const [before, after] = [old, now].map(node => node?.metadata?.labels ?? {}) as [Labels, Labels];
+  const moved = ({topologyKey}: {readonly topologyKey: string}) => before[topologyKey] !== after[topologyKey];
+  return required.some(term => after[term.topologyKey] !== undefined && moved(term)) || requiredAnti.some(term => !old || (before[term.topologyKey] !== undefined && moved(term)));
 };
 
 /** Keeps a pod near the pods it requires, away from those it refuses and from those that refuse it. */
@@ -98,7 +105,7 @@ export const interPodAffinity: Filter = {
     {on: ['AssignedPodAdd', 'AssignedPodUpdatePodLabel', 'UnschedulablePodUpdatePodLabel', 'AssignedPodDelete'], helps: mayHelp},
     {
       on: ['NodeAdd', 'NodeUpdateNodeLabel'],
-      helps: (pod, _, now) => isPlace(pod, now?.metadata?.labels ?? {}),
+      helps: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined) => nodeHelps(pod, old, now),
     },
   ],
 };

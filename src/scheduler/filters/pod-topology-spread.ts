@@ -108,8 +108,12 @@ export const podTopologySpreadWith = (defaults: Defaults): Filter => ({
       on: ['NodeAdd', 'NodeDelete', 'NodeUpdateNodeLabel'],
       helps: (pod, old: Frozen<Node> | undefined, now: Frozen<Node> | undefined, cluster) => nodeHelps(old, now, demanded(pod, cluster, defaults)),
     },
-    // A taint may take a node out of the count, or into it.
-    {on: ['NodeUpdateNodeTaint']},
+    // A taint, or a toleration of it, may take a node out of the count, or into it.
+    {on: ['NodeUpdateNodeTaint'], helps: (pod, _, now, cluster) => isPlace(now?.metadata?.labels ?? {}, demanded(pod, cluster, defaults))},
+    {
+      on: ['UnschedulablePodUpdatePodToleration'],
+      helps: (pod, _, now, cluster) => now?.metadata?.uid === pod.uid && demanded(pod, cluster, defaults).some(({honoursTaints}) => honoursTaints),
+    },
   ],
 });
 
