@@ -27,7 +27,7 @@ import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
-import {InFlight} from './request/in-flight.js';
+import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
@@ -63,8 +63,7 @@ export interface ApiServerSettings {
   readonly watchCache: {readonly on: boolean; readonly without: ReadonlySet<string>};
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
-  readonly maxReadingInFlight: number;
-  readonly maxMutatingInFlight: number;
+  readonly maxInFlight: InFlightLimits;
   /** How the other components of the control plane are. */
   components: VirtualContext['components'];
   /** Where figures of use come from; without it their API is not there. */
@@ -156,7 +155,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authorizer,
     backends: toBackends,
     figures,
-    inFlight: new InFlight({reading: settings.maxReadingInFlight, mutating: settings.maxMutatingInFlight}),
+    inFlight: new InFlight(settings.maxInFlight),
     draining: {rejects: false},
     storedVersions: new StoredVersionsBarrier(naming),
     get watchers() {

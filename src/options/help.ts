@@ -33,6 +33,9 @@ const entry = (flag: string, row: FlagRow): string => {
     row.aliases ? `(also --${row.aliases.join(', --')})` : '',
     row.deprecated ? `(DEPRECATED: ${row.deprecated})` : '',
     row.subject === 'pending' ? '(no effect yet)' : '',
+    row.idle ? `(no effect here: ${row.idle})` : '',
+    row.refused ? `(refused: it ${row.refused})` : '',
+    ...Object.entries(row.refusedValues ?? {}).map(([value, why]) => `(refused: ${value} ${why})`),
   ];
   return `  ${`${names} ${typeLabel(row)}`.trimEnd()}\n${wrap(notes.filter(Boolean).join(' '))}`;
 };

@@ -3,7 +3,7 @@ import type {FeatureGates} from './feature-gates.js';
 import type {FlagRow, FlagTable, Given, OptionsOf} from './flag.js';
 import {cutWords} from './grammar.js';
 import {OptionError} from './option-error.js';
-import {settle} from './schema.js';
+import {defaultOf, settle} from './schema.js';
 import {flagTypes} from './types.js';
 import type {VersionRequest} from './types.js';
 import {binaryVersion, checkReportedVersion, readVersions} from './versions.js';
@@ -63,9 +63,21 @@ const warningsFor = (table: FlagTable, values: ReadonlyMap<string, unknown>): st
     if (row.deprecated) warnings.push(`Flag --${flag} has been deprecated, ${row.deprecated}`);
     const instead = row.deprecatedValues?.[String(value)];
     if (instead) warnings.push(`Flag --${flag}=${value} has been deprecated, ${instead}`);
+    if (row.idle) warnings.push(`Flag --${flag} has no effect: ${row.idle}`);
     if (row.subject === 'pending') warnings.push(`Flag --${flag} has no effect: what it governs is not part of this build yet`);
   }
   return warnings;
+};
+
+/** A flag that cannot keep what it promises must not be taken as if it did. */
+const checkPromises = (table: FlagTable, values: ReadonlyMap<string, unknown>, given: Given): void => {
+  for (const [flag, value] of values) {
+    if (!given.has(flag)) continue;
+    const row: FlagRow = table.rows[flag]!;
+    if (row.refused && value !== defaultOf(row)) throw new OptionError(`--${flag} ${row.refused}`);
+    const bad = [value].flat().find(item => row.refusedValues?.[String(item)]);
+    if (bad !== undefined) throw new OptionError(`--${flag}=${String(bad)} ${row.refusedValues![String(bad)]}`);
+  }
 };
 
 const checkRules = <R>(table: FlagTable<R>, options: OptionsOf<R>, given: Given): void => {
@@ -113,5 +125,6 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
   const given: Given = {has: flag => values.has(flag) && says(values.get(flag)), gates, versions: {emulated: versions.emulated, binary: binaryVersion}};
   checkPartners(untyped, values, given);
   checkRules(table, options, given);
+  checkPromises(untyped, values, given);
   return {...parsed, options: {...options, ...table.derive?.(options, given)}};
 };

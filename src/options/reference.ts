@@ -19,6 +19,14 @@ const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' |
 const table = (header: readonly string[], rows: readonly (readonly string[])[]): string =>
   [line(header), `|${header.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
 
+/** Whether a flag does what is said of it. */
+const effectText = ({subject, idle, refused, refusedValues = {}}: FlagRow): string => {
+  if (refused) return `always refused: it ${refused}`;
+  if (idle) return `no effect here, because ${idle}`;
+  if (subject === 'pending') return 'not yet';
+  return ['yes', ...Object.entries(refusedValues).map(([value, why]) => `${value} is always refused: it ${why}`)].join('; ');
+};
+
 const flagCells = ([flag, row]: readonly [string, FlagRow]): readonly string[] => {
   const names = [row.shorthand && row.shorthand !== flag ? `-${row.shorthand}` : '', `--${flag}`, ...(row.aliases ?? []).map(alias => `--${alias}`)];
   const deprecated = row.deprecated ? `Deprecated: ${row.deprecated}. ` : '';
@@ -27,7 +35,7 @@ const flagCells = ([flag, row]: readonly [string, FlagRow]): readonly string[] =
     typeLabel(row) || 'bool',
     spokenDefault(row) ?? '-',
     `${deprecated}${row.help}`,
-    row.subject === 'pending' ? 'not yet' : 'yes',
+    effectText(row),
   ];
 };
 
@@ -57,7 +65,7 @@ export const flagsReference = (): string => {
   const gates = Object.entries<GateRow>(gateTable).sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     '# Flags, controllers and feature gates',
-    'Made by `make docs` from the tables in `src/options`; do not edit. "Works" says whether the flag has an effect in this build: one that has none makes a warning line at start.',
+    'Made by `make docs` from the tables in `src/options`; do not edit. "Works" says whether the flag has an effect in this build: one that has none yet makes a warning line at start, and one that promises safety that this build cannot keep ends the start.',
     ...programs.map(programText),
     `## Controllers\n\nThe names \`--controllers\` takes. "Default" is what \`*\` does.\n\n${table(['Name', 'Aliases', 'Default', 'Gates'], controllerNames.map(controllerCells))}`,
     `## Feature gates\n\nStage and default by emulated version, and why no code asks for a gate where none does.\n\n${table(['Gate', ...emulatedVersions, 'Use'], gates.map(gateCells))}`,

@@ -17,8 +17,6 @@ export interface Judges {
   readonly nodes: NodeGraph | undefined;
 }
 
-const later = 'is not part of this build yet: choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
-
 /** The authorizers of the modes in their order; members of the masters' group are allowed before any of them is asked. */
 export const judgesOf = (modes: readonly string[], naming: Naming, gate: (name: string) => boolean): Judges => {
   let rbac: Rbac | undefined;
@@ -34,7 +32,7 @@ export const judgesOf = (modes: readonly string[], naming: Naming, gate: (name: 
       case 'RBAC':
         return (rbac = new Rbac(naming));
       default:
-        throw new Error(`--authorization-mode: mode ${mode} ${later}`);
+        throw new Error(`--authorization-mode=${mode} is not supported yet`);
     }
   });
   return {authorizer: union([privileged, ...authorizers]), rulesFor: unionRules(authorizers), rbac, nodes};

@@ -1,17 +1,15 @@
 import {posix} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
-import {StoreUnusable} from '#src/storage/errors.js';
 import type {StoreServers} from '#src/storage/etcd/open.js';
 
 /** What all keys begin with: a path without a slash at its end, however the flag writes it. */
 export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string => posix.join('/', kvstorePrefix).replace(/\/$/, '');
 
-/** The servers of the store by the flags, if it is to be in any. Throws `StoreUnusable` for what cannot be had. */
+/** The servers of the store by the flags, if it is to be in any. */
 export const storeServersOf = (options: ApiserverOptions, naming: Naming, gate: (name: string) => boolean): StoreServers | undefined => {
-  const {storageBackend, storageMediaType, kvstoreServers, kvstoreServersOverrides, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
+  const {storageBackend, storageMediaType, kvstoreServers, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
   if (storageBackend !== 'etcd3') return undefined;
-  if (kvstoreServersOverrides.length > 0) throw new StoreUnusable('--kvstore-servers-overrides: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers');
   return {
     urls: kvstoreServers,
     tls: {caFile: kvstoreCafile, certFile: kvstoreCertfile, keyFile: kvstoreKeyfile},

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
+import {InFlight} from '#src/apiserver/request/in-flight.js';
 import {admin, aConfigMap, configMaps, csrs, startWire} from './wire.js';
 
 const world = await startWire();
@@ -142,7 +143,7 @@ test('what fails by a fault of the server is a 500 without a stack', async t => 
 });
 
 test('too many at once are turned away in plain text, but not the system\u2019s masters', async t => {
-  const full = await startWire({maxReadingInFlight: 1, maxMutatingInFlight: 1});
+  const full = await startWire({maxInFlight: {reading: 1, mutating: 1}});
   using reading = full.server.inFlight.enter({verb: 'get', path: '/', query: new URLSearchParams()});
   const user = {name: 'jane', groups: ['system:authenticated']};
   const refused = await full.get(configMaps, {user});
@@ -151,6 +152,32 @@ test('too many at once are turned away in plain text, but not the system\u2019s 
   t.deepEqual([refused.status, refused.text, refused.type, refused.header('retry-after')], [429, 'Too many requests, please try again later.\n', 'text/plain; charset=utf-8', '1']);
   t.is((await full.post(configMaps, aConfigMap('x'), {user})).status, 201, 'writes are counted apart');
   t.is((await full.get(configMaps, {user: admin})).status, 200);
+});
+
+const aRead = {verb: 'get', path: '/', query: new URLSearchParams()};
+const aWrite = {...aRead, verb: 'create'};
+for (const [limits, reads, writes] of [
+  [{reading: 2, mutating: 1}, 2, 1],
+  [{reading: 0, mutating: 1}, 10, 1],
+  [{reading: 1, mutating: 0}, 1, 10],
+  [{reading: 2, mutating: 1, summed: true}, 3, 0],
+  [{reading: 0, mutating: 2, summed: true}, 2, 0],
+] as const) {
+  test(`of ten requests of each kind ${reads} reads and ${writes} writes get in with the limits ${JSON.stringify(limits)}`, t => {
+    const inFlight = new InFlight(limits);
+    const entered = (info: typeof aRead) => Array.from({length: 10}, () => inFlight.enter(info)).filter(Boolean);
+
+    t.deepEqual([entered(aRead).length, entered(aWrite).length], [reads, writes]);
+  });
+}
+
+test('who leaves makes room for either kind where the limits are summed', t => {
+  const inFlight = new InFlight({reading: 1, mutating: 0, summed: true});
+  inFlight.enter(aRead)![Symbol.dispose]();
+  using writing = inFlight.enter(aWrite);
+
+  t.truthy(writing);
+  t.is(inFlight.enter(aRead), undefined);
 });
 
 test('a denial says who may not do what where', async t => {

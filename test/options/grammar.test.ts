@@ -29,7 +29,7 @@ const spellings: readonly (readonly [readonly string[], string, unknown])[] = [
   [['--profiling=F'], 'profiling', false],
   [['--secure-port', '1', '--secure-port', '2'], 'securePort', 2],
   [['--enable-admission-plugins=AlwaysAdmit,AlwaysDeny', '--enable-admission-plugins', 'AlwaysPullImages'], 'enableAdmissionPlugins', ['AlwaysAdmit', 'AlwaysDeny', 'AlwaysPullImages']],
-  [['--oidc-required-claim=a=b', '--oidc-required-claim=c=d=e', '--oidc-issuer-url=https://x', '--oidc-client-id=y'], 'oidcRequiredClaim', new Map([['a', 'b'], ['c', 'd=e']])],
+  [['--allow-metric-labels=m,a=b', '--allow-metric-labels=m,c=d,e'], 'allowMetricLabels', new Map([['m,a', 'b'], ['m,c', 'd,e']])],
   [['--allow-metric-labels=m,l=x,y'], 'allowMetricLabels', new Map([['m,l', 'x,y']])],
   [['--allow-metric-labels="m,l=x,y","n,k=z"'], 'allowMetricLabels', new Map([['m,l', 'x,y'], ['n,k', 'z']])],
   [['-v', '4'], 'v', 4],

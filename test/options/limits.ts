@@ -31,7 +31,7 @@ const apiserver = [
   ...everyProgram,
   ...port,
   ...group('any', 'most', 'default-not-ready-toleration-seconds default-unreachable-toleration-seconds'),
-  ...group('0', 'most', 'kvstore-compaction-interval kvstore-count-metric-poll-period kvstore-db-metric-poll-interval peer-advertise-port max-connection-bytes-per-sec livez-grace-period'),
+  ...group('0', 'most', 'kvstore-compaction-interval kvstore-count-metric-poll-period kvstore-db-metric-poll-interval peer-advertise-port livez-grace-period'),
   ...group('0', 'most', 'shutdown-delay-duration shutdown-watch-termination-grace-period max-requests-inflight max-mutating-requests-inflight audit-log-maxage audit-log-maxbackup audit-log-maxsize'),
   ...group('0', 'most', 'audit-log-batch-max-wait audit-log-batch-throttle-burst audit-log-batch-throttle-qps audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-qps'),
   ...group('>0', 'most', 'storage-initialization-timeout kvstore-healthcheck-timeout kvstore-readycheck-timeout platlet-timeout request-timeout audit-webhook-initial-backoff'),
@@ -41,7 +41,7 @@ const apiserver = [
   ...group('0', '0.02', 'goaway-chance'),
   ...group('0', '2500000h', 'event-ttl'),
   ...group('0', '4294967296s', 'service-account-max-token-expiration'),
-  ...group('0', '0', 'plat-service-node-port'), // Or one of the node ports.
+  ...group('0', '0', 'max-connection-bytes-per-sec plat-service-node-port'), // The second may also be one of the node ports.
   ...group('10000.001ms', 'most', 'coordinated-leadership-lease-duration'),
   ...group('2400.001ms', '14999.999ms', 'coordinated-leadership-renew-deadline'),
   ...group('>0', '8333.333ms', 'coordinated-leadership-retry-period'),

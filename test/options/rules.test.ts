@@ -6,11 +6,18 @@ import type {FlagTable} from '#src/options/flag.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/platlet.js';
+import {helpText} from '#src/options/help.js';
 import {flagsReference} from '#src/options/reference.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
 import {upFlags} from '#src/options/up.js';
 
 const both = (a: string, b: string) => `--${a} and --${b} are mutually exclusive`;
 const needs = (a: string, b: string) => `--${a} requires --${b}`;
+
+const otherCredentials = 'is not supported yet: identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC';
+const noAudit = 'is not supported yet: leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id';
+const noImagePolicy = 'is not supported yet: check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration';
 
 const refusals = (table: unknown, cases: readonly (readonly [string, string])[]) => {
   const {program} = table as FlagTable;
@@ -111,14 +118,37 @@ refusals(apiserverFlags, [
   ['--cors-allowed-origins=^($', 'invalid value for --cors-allowed-origins: "^($" is not a regular expression'],
   ['--requestheader-username-headers=X,,Y', 'invalid value for --requestheader-username-headers: must not hold an empty name'],
   ['--tls-sni-cert-key=alone', 'invalid argument "alone" for --tls-sni-cert-key: expected a certificate and a key file separated by a comma'],
+  ['--authentication-config=f', `--authentication-config ${otherCredentials}`],
+  ['--oidc-issuer-url=https://issuer --oidc-client-id=x', `--oidc-issuer-url ${otherCredentials}`],
+  ['--oidc-issuer-url=https://issuer --oidc-client-id=x --oidc-signing-algs=RS256', `--oidc-issuer-url ${otherCredentials}`],
+  ['--enable-bootstrap-token-auth', `--enable-bootstrap-token-auth ${otherCredentials}`],
+  ['--authentication-token-webhook-config-file=f', `--authentication-token-webhook-config-file ${otherCredentials}`],
+  ['--service-account-signing-endpoint=/s', '--service-account-signing-endpoint is not supported yet: sign with the key of --service-account-signing-key-file'],
+  ['--authorization-config=f', `--authorization-config is not supported yet: ${otherModes} by --authorization-mode`],
+  ['--authorization-mode=RBAC,Webhook --authorization-webhook-config-file=f', `--authorization-mode=Webhook is not supported yet: ${otherModes}`],
+  ['--authorization-policy-file=f --authorization-mode=ABAC', `--authorization-policy-file is not supported yet: ${otherModes} by --authorization-mode`],
+  ['--encryption-provider-config=f', '--encryption-provider-config is not supported yet: encrypt the disk that the store lies on'],
+  ['--audit-policy-file=f', `--audit-policy-file ${noAudit}`],
+  ['--audit-log-path=-', `--audit-log-path ${noAudit}`],
+  ['--audit-webhook-config-file=f --audit-policy-file=f', `--audit-webhook-config-file ${noAudit}`],
+  ['--enable-admission-plugins=NodeRestriction,ImagePolicyWebhook', `--enable-admission-plugins=ImagePolicyWebhook ${noImagePolicy}`],
+  ['--admission-control=ImagePolicyWebhook', `--admission-control=ImagePolicyWebhook ${noImagePolicy}`],
+  ['--egress-selector-config-file=f', '--egress-selector-config-file is not supported yet: leave it out; every connection goes out directly'],
+  ['--tracing-config-file=f', '--tracing-config-file is not supported yet: leave it out; with -v=3 the log tells how long requests take'],
+  ['--max-connection-bytes-per-sec=1', '--max-connection-bytes-per-sec is not supported yet: leave it out, and slow connections down in front of the server'],
+  [
+    '--kvstore-servers=https://h:1 --kvstore-servers-overrides=/events#https://h:2',
+    '--kvstore-servers-overrides is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
+  ],
   ['--show-hidden-metrics-for-version=1.33', 'invalid value for --show-hidden-metrics-for-version: "1.33" is not one of 1.34'],
 ]);
 
 accepted(apiserverFlags, [
   '--tls-cert-file=c --tls-private-key-file=k',
   '--kvstore-servers=https://1.2.3.4:2379 --storage-backend=etcd3',
-  '--authorization-mode=Node,RBAC,Webhook,ABAC --authorization-webhook-config-file=a --authorization-policy-file=b',
   '--audit-log-batch-max-size=20000',
+  '--audit-log-path= --audit-policy-file= --encryption-provider-config= --authentication-config= --oidc-issuer-url=',
+  '--max-connection-bytes-per-sec=0 --enable-bootstrap-token-auth=false',
   '--cors-allowed-origins=^https://example\\.com$,//localhost(:|$)',
   '--strict-transport-security-directives=max-age=31536000,includeSubDomains,preload',
   '--service-cluster-ip-range=10.0.0.0/16,fd00::/108',
@@ -238,7 +268,6 @@ test('plat-apiserver takes its servers, its authorizers and its store from where
 
   t.is(of('--kvstore-servers=https://h:1').storageBackend, 'etcd3');
   t.is(of().storageBackend, 'embedded');
-  t.deepEqual(of('--authorization-config=f').authorizationMode, []);
   t.is(of('--cert-dir=/a/pki').dataDir, '/a/store');
   t.is(of('--cert-dir=/a/pki', '--data-dir=/b').dataDir, '/b');
 });
@@ -259,6 +288,43 @@ test('reads taints, thresholds and headers of the node agent', t => {
   t.deepEqual([...options.evictionHard], [['memory.available', '1Gi'], ['nodefs.available', '10%']]);
   t.deepEqual([...options.manifestUrlHeader], [['a', ['b', 'c:d']]]);
   t.deepEqual([...options.platReserved], [['cpu', '1']]);
+});
+
+/** Flags without effect that promise nobody safety, and why that is so. Whatever else is without effect must end the start. */
+const harmless: readonly (readonly [string, RegExp])[] = [
+  ['tunes an audit backend, which only refused flags turn on', /^audit-(log|webhook)-(mode|version|batch-.*|truncate-.*|format|max.*|compress|initial-backoff)$/],
+  ['tunes a webhook that only refused flags name', /^(authentication-token|authorization)-webhook-(version|cache-.*)$/],
+  ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
+  ['times elections that nobody holds here', /^coordinated-leadership-/],
+  ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
+  ['widens what an emulated release serves', /emulation-forward-compatible$/],
+  ['shows or counts metrics', /^(allow-metric-labels|allow-metric-labels-manifest|show-hidden-metrics-for-version)$/],
+  ['is about volumes, which no controller here provisions, attaches, detaches or recycles', /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/],
+  ['is about clouds, of which there is none', /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/],
+  ['is about devices with taints, which no controller here evicts', /^concurrent-device-taint-eviction-syncs$/],
+];
+
+for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags] as unknown as readonly FlagTable[]) {
+  test(`every flag of ${program} without effect promises nothing, or is refused`, t => {
+    const without = Object.entries(rows).filter(([, {subject}]) => subject === 'pending').map(([flag]) => flag);
+
+    t.deepEqual(without.filter(flag => !harmless.some(([, flags]) => flags.test(flag))), []);
+  });
+}
+
+test('warns of a flag that changes nothing here, and says why', t => {
+  t.deepEqual(parseFlags(apiserverFlags, ['--permit-address-sharing']).warnings, ['Flag --permit-address-sharing has no effect: Node.js sets SO_REUSEADDR on every listening socket']);
+});
+
+test('help and reference say which flags are refused and which change nothing', t => {
+  const help = helpText(apiserverFlags as never).replaceAll(/\s+/g, ' ');
+  const line = (flag: string) => flagsReference().split('\n').find(text => text.startsWith(`| --${flag} |`)) ?? '';
+
+  t.true(help.includes('(refused: it is not supported yet: encrypt the disk that the store lies on)'));
+  t.true(line('encryption-provider-config').endsWith('| always refused: it is not supported yet: encrypt the disk that the store lies on |'));
+  t.true(line('permit-address-sharing').endsWith('| no effect here, because Node.js sets SO_REUSEADDR on every listening socket |'));
+  t.true(line('enable-admission-plugins').endsWith(`| yes; ImagePolicyWebhook is always refused: it ${noImagePolicy} |`));
+  t.true(line('coordinated-leadership-retry-period').endsWith('| not yet |'));
 });
 
 test('docs/flags.md is what the tables say', t => {

@@ -2,9 +2,17 @@ import {isLongRunning, type RequestInfo} from './request-info.js';
 
 const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-/** Counts the requests under way and says when there are too many. A limit of zero is none; those who are exempt are counted apart. */
+/** How many requests may be under way. */
+export interface InFlightLimits {
+  readonly reading: number;
+  readonly mutating: number;
+  /** Whether the two are one limit, their sum, for both kinds together; else each holds for its own kind and zero is no limit. */
+  readonly summed?: boolean;
+}
+
+/** Counts the requests under way and says when there are too many; those who are exempt are counted apart. */
 export class InFlight {
-  readonly #limits: {readonly reading: number; readonly mutating: number};
+  readonly #limits: InFlightLimits;
   #reading = 0;
   #mutating = 0;
   #exempt = 0;
@@ -13,7 +21,7 @@ export class InFlight {
   readonly #leaveMutating: Disposable = {[Symbol.dispose]: () => void this.#mutating--};
   readonly #leaveExempt: Disposable = {[Symbol.dispose]: () => void this.#exempt--};
 
-  constructor(limits: {reading: number; mutating: number}) {
+  constructor(limits: InFlightLimits) {
     this.#limits = limits;
   }
 
@@ -24,12 +32,14 @@ export class InFlight {
       this.#exempt++;
       return this.#leaveExempt;
     }
+    const {reading, mutating, summed} = this.#limits;
+    if (summed && this.#reading + this.#mutating >= reading + mutating) return undefined;
     if (readVerbs.has(info.verb)) {
-      if (this.#limits.reading > 0 && this.#reading >= this.#limits.reading) return undefined;
+      if (!summed && reading > 0 && this.#reading >= reading) return undefined;
       this.#reading++;
       return this.#leaveReading;
     }
-    if (this.#limits.mutating > 0 && this.#mutating >= this.#limits.mutating) return undefined;
+    if (!summed && mutating > 0 && this.#mutating >= mutating) return undefined;
     this.#mutating++;
     return this.#leaveMutating;
   }

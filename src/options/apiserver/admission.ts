@@ -1,4 +1,4 @@
-import {flagSection} from '#src/options/flag.js';
+import {flagSection, notYet} from '#src/options/flag.js';
 
 /** Admission plugins that are on unless switched off, in the documents' order. */
 export const defaultAdmissionPlugins = [
@@ -51,14 +51,17 @@ export type AdmissionPlugin = (typeof defaultAdmissionPlugins)[number] | (typeof
 const plugins = [...defaultAdmissionPlugins, ...furtherAdmissionPlugins] as const;
 const named = `On by default: ${defaultAdmissionPlugins.join(', ')}. Further plugins: ${furtherAdmissionPlugins.join(', ')}. The order of names does not matter.`;
 
+const unbuilt = {ImagePolicyWebhook: notYet('check images with a ValidatingAdmissionPolicy or a ValidatingWebhookConfiguration')};
+
 /** Which admission plugins see a request. */
 export const admission = flagSection('Admission', {
-  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${named}`, oneOf: plugins},
+  'enable-admission-plugins': {type: 'strings', help: `Plugins that are on in addition to the default set. ${named}`, oneOf: plugins, refusedValues: unbuilt},
   'disable-admission-plugins': {type: 'strings', help: `Plugins that are off although they are in the default set. ${named}`, oneOf: plugins},
   'admission-control': {
     type: 'strings',
     help: 'Exactly the plugins that are on. The order of names does not matter.',
     oneOf: plugins,
+    refusedValues: unbuilt,
     deprecated: 'use --enable-admission-plugins or --disable-admission-plugins instead',
     excludes: ['enable-admission-plugins', 'disable-admission-plugins'],
   },

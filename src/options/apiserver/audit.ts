@@ -1,14 +1,16 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection} from '#src/options/flag.js';
+import {flagSection, notYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
 const version = naming('plat').apiVersion('audit', 'v1');
 const modes = ['batch', 'blocking', 'blocking-strict'] as const;
 
+const noAudit = notYet('leave the --audit-* flags out; with -v=3 the log tells of every request and its audit id');
+
 /** What the server writes down about the requests it gets, and where. */
 export const audit = flagSection('Audit', {
-  'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', subject: 'pending'},
-  'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', subject: 'pending'},
+  'audit-policy-file': {type: 'path', help: 'The policy that says which events are recorded, and how much of each.', refused: noAudit},
+  'audit-log-path': {type: 'string', help: 'The file events are written to; "-" is standard out. Unset writes none.', refused: noAudit},
   'audit-log-mode': {
     type: 'string',
     help: 'How the log is written. "batch" buffers and writes later; "blocking" holds a response until its event is written; "blocking-strict" also fails the request when that fails.',
@@ -73,7 +75,7 @@ export const audit = flagSection('Audit', {
   'audit-log-maxbackup': {type: 'int', help: 'Old log files kept. 0 keeps all.', range: {min: 0}, subject: 'pending'},
   'audit-log-maxsize': {type: 'int', help: 'Megabytes a log file grows to before it is rotated.', range: {min: 0}, subject: 'pending'},
   'audit-log-compress': {type: 'bool', help: 'Compress old log files.', subject: 'pending'},
-  'audit-webhook-config-file': {type: 'path', help: 'Connection settings of the webhook events are sent to.', subject: 'pending'},
+  'audit-webhook-config-file': {type: 'path', help: 'Connection settings of the webhook events are sent to.', refused: noAudit},
   'audit-webhook-mode': {
     type: 'string',
     help: 'How events are sent; the values of --audit-log-mode.',

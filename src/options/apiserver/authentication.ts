@@ -1,10 +1,14 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection} from '#src/options/flag.js';
+import {flagSection, notYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 import {requestHeader} from '#src/options/shared/serving.js';
 
 const plat = naming('plat');
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'] as const;
+
+/** Who says who a caller is, until others can be asked. */
+const otherCredentials = 'identify callers by --client-ca-file, --token-auth-file, service account tokens or the --requestheader-* flags';
+const noOidc = notYet(otherCredentials);
 
 /** Who a caller is. */
 export const authentication = flagSection('Authentication', {
@@ -17,7 +21,7 @@ export const authentication = flagSection('Authentication', {
     type: 'path',
     help: 'The file that configures JWT authenticators and the anonymous one. Needs the gate StructuredAuthenticationConfiguration; exclusive with the --oidc-* flags if it configures JWT.',
     gate: 'StructuredAuthenticationConfiguration',
-    subject: 'pending',
+    refused: notYet(otherCredentials),
   },
   'client-ca-file': {
     type: 'path',
@@ -27,12 +31,12 @@ export const authentication = flagSection('Authentication', {
   'enable-bootstrap-token-auth': {
     type: 'bool',
     help: `Accept tokens kept in secrets of type ${plat.subKey('bootstrap', 'token')} in the namespace ${plat.systemNamespace}.`,
-    subject: 'pending',
+    refused: notYet(otherCredentials),
   },
   'authentication-token-webhook-config-file': {
     type: 'path',
     help: 'Connection settings of a service that is asked to recognise bearer tokens.',
-    subject: 'pending',
+    refused: notYet(otherCredentials),
   },
   'authentication-token-webhook-version': {
     type: 'string',
@@ -58,35 +62,35 @@ export const authentication = flagSection('Authentication', {
     help: 'The issuer of OpenID Connect tokens; an HTTPS URL.',
     requires: ['oidc-client-id'],
     check: (url: string) => (url === '' || (url.startsWith('https://') && URL.canParse(url)) ? undefined : 'must be an HTTPS URL'),
-    subject: 'pending',
+    refused: noOidc,
   },
-  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-client-id': {type: 'string', help: 'The client for which tokens must be issued.', requires: ['oidc-issuer-url'], refused: noOidc},
   'oidc-ca-file': {
     type: 'path',
     help: 'The CA that the issuer\'s certificate is checked with.',
     shownDefault: 'host roots',
     requires: ['oidc-issuer-url'],
-    subject: 'pending',
+    refused: noOidc,
   },
-  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-username-claim': {type: 'string', help: 'The claim that is the user name.', default: 'sub', requires: ['oidc-issuer-url'], refused: noOidc},
   'oidc-username-prefix': {
     type: 'string',
     help: 'What user names begin with. Unset, names from claims other than email get the issuer URL; "-" adds nothing.',
     requires: ['oidc-issuer-url'],
-    subject: 'pending',
+    refused: noOidc,
   },
   'oidc-groups-claim': {
     type: 'string',
     help: 'The claim that holds the groups, one or a list.',
     requires: ['oidc-issuer-url'],
-    subject: 'pending',
+    refused: noOidc,
   },
-  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], subject: 'pending'},
+  'oidc-groups-prefix': {type: 'string', help: 'What group names begin with.', requires: ['oidc-issuer-url'], refused: noOidc},
   'oidc-required-claim': {
     type: 'map',
     help: 'A claim that must be present with this value, as key=value. Repeatable.',
     requires: ['oidc-issuer-url'],
-    subject: 'pending',
+    refused: noOidc,
   },
   'oidc-signing-algs': {
     type: 'strings',
@@ -94,7 +98,7 @@ export const authentication = flagSection('Authentication', {
     default: 'RS256',
     oneOf: algorithms,
     requires: ['oidc-issuer-url'],
-    subject: 'pending',
+    refused: noOidc,
   },
   ...requestHeader({}),
 });
@@ -136,7 +140,7 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
     help: 'The socket of a signer outside the server. Exclusive with the key files; needs the gate ExternalServiceAccountTokenSigner.',
     excludes: ['service-account-key-file', 'service-account-signing-key-file'],
     gate: 'ExternalServiceAccountTokenSigner',
-    subject: 'pending',
+    refused: notYet('sign with the key of --service-account-signing-key-file'),
   },
   'service-account-lookup': {type: 'bool', help: 'Refuse tokens whose account is no longer in the store.', default: 'true'},
   'service-account-max-token-expiration': {
@@ -154,6 +158,8 @@ export const serviceAccountTokens = flagSection('Service account tokens', {
 /** Authorization modes the documents name. */
 export const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
 
+const otherModes = 'choose from AlwaysAllow, AlwaysDeny, Node and RBAC by --authorization-mode';
+
 const webhookFlags = [
   'authorization-webhook-config-file',
   'authorization-webhook-version',
@@ -169,16 +175,17 @@ export const authorization = flagSection('Authorization', {
     default: 'AlwaysAllow',
     shownDefault: 'AlwaysAllow when no config file',
     oneOf: authorizationModes,
+    refusedValues: {ABAC: notYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC'), Webhook: notYet('choose from AlwaysAllow, AlwaysDeny, Node and RBAC')},
   },
   'authorization-config': {
     type: 'path',
     help: 'The file that configures the chain of authorizers. Needs the gate StructuredAuthorizationConfiguration; exclusive with --authorization-mode and the --authorization-webhook-* flags.',
     excludes: ['authorization-mode', ...webhookFlags],
     gate: 'StructuredAuthorizationConfiguration',
-    subject: 'pending',
+    refused: notYet(otherModes),
   },
-  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', subject: 'pending'},
-  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', subject: 'pending'},
+  'authorization-policy-file': {type: 'path', help: 'The policy of mode ABAC, a JSON object a line.', refused: notYet(otherModes)},
+  'authorization-webhook-config-file': {type: 'path', help: 'Connection settings for mode Webhook.', refused: notYet(otherModes)},
   'authorization-webhook-version': {
     type: 'string',
     help: 'The API version of the SubjectAccessReview exchanged with the webhook.',

@@ -1,4 +1,4 @@
-import {flagSection} from '#src/options/flag.js';
+import {flagSection, notYet} from '#src/options/flag.js';
 import {http2Streams, listening, profiling, sniCertificates, tlsFiles, tlsLimits} from '#src/options/shared/serving.js';
 
 const hstsDirective = /^(?:max-age=\d+|includeSubDomains|preload)$/;
@@ -69,8 +69,8 @@ export const serving = flagSection('Serving and network', {
   'enable-logs-handler': {type: 'bool', help: 'Serve the log files under /logs.', deprecated: 'the handler will be removed', subject: 'pending'},
   profiling: profiling.profiling,
   'contention-profiling': profiling['contention-profiling'],
-  'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', subject: 'pending'},
-  'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', subject: 'pending'},
+  'egress-selector-config-file': {type: 'path', help: 'The file that says which way outgoing traffic takes.', refused: notYet('leave it out; every connection goes out directly')},
+  'tracing-config-file': {type: 'path', help: 'The file that configures tracing.', refused: notYet('leave it out; with -v=3 the log tells how long requests take')},
 });
 
 /** How many requests there may be at once, how long they may take, and how the server ends. */
@@ -89,9 +89,8 @@ export const limits = flagSection('Limits', {
   },
   'enable-priority-and-fairness': {
     type: 'bool',
-    help: 'Queue and dispatch requests by priority and fairness instead of refusing those above the limits.',
+    help: 'Hold requests to one limit, the sum of --max-requests-inflight and --max-mutating-requests-inflight. Queues and fairness between users are not built yet: requests above the limit are refused with 429, as without the flag.',
     default: 'true',
-    subject: 'pending',
   },
   'request-timeout': {
     type: 'duration',
@@ -110,7 +109,7 @@ export const limits = flagSection('Limits', {
     help: 'If not 0, every connection of a user is slowed to this many bytes a second (long-running requests only).',
     default: '0',
     range: {min: 0},
-    subject: 'pending',
+    refused: notYet('leave it out, and slow connections down in front of the server'),
   },
   'livez-grace-period': {
     type: 'duration',

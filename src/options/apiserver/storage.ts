@@ -1,5 +1,5 @@
 import {naming} from '#src/api/naming.js';
-import {flagSection} from '#src/options/flag.js';
+import {flagSection, notYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
 const {protobufMediaType} = naming('plat');
@@ -28,6 +28,8 @@ const cacheSizeObjection = (sizes: readonly string[]): string | undefined => {
 const second = 1000;
 /** What an etcd server grants at most. */
 const longestLease = 9_000_000_000 * second;
+
+const noEncryption = notYet('encrypt the disk that the store lies on');
 
 /** Where objects are kept. */
 export const storage = flagSection('Storage', {
@@ -65,6 +67,7 @@ export const storage = flagSection('Storage', {
     help: 'Other servers for single built-in resources, each as group/resource#servers with servers separated by semicolons.',
     check: overrideObjection,
     requires: ['kvstore-servers'],
+    refused: 'is not supported: one revision counts for all resources, so all of them are kept in the servers of --kvstore-servers',
   },
   'kvstore-cafile': {type: 'path', help: 'The CA file for connections to the store\'s servers.'},
   'kvstore-certfile': {
@@ -98,12 +101,12 @@ export const storage = flagSection('Storage', {
   },
   'kvstore-healthcheck-timeout': {type: 'duration', help: 'How long a health check may wait for the store.', default: '2s', range: {above: '0'}},
   'kvstore-readycheck-timeout': {type: 'duration', help: 'How long a readiness check may wait for the store.', default: '2s', range: {above: '0'}},
-  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', subject: 'pending'},
+  'encryption-provider-config': {type: 'path', help: 'The file that says how secrets are encrypted at rest.', refused: noEncryption},
   'encryption-provider-config-automatic-reload': {
     type: 'bool',
     help: 'Read that file again when it changes. Health endpoints then cannot tell key-management plugins apart.',
     requires: ['encryption-provider-config'],
-    subject: 'pending',
+    refused: noEncryption,
   },
   'watch-cache': {type: 'bool', help: 'Serve lists and watches as from a cache: a list that takes any version is told whole, whatever its limit.', default: 'true'},
   'watch-cache-sizes': {

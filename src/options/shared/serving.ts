@@ -33,6 +33,7 @@ export const listening = {
     type: 'bool',
     help: 'Bind the port with SO_REUSEADDR, so that it can be taken while old connections still wait to end, and a wildcard beside a specific address.',
     default: 'false',
+    idle: 'Node.js sets SO_REUSEADDR on every listening socket',
   },
   'permit-port-sharing': {
     type: 'bool',
