@@ -21,5 +21,7 @@ export type Authentication = {readonly user: UserInfo; readonly audiences?: read
 
 export interface Authenticator {
   readonly name: string;
+  /** Set where it judges bearer tokens: with one that does, a token nobody accepts is refused; with none, tokens are no credentials. */
+  readonly takesTokens?: true;
   authenticate(request: AuthenticationRequest): Authentication | Promise<Authentication>;
 }

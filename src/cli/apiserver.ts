@@ -13,7 +13,7 @@ import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is asked to stop. */
 export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
-  const {options, set} = parsed;
+  const {options} = parsed;
   const naming = namingOf(options.naming);
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const store = await openStore({
@@ -31,7 +31,6 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
   let address = '';
   const running = await assembleApiServer({
     options,
-    set,
     naming,
     clock,
     random,

@@ -54,8 +54,6 @@ import {serverStart, tellsStorageVersions, type ServerStart} from './server-star
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
 export interface ApiServerParts {
   readonly options: ApiserverOptions;
-  /** Flags given explicitly. */
-  readonly set: ReadonlySet<string>;
   readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
@@ -144,7 +142,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     gate: parts.gate,
     runtimeConfig: options.runtimeConfig,
     authenticators,
-    anonymous: anonymousOf(options, parts.set.has('anonymous-auth')),
+    anonymous: anonymousOf(options, log),
     authorizer: judges.authorizer,
     admission: registry => admissionPlugins(options, {configuration: admission, meter: parts.metrics, signal: following.signal, callerAs, registry, naming, clock, random, judges, log, minor: Number(parts.version.emulationMinor), client: () => clientAs(serverUser), gate: parts.gate}),
     rulesFor: judges.rulesFor,

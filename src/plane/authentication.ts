@@ -109,10 +109,12 @@ export const authenticationConfig = (options: AuthenticationOptions): Authentica
   };
 };
 
-/** Whether requests without credentials are let in as anonymous. When everything is allowed they are not, unless that was asked for. */
-export const anonymousOf = (options: AuthenticationOptions, askedFor: boolean): Anonymous | undefined => {
-  const allowsAll = options.authorizationMode.includes('AlwaysAllow');
-  return options.anonymousAuth && (askedFor || !allowsAll) ? {allows: () => true} : undefined;
+/** Whether requests without credentials are let in as anonymous. Where everything is allowed they never are, and a warning says so. */
+export const anonymousOf = (options: AuthenticationOptions, log: Log): Anonymous | undefined => {
+  if (!options.anonymousAuth) return undefined;
+  if (!options.authorizationMode.includes('AlwaysAllow')) return {allows: () => true};
+  log.warn('--anonymous-auth is reset to false, because --authorization-mode=AlwaysAllow would let anonymous requests do everything: choose Node,RBAC, or set --anonymous-auth=false');
+  return undefined;
 };
 
 /** Several reasons as one text, each once. */

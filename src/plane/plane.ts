@@ -103,7 +103,6 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
   const api = await assembleApiServer({
     options: apiserver.options,
-    set: apiserver.set,
     naming,
     clock,
     random,

@@ -3,6 +3,9 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {createLog} from '#src/observe/log.js';
+import {Verbosity} from '#src/observe/verbosity.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueClientCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey, privateKeyPem} from '#src/pki/keys.js';
@@ -78,3 +81,21 @@ test('files for the servers behind that cannot be used stop the start with one l
   await t.throwsAsync(starting(cert, join(folder, 'none')), {message: `--proxy-client-key-file: open ${join(folder, 'none')}: no such file or directory`});
   await t.throwsAsync(starting(cert, other), {message: `--proxy-client-cert-file: ${cert} and ${other}: tls: private key does not match public key`});
 });
+
+for (const [given, mode, status, isWarned] of [
+  [[], 'AlwaysAllow', 401, true],
+  [['--anonymous-auth=true'], 'AlwaysAllow', 401, true],
+  [['--anonymous-auth=true'], 'RBAC,AlwaysAllow', 401, true],
+  [['--anonymous-auth=false'], 'AlwaysAllow', 401, false],
+  [['--anonymous-auth=true'], 'RBAC', 403, false],
+] as const) {
+  test(`a request without credentials for secrets gets ${status} with ${[...given, `--authorization-mode=${mode}`].join(' ')}`, async t => {
+    const lines: string[] = [];
+    const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(0, ''), write: line => void lines.push(line)});
+    await using plane = await startPlane({listen: false, controllerManagerArgs: ['--controllers='], log, apiserverArgs: [...given, `--authorization-mode=${mode}`]});
+    const request = {method: 'GET', url: '/api/v1/secrets', headers: {}, remoteAddress: '127.0.0.1', signal: new AbortController().signal};
+
+    t.is((await plane.api.exchange({...request, caller: {credentials: {certificates: []}}})).status, status);
+    t.is(lines.some(line => line.includes('--anonymous-auth is reset to false')), isWarned);
+  });
+}

@@ -144,11 +144,14 @@ test('an API server that cannot be asked is asked five times; then tokens are no
   t.is(access.text, 'Internal Server Error: "/configz": down\n');
 });
 
-test('without an API server to ask, all but the open paths is forbidden', async t => {
+test('without an API server to ask, all but the open paths is forbidden, and tokens are no credentials', async t => {
   const port = await aPort(undefined);
 
   t.is((await port.ask('/readyz')).status, 200);
-  t.is((await port.ask('/configz', bearer('good'))).status, 401);
+  t.is((await port.ask('/healthz', bearer('good'))).status, 200);
+  const refused = await port.ask('/configz', bearer('good'));
+  t.is(refused.status, 403);
+  t.is((JSON.parse(refused.text) as {message: string}).message, 'forbidden: User "system:anonymous" cannot get path "/configz"');
   t.is((await port.ask('/configz')).status, 403);
 });
 

@@ -38,6 +38,12 @@ for (const [header, outcome] of [
   });
 }
 
+test('a token is no credential where nobody takes tokens', t => {
+  t.deepEqual(askWith([], 'Bearer bad'), {user: anonymous, warnings: []});
+  t.deepEqual(askWith([{name: 'other', authenticate: () => undefined}], 'Bearer bad'), {user: anonymous, warnings: []});
+  t.deepEqual(askWith([{name: 'signed', takesTokens: true, authenticate: () => undefined}], 'Bearer bad'), {refused: 'Unauthorized', warnings: []});
+});
+
 test('groups of a token file are taken as they stand, an empty column for the group without a name', t => {
   t.deepEqual([...users.values()].map(({groups}) => groups), [['dev', ' ops'], [], ['']]);
 });

@@ -33,6 +33,7 @@ export const parseTokenFile = (text: string): ReadonlyMap<string, UserInfo> => {
 /** Authenticates the bearer tokens of a file. Tokens are compared by their hashes. */
 export const tokenFileAuthenticator = (users: ReadonlyMap<string, UserInfo>): Authenticator => ({
   name: 'token-file',
+  takesTokens: true,
   authenticate(request) {
     const token = bearerToken(request);
     if (!token) return undefined;

@@ -14,7 +14,7 @@ const noOidc = notYet(otherCredentials);
 export const authentication = flagSection('Authentication', {
   'anonymous-auth': {
     type: 'bool',
-    help: 'Serve requests that no method rejected or recognised as user system:anonymous in group system:unauthenticated. Exclusive with the anonymous section of the authentication configuration file.',
+    help: 'Serve requests that no method rejected or recognised as user system:anonymous in group system:unauthenticated. Reset to false, with a warning, where --authorization-mode has AlwaysAllow, which is the default: then requests without credentials get 401. Exclusive with the anonymous section of the authentication configuration file.',
     default: 'true',
   },
   'authentication-config': {

@@ -5,7 +5,7 @@ import {http2Streams, listening, profiling, requestHeader, sniCertificates, tlsF
 export const serving = flagSection('Authentication', {
   'authentication-kubeconfig': {
     type: 'path',
-    help: 'Connection settings with the right to create token reviews. Without them token requests are anonymous and no client CA is looked up.',
+    help: 'Connection settings with the right to create token reviews. Without them requests with a bearer token are anonymous, as those without are, and no client CA is looked up.',
   },
   'authorization-kubeconfig': {
     type: 'path',

@@ -26,6 +26,7 @@ export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenRevie
   };
   return {
     name: 'token-review',
+    takesTokens: true,
     async authenticate(request) {
       const token = bearerToken(request);
       if (!token) return undefined;

@@ -21,9 +21,12 @@ export const withAuthenticated = (user: UserInfo): UserInfo => {
 
 const completedUsers = new WeakMap<UserInfo, UserInfo>();
 
+const isUnknownToken = (authenticators: readonly Authenticator[], request: AuthenticationRequest): boolean =>
+  bearerToken(request) !== '' && authenticators.some(({takesTokens}) => takesTokens);
+
 /**
- * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on; a header
- * that holds no bearer token is none.
+ * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on. A header
+ * that holds no bearer token is no credential, and neither is a token where no authenticator takes tokens.
  * Throws 401. Waits for nobody who need not be waited for.
  */
 export const authenticate = (
@@ -41,7 +44,7 @@ export const authenticate = (
       if (user) return user;
     }
     if (hidesToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
-    if (rejected || bearerToken(request) || !anonymous?.allows(path)) throw unauthorized();
+    if (rejected || isUnknownToken(authenticators, request) || !anonymous?.allows(path)) throw unauthorized();
     return anonymousUser;
   };
   const heard = (found: Authentication): UserInfo | undefined => {

@@ -63,6 +63,7 @@ export const signedTokens = (name: string, issuers: readonly string[], trust: To
 
   return {
     name,
+    takesTokens: true,
     authenticate(request) {
       const token = bearerToken(request);
       if (!token) return undefined;
