@@ -34,9 +34,7 @@ sees('a job runs to its end, and takes its pods along when it is deleted', async
   const text = await ok('describe job hello');
   t.regex(text, /Pods Statuses: +0 Active \(0 Ready\) \/ 1 Succeeded \/ 0 Failed/);
   t.regex(text, /Normal +SuccessfulCreate +.*job-controller +Created pod: hello-[a-z0-9]{5}\n +Normal +Completed +.*job-controller +Job completed/);
-  const {code, stderr} = await kubectl.run(['logs', 'job/hello']);
-  t.is(code, 1);
-  t.regex(stderr, /^Error from server: Get "https:\/\//);
+  t.is(await ok('logs job/hello'), 'hi\n');
   await ok('delete job hello --cascade=foreground');
   t.is(await ok('get pods -l job-name=hello'), '');
 });
