@@ -2,6 +2,14 @@
 SHELL := bash
 BIN := node_modules/.bin
 
+# Whoever lacks Node.js, or has an old one, is told so before anything is made.
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+NODE_PROBLEM := $(shell if command -v node >/dev/null; then node tools/node-version.cjs 2>&1; else echo 'plat: needs Node.js 20.19 or newer, and there is no node on the PATH'; fi)
+ifneq ($(NODE_PROBLEM),)
+$(error $(NODE_PROBLEM))
+endif
+endif
+
 ## help: list what can be made
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  %-10s %s\n", $$1, $$2}'
@@ -13,20 +21,24 @@ node_modules: package.json package-lock.json
 ## install: fetch the dependencies from the npm registry
 install: node_modules
 
-## build: install, generate schemas, compile, bundle the programs into bin/
-build: node_modules
-	node tools/schema.mjs
-	rm -rf dist/src dist/controllers dist/informers dist/test dist/bench dist/examples
-	$(BIN)/tsc -p .
-	node tools/bundle.mjs
+# Folders are among them: a file that is gone changes its folder.
+SOURCE_FOLDERS := src controllers informers test bench examples tools
+SOURCES := $(SOURCE_FOLDERS:=/.) $(shell find $(SOURCE_FOLDERS) -mindepth 1 -type d -o -name '*.ts' -o -name '*.mjs' -o -name '*.cjs') tsconfig.json
+
+dist/built: package.json package-lock.json $(SOURCES) | node_modules
+	@echo 'building into dist/ and bin/'
+	@node tools/build.mjs
+
+## build: install, generate schemas, compile, bundle the programs into bin/; all of it only where something changed
+build: dist/built
 
 ## up: run a whole control plane in ./.plat, until Ctrl-C
 up: build
-	bin/plat up
+	@bin/plat up
 
 ## demo: run the main job from end to end in a temporary directory and narrate it
 demo: build
-	bin/plat demo
+	@bin/plat demo
 
 ## lint: check style and the rules of the house
 lint: node_modules
@@ -47,6 +59,6 @@ bench: build
 
 ## clean: remove what was built
 clean:
-	rm -rf dist
+	rm -rf dist bin
 
 .PHONY: help install build up demo lint test docs bench clean

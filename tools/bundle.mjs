@@ -1,19 +1,31 @@
 // Bundles each program into one script and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
+// Everything is made in a folder of its own and put in place at the end, file by file: programs that run, or start meanwhile, never see half of it.
 import {build} from 'esbuild';
 import {spawn} from 'node:child_process';
-import {chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
+const target = 'dist/bundle';
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name => existsSync(`dist/src/cli/${name}.js`));
-const {dependencies} = JSON.parse(readFileSync('package.json', 'utf8'));
+const {dependencies, engines} = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Packages with native parts, and those that are loaded only when asked for and find their own files. */
 const external = ['lmdb', '@kubernetes/client-node', 'prom-client', 'ws'].filter(name => dependencies[name]);
 
-rmSync('dist/bundle', {recursive: true, force: true});
+mkdirSync('dist', {recursive: true});
+const fresh = mkdtempSync('dist/bundle-');
+const scratch = mkdtempSync(join(tmpdir(), 'plat-bundle-'));
+const children = new Set();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const folder of [fresh, scratch]) rmSync(folder, {recursive: true, force: true});
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
+
 await build({
   entryPoints: Object.fromEntries(programs.map(name => [name, `dist/src/cli/${name}.js`])),
-  outdir: 'dist/bundle',
+  outdir: fresh,
   outExtension: {'.js': '.cjs'},
   bundle: true,
   format: 'cjs', // Code can be kept of scripts, not of modules.
@@ -30,19 +42,13 @@ await build({
   banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
   logLevel: 'warning',
 });
-for (const file of ['launch.cjs', 'code-cache.cjs']) copyFileSync(`tools/${file}`, `dist/bundle/${file}`);
-
-mkdirSync('bin', {recursive: true});
-writeFileSync('bin/package.json', '{"type": "commonjs"}\n');
-for (const name of programs) {
-  writeFileSync(`bin/${name}`, `#!/usr/bin/env node\nrequire('../dist/bundle/launch.cjs').launch('${name}');\n`);
-  chmodSync(`bin/${name}`, 0o755);
-}
+for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
 /** Starts a program, does something while it is ready, and stops it; its code is kept by then. */
 const record = (name, args, whileReady = async () => {}) =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['tools/record-code.cjs', name, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
+    const child = spawn(process.execPath, ['tools/record-code.cjs', fresh, name, ...args], {stdio: ['ignore', 'pipe', 'pipe'], env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
+    children.add(child);
     let said = '';
     let stopping;
     const hear = text => {
@@ -50,18 +56,43 @@ const record = (name, args, whileReady = async () => {}) =>
       if (/^ready/m.test(said)) stopping ??= whileReady().finally(() => child.kill()).catch(reject);
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear);
-    child.once('exit', code => (code === 0 ? resolve() : reject(new Error(`${name} ${args.join(' ')} ended with code ${code} when it was tried out:\n${said}`))));
+    child.once('exit', code => {
+      children.delete(child);
+      if (code === 0) resolve();
+      else reject(new Error(`${name} ${args.join(' ')} ended with code ${code} when it was tried out:\n${said}`));
+    });
   });
 
-const directory = mkdtempSync(join(tmpdir(), 'plat-bundle-'));
-try {
+const recordAll = async () => {
   const port = ['--secure-port=0', '--bind-address=127.0.0.1'];
   await Promise.all([
-    record('plat-apiserver', [...port, `--cert-dir=${directory}/pki`, `--data-dir=${directory}/store`]),
-    record('plat', ['up', ...port, `--data-dir=${directory}/plane`], () =>
-      Promise.all(['plat-controller-manager', 'plat-scheduler'].map(name => record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${directory}/plane/kubeconfig`]))),
+    record('plat-apiserver', [...port, `--cert-dir=${scratch}/pki`, `--data-dir=${scratch}/store`]),
+    record('plat', ['up', ...port, `--data-dir=${scratch}/plane`], () =>
+      Promise.all(['plat-controller-manager', 'plat-scheduler'].map(name => record(name, ['--secure-port=0', '--leader-elect=false', `--platconfig=${scratch}/plane/kubeconfig`]))),
     ),
   ]);
-} finally {
-  rmSync(directory, {recursive: true, force: true});
+};
+
+const {keyOf} = createRequire(import.meta.url)('./launch.cjs');
+const {read} = createRequire(import.meta.url)('./code-cache.cjs');
+const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
+const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(join(fresh, `${name}.cjs`)))) !== undefined;
+if (!isSame('launch.cjs') || !programs.every(hasCode)) await recordAll();
+
+/** Writes a file whole or not at all. */
+const replace = (file, text, mode) => {
+  writeFileSync(`${file}.${process.pid}`, text, {mode});
+  renameSync(`${file}.${process.pid}`, file);
+};
+
+mkdirSync(target, {recursive: true});
+const made = readdirSync(fresh);
+for (const file of made) renameSync(join(fresh, file), join(target, file));
+for (const file of readdirSync(target)) if (!made.includes(file) && !file.endsWith('.code')) rmSync(join(target, file));
+
+mkdirSync('bin', {recursive: true});
+replace('bin/package.json', '{"type": "commonjs"}\n', 0o644);
+for (const name of programs) {
+  const starts = `require('../dist/bundle/node-version.cjs').requireNode('${engines.node}', '${name}');\nrequire('../dist/bundle/launch.cjs').launch('${name}');\n`;
+  replace(`bin/${name}`, `#!/usr/bin/env node\n${starts}`, 0o755);
 }

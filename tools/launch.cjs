@@ -46,4 +46,4 @@ const keepOnceReady = keep => {
   });
 };
 
-module.exports = {codeOf, launch, write};
+module.exports = {codeOf, keyOf, launch, write};

@@ -4,7 +4,7 @@
 //
 // A field's type is written as Go would: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
 import {createHash} from 'node:crypto';
-import {existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
@@ -161,13 +161,18 @@ const write = (models, stamp) => {
       fields: Object.fromEntries(fields.filter(([, {description}]) => description).map(([name, {description}]) => [name, description])),
     };
   }
-  rmSync(target, {recursive: true, force: true});
-  mkdirSync(target, {recursive: true});
+  const fresh = `${target}.${process.pid}`;
+  mkdirSync(fresh, {recursive: true});
   for (const [name, {types, docs}] of files) {
-    writeFileSync(join(target, `${name}.json`), JSON.stringify(types));
-    writeFileSync(join(target, `${name}.docs.json`), JSON.stringify(docs));
+    writeFileSync(join(fresh, `${name}.json`), JSON.stringify(types));
+    writeFileSync(join(fresh, `${name}.docs.json`), JSON.stringify(docs));
   }
-  writeFileSync(join(target, 'stamp'), stamp);
+  writeFileSync(join(fresh, 'stamp'), stamp);
+  // A plane that runs reads these files when it first needs them: they are there at any time.
+  const old = `${fresh}.old`;
+  if (existsSync(target)) renameSync(target, old);
+  renameSync(fresh, target);
+  rmSync(old, {recursive: true, force: true});
   return files.size;
 };
 
@@ -179,9 +184,7 @@ const stampOf = () =>
 
 const stamp = stampOf();
 const stampFile = join(target, 'stamp');
-if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) {
-  console.log('schemas are up to date');
-} else {
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== stamp) {
   const models = readModels();
   assignGroups(models);
   console.log(`wrote the schemas of ${write(models, stamp)} group versions`);

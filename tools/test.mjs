@@ -2,7 +2,9 @@
 // Arguments go to ava; files may be named as they stand in the repository (test/pki/chain.test.ts).
 import {stripVTControlCharacters} from 'node:util';
 import {spawn} from 'node:child_process';
-import {existsSync, rmSync, statSync} from 'node:fs';
+import {existsSync, mkdtempSync, rmSync, statSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 import {folder, putTogether} from './test-together.mjs';
 
 const args = process.argv.slice(2).map(arg => (/^(\.\/)?test\/.*\.ts(:|$)/.test(arg) ? arg.replace(/^(\.\/)?/, 'dist/').replace(/\.ts(?=:|$)/, '.js') : arg));
@@ -16,12 +18,16 @@ const isBundled = () => {
 // All of them run together as far as they can; where some are named, these run as they are.
 const isEverything = args.length === 0;
 rmSync(folder, {recursive: true, force: true});
-process.on('exit', () => rmSync(folder, {recursive: true, force: true}));
+/** Where tests make their files: one folder, so that nothing stays behind. */
+const scratch = mkdtempSync(join(tmpdir(), 'plat-tests-'));
+process.on('exit', () => {
+  for (const each of [folder, scratch]) rmSync(each, {recursive: true, force: true});
+});
 const run = isEverything ? await putTogether() : args;
 
 const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', ...run], {
   stdio: ['inherit', 'pipe', 'inherit'],
-  env: {...process.env, ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
+  env: {...process.env, TMPDIR: scratch, ...(isBundled() ? {PLAT_TEST_BUNDLES: '1'} : {})},
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 

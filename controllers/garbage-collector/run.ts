@@ -1,4 +1,5 @@
 import {sleep} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
 import {standardLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work, type Workers} from '#src/queue/workers.js';
@@ -136,14 +137,14 @@ export const garbageCollector = (context: Context): Run => {
     const {startWorkers, close, resources, graph: own} = engine(context);
     graph = own;
     let workers: readonly Workers[] = [];
-    const begin = (why: string) => {
+    const begin = (why: string, told: Log) => {
       if (signal.aborted || workers.length > 0) return;
-      log.info({why}, 'proceeding to collect garbage');
+      told.info({why}, 'proceeding to collect garbage');
       workers = startWorkers();
     };
-    const patience = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet'));
+    const patience = clock.schedule(discoveryPeriodMs, () => begin('not all resources are followed yet', log));
     try {
-      await resources.run(signal, () => begin('all resources are followed'));
+      await resources.run(signal, () => begin('all resources are followed', log.v(1)));
     } finally {
       patience[Symbol.dispose]();
       close();

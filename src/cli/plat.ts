@@ -32,14 +32,24 @@ ${Object.entries(commands)
   .map(([name, {about}]) => `  ${name.padEnd(12)} ${about}`)
   .join('\n')}
 
-"plat COMMAND --help" tells the flags of a command.
+"plat COMMAND --help" or "plat help COMMAND" tells the flags of a command, "plat --version" the version.
 `;
 
-const [name = '', ...argv] = process.argv.slice(2);
-const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-if (command) void command.run(argv);
-else if (name === '' || name === '-h' || name === '--help' || name === 'help') process.stdout.write(usage);
-else {
+const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
+
+const refuse = (name: string): never => {
   process.stderr.write(`plat: ${oneLine(`unknown command ${JSON.stringify(name)}: "plat --help" lists the commands`)}\n`);
   process.exit(1);
-}
+};
+
+const main = async ([name = '', ...argv]: readonly string[]): Promise<void> => {
+  const command = commandOf(name);
+  if (command) return command.run(argv);
+  if (/^--version(=|$)/.test(name)) return commands['version']!.run(name === '--version' ? argv : [name]);
+  if (!['', '-h', '--help', 'help'].includes(name)) return refuse(name);
+  const [subject] = name === 'help' ? argv : [];
+  if (subject === undefined) return void process.stdout.write(usage);
+  await (commandOf(subject) ?? refuse(subject)).run(['--help']);
+};
+
+void main(process.argv.slice(2));

@@ -10,7 +10,7 @@ import type {FlagRows, FlagTable} from '#src/options/flag.js';
 import {helpText} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
-import {versionOf} from '#src/options/parsed.js';
+import {gateOf, versionOf} from '#src/options/parsed.js';
 import {givesBackMemory} from './resting.js';
 import type {handleUncaught} from './uncaught.js';
 
@@ -61,15 +61,25 @@ const stopOnSignals = (): AbortController => {
 
 interface CommonOptions {
   readonly v?: number;
+  readonly loggingFormat?: 'text' | 'json';
+  readonly quiet?: boolean;
   readonly vmodule?: readonly string[];
   readonly logTextSplitStream?: boolean;
   readonly logTextInfoBufferSize?: number;
   readonly logFlushFrequency?: number;
 }
 
+/** Throws an `OptionError` for what does not go with JSON. */
+const checkJson = (parsed: Pick<Parsed<unknown>, 'gates'>, vmodule: readonly string[]): void => {
+  if (!gateOf(parsed)('LoggingBetaOptions')) throw new OptionError('--logging-format=json requires the feature gate LoggingBetaOptions, which is off');
+  if (vmodule.length > 0) throw new OptionError('--vmodule needs --logging-format=text');
+};
+
+const takesColour = ({isTTY}: {readonly isTTY: boolean}): boolean => isTTY && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+
 /** Where the log goes when it is split; undefined leaves it on standard error, written at once. */
 const writerOf = (options: CommonOptions, stopping: AbortSignal): ((line: string) => void) | undefined => {
-  if (!options.logTextSplitStream) return undefined;
+  if (!options.logTextSplitStream || options.loggingFormat === 'json') return undefined;
   return logWriter({
     clock: systemClock,
     bufferBytes: options.logTextInfoBufferSize ?? 0,
@@ -97,14 +107,15 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
     const version = versionOf(parsed);
     if (parsed.version === 'line') return print(`${table.program} ${version.gitVersion}`);
     if (parsed.version === 'raw') return print(JSON.stringify(version));
-    const {v = 0, vmodule = []} = parsed.options as CommonOptions;
+    const {v = 0, vmodule = [], loggingFormat: format = 'text', quiet = false} = parsed.options as CommonOptions;
+    if (format === 'json') checkJson(parsed, vmodule);
     // Help and versions do without.
     const [{createLog}, {UnhandledErrors}, {handleUncaught}] = await Promise.all([import('#src/observe/log.js'), import('#src/observe/unhandled.js'), import('./uncaught.js')]);
     const verbosity = new Verbosity(v, vmodule.join(','));
     const stop = stopOnSignals();
     const stopping = stop.signal;
     const write = writerOf(parsed.options as CommonOptions, stopping);
-    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, ...(write ? {write} : {})});
+    const log = createLog({clock: systemClock, program: table.program.replaceAll(' ', '-'), verbosity, format, quiet, colour: !write && takesColour(process.stderr), ...(write ? {write} : {})});
     const unhandled = new UnhandledErrors(log);
     fatal = handleUncaught({process, clock: systemClock, unhandled, stop: () => stop.abort(), end: fail});
     for (const warning of parsed.warnings) log.warn(warning);

@@ -2,7 +2,8 @@ import {pino, type Logger} from 'pino';
 import type {Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log, type LogFields, type LogMethod} from '#src/base/log.js';
-import {errorText, textLine} from './text-format.js';
+import {jsonLine} from './json-format.js';
+import {coloured, errorText, textLine, type Line} from './text-format.js';
 import {Verbosity} from './verbosity.js';
 
 export interface LogOptions {
@@ -11,6 +12,12 @@ export interface LogOptions {
   readonly program: string;
   readonly pid?: number;
   readonly verbosity?: Verbosity;
+  /** The form of lines: text unless given. */
+  readonly format?: 'text' | 'json';
+  /** Whether lines of text that warn or tell of errors are coloured, for a terminal. */
+  readonly colour?: boolean;
+  /** Whether errors alone are written. */
+  readonly quiet?: boolean;
   /** Takes one line with its newline: standard error, written synchronously, unless given. */
   readonly write?: (line: string) => void;
 }
@@ -19,20 +26,29 @@ export interface LogOptions {
 const secretFields = ['token', 'password', 'secret', 'authorization', 'privateKey', 'private_key', 'keyData', 'idToken', 'refreshToken', 'stringData'];
 const secretPaths = secretFields.flatMap(name => [name, `*.${name}`, `*.*.${name}`]);
 
+/** Carries the level of `v` to the line. */
+const verbosityField = '_v';
+
+type PinoLine = {level: number; time: number; msg?: string; component?: string; [verbosityField]?: number} & LogFields;
+
 const severities: Readonly<Record<number, 'I' | 'W' | 'E'>> = {30: 'I', 40: 'W', 50: 'E'};
 
-/** A log in the field's text format. */
-export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), write}: LogOptions): Log => {
+const textWriter = (colour: boolean) => (line: Line): string => (colour ? coloured(textLine(line), line.severity) : textLine(line));
+
+/** A log in the field's text format, or in its JSON format. */
+export const createLog = ({clock, program, pid = process.pid, verbosity = new Verbosity(), format = 'text', colour = false, quiet = false, write}: LogOptions): Log => {
+  const lineOf = format === 'json' ? jsonLine : textWriter(colour);
   const destination = write ? {write} : standardError();
   const formatted = {
     write(json: string) {
-      const {level, time, msg, component = program, ...fields} = JSON.parse(json) as {level: number; time: number; msg?: string; component?: string} & LogFields;
-      destination.write(textLine({severity: severities[level] ?? 'I', timeMs: time, pid, source: component, message: msg ?? '', fields}));
+      const {level, time, msg, component = program, [verbosityField]: v = 0, ...fields} = JSON.parse(json) as PinoLine;
+      destination.write(lineOf({severity: severities[level] ?? 'I', verbosity: v, timeMs: time, pid, source: component, message: msg ?? '', fields}));
     },
   };
   const logger = pino(
     {
       base: null,
+      level: quiet ? 'error' : 'info',
       timestamp: () => `,"time":${clock.now()}`,
       serializers: {err: errorText},
       redact: {paths: secretPaths, censor: '[redacted]'},
@@ -50,11 +66,13 @@ const standardError = (): {write(line: string): unknown} => pino.destination({fd
 
 /** A logger of some component is made with its first line: there are many, and most say nothing at a start. */
 const over = (logger: () => Logger, verbosity: Verbosity, source: string): Log => {
+  const details: Log[] = [];
+  const detail = (level: number): Log => (details[level] ??= over(lazily(() => logger().child({[verbosityField]: level})), verbosity, source));
   const log: Log = {
     info: lines(logger, 'info'),
     warn: lines(logger, 'warn'),
     error: lines(logger, 'error'),
-    v: level => (verbosity.reaches(level, source) ? log : noLog),
+    v: level => (!verbosity.reaches(level, source) ? noLog : level > 0 ? detail(level) : log),
     child: fields => over(lazily(() => logger().child(fields)), verbosity, typeof fields.component === 'string' ? fields.component : source),
   };
   return log;

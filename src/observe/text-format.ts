@@ -1,6 +1,8 @@
 /** A line before it is written. */
 export interface Line {
   readonly severity: 'I' | 'W' | 'E';
+  /** From which verbosity on it is told. */
+  readonly verbosity: number;
   readonly timeMs: number;
   readonly pid: number;
   readonly source: string;
@@ -18,6 +20,14 @@ export const textLine = ({severity, timeMs, pid, source, message, fields}: Line)
   const micros = padded(Math.floor((timeMs - Math.floor(timeMs / 1000) * 1000) * 1000), 6);
   const pairs = Object.entries(fields).map(([key, value]) => ` ${key}=${shown(value)}`);
   return `${severity}${date} ${clock}.${micros} ${padded(pid, 7, ' ')} ${source}] ${JSON.stringify(message)}${pairs.join('')}\n`;
+};
+
+const colours: Readonly<Record<Line['severity'], string | undefined>> = {I: undefined, W: '\x1b[33m', E: '\x1b[31m'};
+
+/** A line as a terminal shows it: warnings in yellow, errors in red. */
+export const coloured = (line: string, severity: Line['severity']): string => {
+  const colour = colours[severity];
+  return colour ? `${colour}${line.trimEnd()}\x1b[0m\n` : line;
 };
 
 const shown = (value: unknown): string => (value === null || value === undefined ? '<nil>' : JSON.stringify(value));

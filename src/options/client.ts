@@ -1,6 +1,6 @@
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
-import {help, verbosity} from './shared/logging.js';
+import {commandLogging, help} from './shared/logging.js';
 import {clientNaming} from './shared/naming.js';
 
 const connection = flagSection('Connection', {
@@ -12,7 +12,7 @@ const connection = flagSection('Connection', {
   },
   master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
   ...clientNaming,
-  ...verbosity,
+  ...commandLogging,
   ...help,
 });
 

@@ -1,13 +1,13 @@
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
-import {help, verbosity} from './shared/logging.js';
+import {commandLogging, help} from './shared/logging.js';
 import {planeNaming} from './shared/naming.js';
 
 /** Everything `plat demo` accepts. */
 export const demoFlags = flagTable({
   program: 'plat demo',
   summary: 'Runs a control plane in a temporary directory, has certificates requested, approved, signed and used on it, and tells what it does.',
-  sections: [flagSection('Demo', {...planeNaming, ...verbosity, ...help})],
+  sections: [flagSection('Demo', {...planeNaming, ...commandLogging, ...help})],
 });
 
 export type DemoOptions = OptionsOf<typeof demoFlags>;

@@ -1,7 +1,7 @@
 import type {NamingName} from '#src/api/naming.js';
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
-import {help, verbosity} from './shared/logging.js';
+import {commandLogging, help} from './shared/logging.js';
 import {planeNaming} from './shared/naming.js';
 
 const plane = flagSection('Plane', {
@@ -38,7 +38,8 @@ const plane = flagSection('Plane', {
   'apiserver-arg': {type: 'each', help: 'A flag for the API server, as --apiserver-arg=--flag=value. Repeatable.'},
   'controller-manager-arg': {type: 'each', help: 'A flag for the controller manager, as --controller-manager-arg=--flag=value. Repeatable.'},
   'scheduler-arg': {type: 'each', help: 'A flag for the scheduler, as --scheduler-arg=--flag=value. Repeatable.'},
-  ...verbosity,
+  quiet: {type: 'bool', help: 'Write nothing but the line that begins with "ready", and errors.', default: 'false', excludes: ['v', 'vmodule']},
+  ...commandLogging,
   ...help,
 });
 

@@ -169,7 +169,7 @@ export class Manager {
       const {name} = controller;
       const without = this.#reasonAgainst(controller);
       if (without !== undefined) {
-        this.#options.log.info({controller: name, reason: without}, 'controller is not started');
+        this.#options.log.v(1).info({controller: name, reason: without}, 'controller is not started');
         continue;
       }
       try {
@@ -221,7 +221,7 @@ export class Manager {
     gauge.set(1, labels);
     while (!signal.aborted) {
       try {
-        log.info({controller: name}, 'controller starts');
+        log.v(1).info({controller: name}, 'controller starts');
         await controller.run(signal);
         break;
       } catch (error) {

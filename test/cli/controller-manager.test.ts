@@ -191,7 +191,7 @@ test('controllers that migrate run under a second lock, and those of other compo
   const leaders = ['{name: ttl, component: plat-controller-manager}', '{name: namespace-controller, component: other}'];
   const groupVersion = `controllermanager.${client.naming.group('config')}/v1alpha1`;
   writeFileSync(file, [`apiVersion: ${groupVersion}`, 'kind: LeaderMigrationConfiguration', 'leaderName: moving', 'resourceLock: leases', `controllerLeaders: [${leaders.join(', ')}]`].join('\n'));
-  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount,ttl,namespace', '--enable-leader-migration', `--leader-migration-config=${file}`, ...shortLease);
+  const manager = aManager(server, '--secure-port=0', '--controllers=serviceaccount,ttl,namespace', '--enable-leader-migration', `--leader-migration-config=${file}`, '-v=1', ...shortLease);
   await manager.said(/ready: 1 controllers/);
   await client.resource(kinds.nodes).create({metadata: {name: 'n'}});
 
@@ -201,6 +201,7 @@ test('controllers that migrate run under a second lock, and those of other compo
   });
   const {spec} = await client.resource(kinds.leases).get('moving', {namespace: client.naming.systemNamespace});
   t.truthy(spec?.holderIdentity);
+  t.regex(manager.stderr, /controller starts" controller="ttl-controller"/);
   t.notRegex(manager.stderr, /controller starts" controller="namespace-controller"/);
   t.is((await manager.stop()).code, 0);
 });

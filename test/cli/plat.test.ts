@@ -1,8 +1,9 @@
 import {execFileSync} from 'node:child_process';
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {mkdirSync, readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import {packageVersion, release} from '#src/api/version.js';
 import type {NamingName} from '#src/api/naming.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
 import {createSigningRequest} from '#src/pki/signing-request.js';
@@ -46,6 +47,25 @@ for (const naming of ['plat', 'kubernetes'] satisfies NamingName[]) {
     t.is(missing.stderr, `plat certificate: certificatesigningrequests.${server.client.naming.group('certificates')} "four" not found\n`);
   });
 }
+
+test('plat tells its version and the flags of a command in the ways people ask for them', async t => {
+  const line = `plat v${release}-plat.${packageVersion}\n`;
+  for (const args of [['--version'], ['version']]) t.deepEqual(await run('plat', args), {code: 0, stdout: line, stderr: ''});
+  t.is((JSON.parse((await run('plat', ['--version=raw'])).stdout) as {gitVersion: string}).gitVersion, line.slice(5, -1));
+  t.is((await run('plat', ['help', 'up'])).stdout, (await run('plat', ['up', '--help'])).stdout);
+  t.is((await run('plat', ['help'])).stdout, (await run('plat', [])).stdout);
+  t.is((await run('plat', ['help', 'fly'])).stderr, 'plat: unknown command "fly": "plat --help" lists the commands\n');
+});
+
+test('plat demo that is stopped leaves nothing behind', async t => {
+  const folder = aDirectory();
+  const program = new Program('plat', ['demo'], {TMPDIR: folder});
+  await program.said(/^ 1\. A control plane runs/m);
+  const {code, stderr} = await program.stop('SIGINT');
+
+  t.deepEqual([code, stderr], [1, 'plat demo: stopped before its end; nothing stays behind\n']);
+  t.deepEqual(readdirSync(folder), []);
+});
 
 test('plat certificate finds the plane of its directory, and asks which one where there are two', async t => {
   const directory = aDirectory();
@@ -95,26 +115,27 @@ for (const naming of ['plat', 'kubernetes']) {
 test('plat up keeps everything from one start to the next', async t => {
   const directory = aDirectory();
   writeFileSync(`${directory}/map.yaml`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-a-manifest}\n');
-  const start = async () => {
-    const program = new Program('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
+  const start = async (...args: string[]) => {
+    const program = new Program('plat', ['up', ...args, `--data-dir=${directory}/plane`, '--secure-port=0', `--manifests=${directory}/map.yaml`, '--webhook-port=9443']);
     await program.said(/^ready: https:\S+ \(kubernetes naming\)/m);
     return program;
   };
   const first = await start();
+  t.true(first.stderr.split('\n').length <= 4, `at most three lines before it is ready, not\n${first.stderr}`);
   await aRequest(await connected(directory), 'kept');
   const node = (await (await connected(directory)).client.resource(kinds.nodes).get('plat-node-0')).metadata?.uid;
   const version = async () => (await (await connected(directory)).client.resource(kinds.configMaps).get('of-a-manifest', {namespace: 'default'})).metadata?.resourceVersion;
   const before = await version();
   t.is((await first.stop('SIGINT')).code, 0);
 
-  const second = await start();
+  const second = await start('--quiet');
   const {client} = await connected(directory);
   t.is((await client.resource(kinds.certificateSigningRequests).get('kept')).metadata?.name, 'kept');
   t.deepEqual((await client.resource(kinds.nodes).list()).items.map(({metadata}) => metadata?.uid), [node]);
   t.is(await version(), before);
-  const {code, stdout} = await second.stop();
+  const {code, stdout, stderr} = await second.stop();
 
-  t.is(code, 0);
+  t.deepEqual([code, stderr], [0, '']);
   t.regex(stdout, /^ready: .*\n$/);
   const refused = await run('plat', ['up', `--data-dir=${directory}/plane`, '--secure-port=0', '--naming=plat']);
   t.is(refused.stderr, `plat up: the store in ${directory}/plane/store was written with --naming=kubernetes, not plat: give --naming=kubernetes with this --data-dir, or another --data-dir\n`);

@@ -1,7 +1,7 @@
-import {execFile, spawnSync} from 'node:child_process';
+import {execFile, execFileSync, spawnSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import {EventEmitter} from 'node:events';
-import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
+import {chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {promisify} from 'node:util';
 import test from 'ava';
@@ -39,6 +39,31 @@ test('every program tells its version', async t => {
 
   t.is((await run('plat', ['version'])).stdout, `plat ${line}`);
   for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) t.is((await run(name, ['--version'])).stdout, `${name} ${line}`);
+});
+
+test('every program writes its log as JSON where that is asked for', async t => {
+  const directory = aDirectory();
+  const json = ['--logging-format=json', '-v=1', '--secure-port=0'];
+  const plane = new Program('plat', ['up', ...json, `--data-dir=${directory}/plane`, '--nodes=0', '--controller-manager-arg=--controllers=ttl']);
+  await plane.said(/^ready: /m);
+  const settings = `--platconfig=${directory}/plane/kubeconfig`;
+  const others = [
+    new Program('plat-apiserver', [...json, '--bind-address=127.0.0.1', `--cert-dir=${directory}/pki`, `--data-dir=${directory}/store`]),
+    new Program('plat-controller-manager', [...json, settings, '--controllers=ttl', '--leader-elect=false']),
+    new Program('plat-scheduler', [...json, settings, '--leader-elect=false']),
+  ];
+  for (const program of [...others, plane]) {
+    await program.said(/^ready: /m);
+    const {stderr} = await program.stop();
+    const lines = stderr.trimEnd().split('\n').map(line => JSON.parse(line) as {ts: number; msg: string; logger: string});
+    t.true(lines.every(({ts, msg, logger}) => ts > 0 && msg !== '' && logger !== ''));
+  }
+  for (const [args, message] of [
+    [['--vmodule=a=1'], '--vmodule needs --logging-format=text'],
+    [['--feature-gates=LoggingBetaOptions=false'], '--logging-format=json requires the feature gate LoggingBetaOptions, which is off'],
+  ] as const) {
+    t.is((await run('plat-apiserver', ['--logging-format=json', ...args])).stderr, `plat-apiserver: ${message}\n`);
+  }
 });
 
 test('plat without a command lists the commands', async t => {
@@ -149,6 +174,43 @@ counting('another version of Node starts beside the code of this one, and keeps 
   chmodSync(join(folder, file), 0o600);
   chmodSync(folder, 0o777);
   t.is(verdict(), 'undefined', 'nor is code in a folder that others may write');
+});
+
+/** Runs a command on a Node.js that says it is an old one. */
+const onOldNode = (file: string, ...args: string[]) => {
+  const folder = aDirectory();
+  writeFileSync(join(folder, 'old.cjs'), "Object.defineProperty(process, 'versions', {value: {...process.versions, node: '20.10.0'}});");
+  writeFileSync(join(folder, 'node'), `#!/bin/sh\nexec '${process.execPath}' -r '${folder}/old.cjs' "$@"\n`, {mode: 0o755});
+  return spawnSync(file, args, {encoding: 'utf8', env: {...process.env, PATH: `${folder}:${process.env['PATH']}`}});
+};
+const isTooOld = `needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`;
+
+for (const name of ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
+  counting(`${name} says in one line that Node.js is too old`, t => {
+    const {status, stdout, stderr} = onOldNode(`bin/${name}`, '--version');
+
+    t.deepEqual([status, stdout, stderr], [1, '', `${name}: ${isTooOld}\n`]);
+  });
+}
+
+test('make says in one line that Node.js is too old, or not there, before it makes anything', t => {
+  const {status, stdout, stderr} = onOldNode('make', '-n', 'up');
+  t.deepEqual([status, stdout], [2, '']);
+  t.is(stderr.replace(/^Makefile:\d+/, 'Makefile'), `Makefile: *** plat: ${isTooOld}.  Stop.\n`);
+
+  const folder = aDirectory();
+  for (const tool of ['bash', 'make', 'find', 'sed', 'awk']) symlinkSync(execFileSync('which', [tool], {encoding: 'utf8'}).trim(), join(folder, tool));
+  const without = (target: string) => spawnSync('make', [target], {encoding: 'utf8', env: {...process.env, PATH: folder}});
+  t.is(without('demo').stderr.replace(/^Makefile:\d+/, 'Makefile'), 'Makefile: *** plat: needs Node.js 20.19 or newer, and there is no node on the PATH.  Stop.\n');
+  t.is(without('help').status, 0);
+});
+
+const built = bundled && existsSync('dist/built') && statSync('dist/built').mtimeMs >= statSync('bin/plat').mtimeMs;
+(built ? test : test.skip)('make builds again only what was changed', t => {
+  const isBuilding = (...args: string[]) => execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8'}).includes('tools/build.mjs');
+
+  t.false(isBuilding());
+  t.true(isBuilding('--what-if=src/cli/plat.ts'));
 });
 
 /** How many modules a process has loaded, by what its engine says of the scripts it ran. */

@@ -28,6 +28,33 @@ test('a line has the header of the field, a quoted message and its fields', t =>
   ]);
 });
 
+test('a line is a JSON object where that is asked for, with the keys of the field', t => {
+  const lines: string[] = [];
+  const log = createLog({clock: {now: () => noon + 0.25}, program: 'plat-apiserver', verbosity: new Verbosity(4), format: 'json', write: line => lines.push(line)});
+
+  log.child({component: 'ttl-controller'}).info({key: 'a/b', token: 'abc'}, 'said');
+  log.v(4).info({count: 3}, 'detail');
+  log.warn('odd');
+  log.error({err: new Error('could not sign', {cause: new Error('gone')}), key: 'a'}, 'failed');
+
+  t.deepEqual(lines, [
+    `{"ts":${noon}.25,"logger":"ttl-controller","msg":"said","v":0,"key":"a/b","token":"[redacted]"}\n`,
+    `{"ts":${noon}.25,"logger":"plat-apiserver","msg":"detail","v":4,"count":3}\n`,
+    `{"ts":${noon}.25,"logger":"plat-apiserver","msg":"odd","v":0}\n`,
+    `{"ts":${noon}.25,"logger":"plat-apiserver","msg":"failed","err":"could not sign: gone","key":"a"}\n`,
+  ]);
+});
+
+test('a quiet log tells errors alone, and one for a terminal colours what is not as it should be', t => {
+  const lines: string[] = [];
+  const log = createLog({clock: {now: () => noon}, program: 'plat', pid: 1, quiet: true, colour: true, write: line => lines.push(line)});
+  log.info('fine');
+  log.warn('odd');
+  log.error('broken');
+
+  t.deepEqual(lines, ['\x1b[31mE1120 12:34:56.789000       1 plat] "broken"\x1b[0m\n']);
+});
+
 test('an error is one line with its causes, and no stack', t => {
   const {log, lines} = logging();
 

@@ -12,7 +12,6 @@ const readByTheParser = new Set([
   'feature-gates',
   'emulated-version',
   'min-compatibility-version',
-  'logging-format', // There is one format.
   'leader-elect-resource-lock', // There is one kind of lock.
 ]);
 

@@ -12,13 +12,16 @@ import {findOpenSsl} from './openssl.js';
 import {nodeJoins, othersFail, personJoins} from './story.js';
 
 /** `plat demo`: the main job from end to end on real keys and a real port. Rejects at the first thing that is not as it must be. */
-export const runDemo = async ({parsed: {options}, log, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
+export const runDemo = async ({parsed: {options}, log, stopping, print}: Invocation<(typeof demoFlags)['rows']>): Promise<void> => {
   const started = clock.monotonic();
   const directory = mkdtempSync(join(tmpdir(), 'plat-demo-'));
   await using undo = new Undo();
   undo.defer(() => rmSync(directory, {recursive: true, force: true}));
   let step = 0;
-  const tell = (line: string) => print(`${String(++step).padStart(2)}. ${line}`);
+  const tell = (line: string) => {
+    if (stopping.aborted) throw new Error('stopped before its end; nothing stays behind');
+    print(`${String(++step).padStart(2)}. ${line}`);
+  };
 
   const plane = await startPlane({naming: options.naming, dataDir: join(directory, 'plane'), log: log.v(1)});
   undo.defer(() => plane.stop());

@@ -23,8 +23,15 @@ export const verbosity = {
   },
 } as const;
 
+export const logFormat = {
+  'logging-format': {type: 'string', help: 'The form of log lines: text, or json for an object a line, which needs the gate LoggingBetaOptions.', default: 'text', oneOf: ['text', 'json']},
+} as const;
+
+/** What the commands of plat say of their logs. */
+export const commandLogging = {...logFormat, ...verbosity} as const;
+
 export const logging = {
-  'logging-format': {type: 'string', help: 'The form of log lines. Only "text" is permitted.', default: 'text', oneOf: ['text']},
+  ...logFormat,
   'log-flush-frequency': {type: 'duration', help: 'The longest time between flushes of the log. 0 holds nothing back.', default: '5s', range: {min: '0'}},
   'log-text-info-buffer-size': {
     type: 'quantity',

@@ -1,0 +1,30 @@
+// Tells in one line where Node.js is older than this package needs. Written so that every version of Node.js can read it.
+'use strict';
+
+/** Whether a version such as `20.10.0` is at least `20.19`. */
+function isAtLeast(version, least) {
+  var has = version.split('.');
+  var needs = least.split('.');
+  for (var i = 0; i < needs.length; i++) {
+    if (Number(has[i]) !== Number(needs[i])) return Number(has[i]) > Number(needs[i]);
+  }
+  return true;
+}
+
+/** What is wrong with this Node.js for a range such as `>=20.19`; undefined where nothing is. */
+function problemOf(range) {
+  var least = range.replace(/^>=\s*/, '');
+  if (isAtLeast(process.versions.node, least)) return undefined;
+  return 'needs Node.js ' + least + ' or newer, and this is ' + process.versions.node + ' (' + process.execPath + ')';
+}
+
+/** Ends the process in the name of a program where this Node.js is too old. */
+function requireNode(range, program) {
+  var problem = problemOf(range);
+  if (problem === undefined) return;
+  process.stderr.write(program + ': ' + problem + '\n');
+  process.exit(1);
+}
+
+module.exports = {problemOf: problemOf, requireNode: requireNode};
+if (require.main === module) requireNode(require('../package.json').engines.node, 'plat');
