@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
 import {sameJson} from '#src/api/equal.js';
-import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
 import type {Client} from '#src/client/client.js';
+import {ensureObject} from './ensure.js';
 
 /** What servers that extend the API need to know to authenticate its callers. Bundles are PEM; empty ones are left out. */
 export interface AuthenticationConfig {
@@ -33,23 +33,10 @@ const dataOf = (config: AuthenticationConfig): Record<string, string> => ({
 /** Publishes how callers are authenticated, where others look it up. Keys of others stay. */
 export const publishAuthenticationConfig = async (client: Client, config: AuthenticationConfig): Promise<void> => {
   const namespace = client.naming.systemNamespace;
-  const configMaps = client.resource(kinds.configMaps);
   const data = dataOf(config);
-  for (;;) {
-    try {
-      const found = await configMaps.get(name, {namespace});
-      const merged = {...found.data, ...data};
-      if (!sameJson(found.data ?? {}, merged)) await configMaps.update({...found, data: merged});
-      return;
-    } catch (error) {
-      if (isConflict(error)) continue;
-      if (!isNotFound(error)) throw error;
-    }
-    try {
-      await configMaps.create({metadata: {name, namespace}, data});
-      return;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
+  await ensureObject(client.resource(kinds.configMaps), {name, namespace}, found => {
+    if (!found) return {create: {metadata: {name, namespace}, data}};
+    const merged = {...found.data, ...data};
+    return sameJson(found.data ?? {}, merged) ? undefined : {update: {...found, data: merged}};
+  });
 };

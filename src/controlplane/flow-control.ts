@@ -45,7 +45,7 @@ const settle = async <T extends Specified>(client: Client, {kind, found, isAsWan
   const differs = keeps && !isAsWanted(current, wanted);
   if (said === keeps && !differs) return;
   const metadata = said === keeps ? current.metadata : {...current.metadata, annotations: {...current.metadata?.annotations, [autoupdateKey(client.naming)]: String(keeps)}};
-  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(isConflict));
+  await objects.update({...current, metadata, ...(differs ? {spec: wanted.spec} : {})}, {fieldManager}).catch(unless(error => isConflict(error) || isNotFound(error)));
 };
 
 /** Deletes what an earlier release suggested and this one does not, where nobody but the server keeps it. */

@@ -1,7 +1,7 @@
 import {kinds} from '#src/api/kinds.js';
-import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {Client} from '#src/client/client.js';
+import {ensureObject} from './ensure.js';
 
 const isDay = (text: string | undefined): boolean => text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && parseTime(`${text}T00:00:00Z`) !== undefined;
 
@@ -10,15 +10,9 @@ export const ensureLegacyTokenTracking = async (client: Client, now: number): Pr
   const {naming} = client;
   const namespace = naming.systemNamespace;
   const name = naming.legacyTokenTracking;
-  const configMaps = client.resource(kinds.configMaps);
-  const data = {since: new Date(now).toISOString().slice(0, 10)};
-  try {
-    const found = await configMaps.get(name, {namespace});
-    if (!isDay(found.data?.['since'])) await configMaps.update({...found, data: {...found.data, ...data}});
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await configMaps.create({metadata: {namespace, name}, data}).catch((failure: unknown) => {
-      if (!isAlreadyExists(failure)) throw failure;
-    });
-  }
+  const since = new Date(now).toISOString().slice(0, 10);
+  await ensureObject(client.resource(kinds.configMaps), {name, namespace}, found => {
+    if (!found) return {create: {metadata: {namespace, name}, data: {since}}};
+    return isDay(found.data?.['since']) ? undefined : {update: {...found, data: {...found.data, since}}};
+  });
 };

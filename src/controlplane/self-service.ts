@@ -1,11 +1,11 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {isNotFound} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
-import {every, type Clock} from '#src/base/clock.js';
+import {isInvalid} from '#src/api/status.js';
+import {every, sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import {sameJson} from '#src/api/equal.js';
-import type {Client, ResourceClient} from '#src/client/client.js';
+import type {Client} from '#src/client/client.js';
 import {familyOf} from '#src/resources/ip-family.js';
+import {ensureObject} from './ensure.js';
 
 type Service = ObjectOf<typeof kinds.services>;
 type Endpoints = ObjectOf<typeof kinds.endpoints>;
@@ -39,15 +39,6 @@ export interface SelfServiceParts {
   readonly nodePort: number;
 }
 
-const stored = async <T extends KubeObject>(of: ResourceClient<T>, name: string): Promise<T | undefined> => {
-  try {
-    return await of.get(name, {namespace});
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-};
-
 const ensureService = async ({client, port, serviceAddress, nodePort}: SelfServiceParts): Promise<void> => {
   const {self} = client.naming;
   const services = client.resource(kinds.services);
@@ -55,45 +46,72 @@ const ensureService = async ({client, port, serviceAddress, nodePort}: SelfServi
     type: nodePort ? 'NodePort' : 'ClusterIP',
     ports: [{name: portName, port: 443, protocol: 'TCP', targetPort: port, ...(nodePort ? {nodePort} : {})}],
   };
-  const found = await stored(services, self);
-  if (!found) {
-    await services.create({
-      metadata: {name: self, namespace, labels: {component: 'apiserver', provider: self}},
-      spec: {...spec, clusterIP: serviceAddress, ipFamilyPolicy: 'SingleStack', sessionAffinity: 'None'},
-    });
-  } else if (found.spec?.type !== spec.type || !sameJson(found.spec?.ports, spec.ports)) await services.update({...found, spec: {...found.spec, ...spec}});
+  await ensureObject(services, {name: self, namespace}, found => {
+    if (!found) {
+      return {
+        create: {
+          metadata: {name: self, namespace, labels: {component: 'apiserver', provider: self}},
+          spec: {...spec, clusterIP: serviceAddress, ipFamilyPolicy: 'SingleStack', sessionAffinity: 'None'},
+        },
+      };
+    }
+    return found.spec?.type === spec.type && sameJson(found.spec?.ports, spec.ports) ? undefined : {update: {...found, spec: {...found.spec, ...spec}}};
+  });
 };
 
-/** Both kinds of endpoints list the servers that live; the older one is not mirrored into the newer. */
-const writeEndpoints = async ({client, port}: SelfServiceParts, addresses: readonly string[]): Promise<void> => {
+/**
+ * Both kinds of endpoints list the servers that live; the older one is not mirrored into the newer. Who lives is asked after the object was read: of two servers that write at once, the
+ * one that is refused then knows of the other.
+ */
+const writeEndpoints = async ({client, port}: SelfServiceParts, peers: ServerPeers): Promise<void> => {
   const {naming} = client;
   const ports = [{name: portName, port, protocol: 'TCP'}];
   const metadata = {name: naming.self, namespace};
-  const endpoints: Endpoints = {
-    metadata: {...metadata, labels: {[naming.subKey('endpointslice', 'skip-mirror')]: 'true'}},
-    ...(addresses.length > 0 ? {subsets: [{addresses: addresses.map(ip => ({ip})), ports}]} : {}),
-  };
-  const slice: EndpointSlice = {
-    metadata: {...metadata, labels: {[naming.key('service-name')]: naming.self}},
-    addressType: familyOf(addresses[0] ?? '0.0.0.0'),
-    endpoints: addresses.map(address => ({addresses: [address], conditions: {ready: true}})),
-    ports,
-  };
-  const found = await stored(client.resource(kinds.endpoints), naming.self);
-  if (!found) await client.resource(kinds.endpoints).create(endpoints);
-  else if (!sameJson(found.subsets ?? [], endpoints.subsets ?? [])) await client.resource(kinds.endpoints).update({...found, ...endpoints, metadata: {...found.metadata, ...endpoints.metadata}});
-  const before = await stored(client.resource(kinds.endpointSlices), naming.self);
-  if (!before) await client.resource(kinds.endpointSlices).create(slice);
-  else if (!sameJson([before.endpoints ?? [], before.ports ?? []], [slice.endpoints, ports])) {
-    await client.resource(kinds.endpointSlices).update({...before, ...slice, metadata: {...before.metadata, ...slice.metadata}});
+  await ensureObject(client.resource(kinds.endpoints), metadata, async found => {
+    const addresses = await peers.list();
+    const wanted: Endpoints = {
+      metadata: {...metadata, labels: {[naming.subKey('endpointslice', 'skip-mirror')]: 'true'}},
+      ...(addresses.length > 0 ? {subsets: [{addresses: addresses.map(ip => ({ip})), ports}]} : {}),
+    };
+    if (!found) return {create: wanted};
+    const {subsets = []} = wanted;
+    return sameJson(found.subsets ?? [], subsets) ? undefined : {update: {...found, subsets, metadata: {...found.metadata, ...wanted.metadata}}};
+  });
+  await ensureObject(client.resource(kinds.endpointSlices), metadata, async found => {
+    const addresses = await peers.list();
+    const wanted: EndpointSlice = {
+      metadata: {...metadata, labels: {[naming.key('service-name')]: naming.self}},
+      addressType: familyOf(addresses[0] ?? '0.0.0.0'),
+      endpoints: addresses.map(address => ({addresses: [address], conditions: {ready: true}})),
+      ports,
+    };
+    if (!found) return {create: wanted};
+    return sameJson([found.endpoints ?? [], found.ports ?? []], [wanted.endpoints, ports]) ? undefined : {update: {...found, ...wanted, metadata: {...found.metadata, ...wanted.metadata}}};
+  });
+};
+
+const patience = {tries: 20, pauseMs: 50};
+
+/** Another server that makes the service at the same moment holds its address before the service can be seen: the address is refused until then. */
+const ensureServicePatiently = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
+  const {clock, revision} = parts;
+  const isShared = revision === undefined;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ensureService(parts);
+    } catch (error) {
+      if (!isShared || !isInvalid(error) || tries === patience.tries) throw error;
+      await sleep(clock, patience.pauseMs, signal);
+    }
   }
 };
 
-const reconcile = async (parts: SelfServiceParts): Promise<void> => {
-  await ensureService(parts);
-  if (!parts.peers) return;
-  await parts.peers.renew(parts.address);
-  await writeEndpoints(parts, await parts.peers.list());
+const reconcile = async (parts: SelfServiceParts, signal: AbortSignal): Promise<void> => {
+  const {peers, address} = parts;
+  await ensureServicePatiently(parts, signal);
+  if (!peers) return;
+  await peers.renew(address);
+  await writeEndpoints(parts, peers);
 };
 
 /** What a server that stops does: others go on without it. */
@@ -109,7 +127,7 @@ export const keepSelfService = async (parts: SelfServiceParts, signal: AbortSign
     try {
       const now = await revision?.();
       if (now !== undefined && now === settledAt) return;
-      await reconcile(parts);
+      await reconcile(parts, signal);
       settledAt = now;
     } catch (error) {
       if (!signal.aborted) log.warn({err: error}, 'the service that leads to this server could not be kept');
@@ -121,7 +139,7 @@ export const keepSelfService = async (parts: SelfServiceParts, signal: AbortSign
     async leave() {
       if (!peers) return;
       await peers.remove(address);
-      await writeEndpoints(parts, await peers.list());
+      await writeEndpoints(parts, peers);
     },
   };
 };

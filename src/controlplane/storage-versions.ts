@@ -72,7 +72,8 @@ const tell = async <R extends Stored>(settings: StorageVersionSettings<R>, resou
     try {
       return await tellOnce(settings, resource);
     } catch (error) {
-      if (!isAlreadyExists(error) && !isConflict(error) && ++failures === attempts) throw error;
+      if (isAlreadyExists(error) || isConflict(error)) continue;
+      if (++failures === attempts) throw error;
       await sleep(settings.clock, pauseMs, signal);
     }
   }

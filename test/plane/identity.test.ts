@@ -3,7 +3,11 @@ import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {serverIdentity} from '#src/controlplane/identity-lease.js';
+import {seededRandom} from '#src/base/random.js';
+import type {RunningApiServer} from '#src/plane/api-server.js';
 import {startPlane} from '#src/plane/plane.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+import {contentOf, inLockstep, startTogether} from './lockstep.js';
 
 const hours = (count: number) => count * 3_600_000;
 
@@ -30,3 +34,44 @@ test('the identity of a server follows from its host', t => {
   t.is(serverIdentity('test'), serverIdentity('test'));
   t.not(serverIdentity('test'), serverIdentity('other'));
 });
+
+type Content = Readonly<Record<string, unknown>>;
+
+/** The keys under which two stores hold something else, and what. */
+const differences = (one: Content, other: Content) =>
+  [...new Set([...Object.keys(one), ...Object.keys(other)])].filter(key => JSON.stringify(one[key]) !== JSON.stringify(other[key])).map(key => [key, one[key], other[key]] as const);
+
+const everyGate = '--feature-gates=StorageVersionAPI=true';
+const versions = '--runtime-config=internal.apiserver.k8s.io/v1alpha1=true';
+
+for (const [what, args] of [['on', []], ['that tell storage versions on', [everyGate, versions]]] as const) {
+  test(`servers that start together ${what} an empty and on a filled store all become ready, and store what one server does`, async t => {
+    const clock = new VirtualClock();
+    const told: string[] = [];
+    const start = async (count: number, store = memoryStore({clock})) => {
+      const servers = await startTogether({store: inLockstep(store, seededRandom(count)), clock, count, args, told: line => told.push(line)});
+      await clock.drain();
+      return {store, servers};
+    };
+    const leave = (servers: readonly RunningApiServer[]) => Promise.all(servers.map(server => server.close()));
+    const alone = await start(1);
+    const expected = await contentOf(alone.store, '/registry/');
+    const {store, servers} = await start(3);
+    const content = await contentOf(store, '/registry/');
+    const addresses = async () => {
+      const {'/registry/services/endpoints/default/kubernetes': endpoints} = (await contentOf(store, '/registry/')) as Record<string, {subsets?: {addresses: {ip: string}[]}[]}>;
+      return endpoints?.subsets?.flatMap(subset => subset.addresses.map(({ip}) => ip)) ?? [];
+    };
+
+    t.deepEqual(told, []);
+    t.deepEqual(await addresses(), ['10.1.0.1', '10.1.0.2', '10.1.0.3']);
+    t.deepEqual(differences(content, expected).filter(([key]) => !/\/(masterleases|endpoints|endpointslices)\//.test(key)), []); // They name every server.
+
+    await leave(servers);
+    t.deepEqual(await addresses(), []);
+    const again = await start(3, store);
+    t.deepEqual(told, []);
+    t.deepEqual(differences(await contentOf(store, '/registry/'), content).filter(([key]) => !key.includes('/endpointslices/')), []); // Its generation has grown.
+    await leave([...again.servers, ...alone.servers]);
+  });
+}

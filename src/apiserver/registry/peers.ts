@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
-import {endOfPrefix} from '#src/storage/store.js';
+import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {encodeRecord} from './record.js';
 import type {RegistrySettings} from './registry.js';
 
@@ -33,28 +33,37 @@ export class Peers {
   async renew(address: string): Promise<void> {
     const {store} = this.#settings;
     const key = this.#root + address;
-    const record = await store.get(key);
     const value = encodeRecord({apiVersion: 'v1', kind: 'Endpoints', metadata: {}, subsets: [{addresses: [{ip: address}]}]} as KubeObject);
     const lease = await store.lease(lifeSeconds);
-    try {
+    await this.#change(key, async record => {
       await (record ? store.update(key, value, record.revision, {lease}) : store.create(key, value, {lease}));
-    } catch (error) {
-      // Somebody said it at the same time.
-      if (!(error instanceof KeyExists || error instanceof RevisionMismatch)) throw error;
-    }
+    });
   }
 
   /** Says that the server at the address is gone. */
   async remove(address: string): Promise<void> {
     const {store} = this.#settings;
-    const record = await store.get(this.#root + address);
-    if (record) await store.delete(record.key, record.revision);
+    await this.#change(this.#root + address, async record => {
+      if (record) await store.delete(record.key, record.revision);
+    });
   }
 
   /** The addresses of those that live, in order. */
   async list(): Promise<string[]> {
     const {records} = await this.#settings.store.range({start: this.#root, end: endOfPrefix(this.#root)});
     return records.map(({key}) => key.slice(this.#root.length)).sort();
+  }
+
+  /** Writes on the strength of what there is; once more when it ran out, or a server with the same address wrote it, in between. */
+  async #change(key: string, write: (record: StoredRecord | undefined) => Promise<void>): Promise<void> {
+    const {store} = this.#settings;
+    for (;;) {
+      try {
+        return await write(await store.get(key));
+      } catch (error) {
+        if (!(error instanceof KeyExists || error instanceof RevisionMismatch)) throw error;
+      }
+    }
   }
 
   get #root(): string {

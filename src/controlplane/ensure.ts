@@ -1,0 +1,43 @@
+import {isAlreadyExists, isConflict, isNotFound} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {ResourceClient} from '#src/client/client.js';
+
+/** What is to be written; undefined for nothing. */
+export type Step<T> = {readonly create: T} | {readonly update: T; readonly subresource?: string} | undefined;
+
+export interface ObjectName {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** How often a write is tried. Each failure means that another server has written, which for a server that starts is done a few times at most. */
+const attempts = 20;
+
+/** Whether a write failed because somebody else wrote the same object after it was read. */
+export const isOvertaken = (error: unknown): boolean => isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+
+const current = async <T extends KubeObject>(objects: ResourceClient<T>, {name, ...options}: ObjectName): Promise<T | undefined> => {
+  try {
+    return await objects.get(name, options);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/**
+ * Brings an object into the state that `decide` asks for: reads it, decides what to write, and writes it. When another server writes in between, it is read again and decided anew, so that
+ * servers that start together all succeed and none undoes what another did.
+ */
+export const ensureObject = async <T extends KubeObject>(objects: ResourceClient<T>, address: ObjectName, decide: (found: T | undefined) => Step<T> | Promise<Step<T>>): Promise<void> => {
+  for (let attempt = 1; ; attempt++) {
+    const step = await decide(await current(objects, address));
+    if (!step) return;
+    try {
+      await ('create' in step ? objects.create(step.create) : objects.update(step.update, step.subresource ? {subresource: step.subresource} : {}));
+      return;
+    } catch (error) {
+      if (attempt === attempts || !isOvertaken(error)) throw error;
+    }
+  }
+};
