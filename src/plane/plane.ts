@@ -6,6 +6,7 @@ import {naming as namingOf, type Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
@@ -183,7 +184,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   if (nodes) undo.defer(() => nodes.stop());
 
   const client = (user = admin) => api.clientAs(user, 'plat');
-  const webhookPair = () => localServingPair(join(directory, 'pki', 'webhook'), material, clock);
+  const webhookPair = lazily(() => localServingPair(join(directory, 'pki', 'webhook'), material, clock)); // Two at once would mix their files.
   const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
     const {applyManifests} = await import('./manifests/apply.js');
     const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
