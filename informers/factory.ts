@@ -6,7 +6,7 @@ import {listerWatcher} from './lister-watcher.js';
 import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
 import {SharedInformer, type SharedInformerOptions} from './shared.js';
 
-export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly'> {
+export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'onMissing'> {
   readonly client: Client;
   /** The life of every informer. */
   readonly signal: AbortSignal;
@@ -20,8 +20,10 @@ export interface Borrowed extends Disposable {
 interface Lent {
   readonly informer: SharedInformer;
   readonly stop: AbortController;
-  users: number;
+  /** Those who use it, each with what is called when the kind is not served. */
+  readonly users: Set<Missed>;
 }
+type Missed = () => void;
 
 /** Hands out one shared informer a selection, whoever asks. */
 export class InformerFactory {
@@ -48,22 +50,21 @@ export class InformerFactory {
 
   /**
    * An informer of the metadata of a kind, which may be known only at run time, running at once. Where objects of the kind are followed as a whole
-   * already, it is that informer, which shows more than metadata and goes on without its borrowers. So ask once the others have.
+   * already, it is that informer, which shows more than metadata and goes on without its borrowers. So ask once the others have. `missed` is called each
+   * time the server says that it does not serve the kind, or no longer.
    */
-  borrowMetadata(kind: Kind): Borrowed {
+  borrowMetadata(kind: Kind, missed: Missed = () => {}): Borrowed {
     const {client} = this.#options;
     const whole = this.#informers.get(resolveSelection(kind, client.naming).id);
     if (whole) return {informer: whole, [Symbol.dispose]() {}};
     const selection = resolveSelection({kind, metadataOnly: true}, client.naming);
     const lent = this.#lent.get(selection.id) ?? this.#lend(selection);
-    lent.users++;
-    let isMine = true;
+    const user = () => missed();
+    lent.users.add(user);
     return {
       informer: lent.informer,
       [Symbol.dispose]: () => {
-        if (!isMine) return;
-        isMine = false;
-        if (--lent.users > 0) return;
+        if (!lent.users.delete(user) || lent.users.size > 0) return;
         this.#lent.delete(selection.id);
         lent.stop.abort();
       },
@@ -81,7 +82,7 @@ export class InformerFactory {
     await Promise.all([...this.#informers.values()].map(informer => informer.whenSynced(signal)));
   }
 
-  #make<T extends KubeObject>(selection: ResolvedSelection<T>): SharedInformer<T> {
+  #make<T extends KubeObject>(selection: ResolvedSelection<T>, onMissing?: Missed): SharedInformer<T> {
     const {client} = this.#options;
     const {kind, namespace, labelSelector, fieldSelector, metadataOnly} = selection;
     return new SharedInformer<T>(listerWatcher(client, selection), {
@@ -90,12 +91,15 @@ export class InformerFactory {
       apiVersion: apiVersionOf(client.naming, kind),
       kind: kind.kind,
       ...(metadataOnly ? {metadataOnly} : {}),
+      ...(onMissing ? {onMissing} : {}),
     });
   }
 
   #lend(selection: ResolvedSelection<KubeObject>): Lent {
     const {signal} = this.#options;
-    const lent: Lent = {informer: this.#make(selection), stop: new AbortController(), users: 0};
+    const users = new Set<Missed>();
+    const missed = () => [...users].forEach(user => user());
+    const lent: Lent = {informer: this.#make(selection, missed), stop: new AbortController(), users};
     const ending = onAbort(signal, () => lent.stop.abort(signal.reason));
     lent.stop.signal.addEventListener('abort', () => ending[Symbol.dispose](), {once: true});
     lent.informer.start(lent.stop.signal);

@@ -26,6 +26,9 @@ export class StreamFault extends Error {
   }
 }
 
+/** Whether a watch failed because it ended at once, as it does when its collection goes. */
+export const isShort = (error: unknown): boolean => error instanceof StreamFault && error.fault === 'short';
+
 export interface FollowOptions {
   readonly clock: Clock;
   readonly random: Random;

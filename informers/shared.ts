@@ -1,5 +1,6 @@
 import {Observable, type Subscriber, type Subscription} from 'rxjs';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
+import {isGone, isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -8,7 +9,7 @@ import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
-import {follow, type Followed, type FollowOptions} from './follow.js';
+import {follow, isShort, type Followed, type FollowOptions} from './follow.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
 import type {Lister} from './lister.js';
@@ -30,6 +31,8 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly metadataOnly?: boolean;
   /** Whether objects are deeply frozen: for tests, where a change to a shared object shall throw. */
   readonly freeze?: boolean;
+  /** Called each time the server says that it does not serve the collection, which is then no error. An informer that is not told of a reaction to it warns. */
+  readonly onMissing?: () => void;
 }
 
 /**
@@ -99,7 +102,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       onAttempt: what => metrics.attempt(what),
       onError: (error, waitMs) => {
         metrics.failed(error);
-        log.warn({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
+        this.#tell(error, waitMs);
         const refusal = refusals.after(error);
         if (refusal) for (const {refused} of this.#waiters) refused(refusal);
       },
@@ -129,6 +132,15 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
       this.#waiters.add(waiter);
       aborted = onAbort(signal, () => settle(() => reject(signal.reason as Error)));
     });
+  }
+
+  /** A collection that was served may go, and one whose kind is known at run time alone may not be served yet, or only for a moment. */
+  #tell(error: unknown, waitMs: number): void {
+    const {log, name, onMissing} = this.#options;
+    const isMissing = isNotFound(error);
+    const isNoFault = isGone(error) || (onMissing ? isMissing || isShort(error) : isMissing && this.#synced);
+    (isNoFault ? log.v(2).info : log.warn)({informer: name, err: error, waitMs: Math.round(waitMs)}, 'following a collection failed and is tried again');
+    if (isMissing) onMissing?.();
   }
 
   #stop(): void {

@@ -15,7 +15,7 @@ export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
       const name = csr.metadata?.name;
       try {
         await requests.delete(csr, {onlyIf: 'named'});
-        log.info({csr: name, reason}, 'deleted a certificate signing request');
+        log.v(2).info({csr: name, reason}, 'deleted a certificate signing request');
       } catch (error) {
         if (!isNotFound(error)) log.error({csr: name, reason, err: error}, 'a certificate signing request could not be deleted');
       }

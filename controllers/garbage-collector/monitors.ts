@@ -19,6 +19,8 @@ export interface MonitorsParts {
   readonly graph: Graph;
   /** Called when a definition of kinds changed, or when the first list tells of it. */
   definitionChanged(name: string, how: {readonly isListed: boolean}): void;
+  /** Called when the server says that it does not serve a resource that is followed. */
+  missed(): void;
 }
 
 /** What the graph is fed from: an informer for each resource whose objects own, or are owned. */
@@ -62,9 +64,9 @@ export class Monitors implements Disposable {
   }
 
   #begin(found: FoundResource): Monitor {
-    const {informers, naming, graph, definitionChanged} = this.#parts;
+    const {informers, naming, graph, definitionChanged, missed} = this.#parts;
     const kind = {apiVersion: groupVersionOf(found), kind: found.kind};
-    const borrowed = informers.borrowMetadata(handleOf(naming, found));
+    const borrowed = informers.borrowMetadata(handleOf(naming, found), missed);
     const isDefinition = this.#definitions.has(resourceText(found));
     const listening = borrowed.informer.listen(change => {
       if (isResync(change)) return;

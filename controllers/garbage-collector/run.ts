@@ -5,6 +5,7 @@ import {WorkQueue} from '#src/queue/work-queue.js';
 import {work, type Workers} from '#src/queue/workers.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {ControllerContext, Run} from '#src/runtime/controller.js';
+import {isPassing} from '#src/runtime/passing.js';
 import {AbsentOwners} from './absent-owners.js';
 import {Collector} from './collect.js';
 import {graphPage} from './dump.js';
@@ -72,7 +73,7 @@ const engine = (context: Context) => {
   const definitionChanged = (name: string, {isListed}: {readonly isListed: boolean}) => {
     if (!isListed || !kinds.isDefinedBy(name)) pace.hurry();
   };
-  const monitors = new Monitors({informers, naming, graph, definitionChanged});
+  const monitors = new Monitors({informers, naming, graph, definitionChanged, missed: () => pace.hurry()});
   const pausing = (queue: WorkQueue<Node>) => async (ms: number) => {
     using _ = queue.rest();
     await sleep(clock, ms, signal);
@@ -82,6 +83,11 @@ const engine = (context: Context) => {
   const failures = meter.counter({name: 'garbagecollector_controller_resources_sync_error_total', help: 'Number of garbage collector resources sync errors'});
   const resources = new ResourceWatch({client, clock, log, kinds, monitors, pace, kindsRead, failures});
 
+  const tell = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {
+    const fields = {item: identityText(node.identity), err: error};
+    if (isPassing(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
+    else log.error(fields, message);
+  };
   const attemptToDelete = async (node: Node): Promise<Verdict> => {
     const item = identityText(node.identity);
     undecided.delete(node);
@@ -102,7 +108,7 @@ const engine = (context: Context) => {
         log.v(5).info({item, err: error}, 'looking after an object waits for a kind to be served');
         return 'again';
       }
-      log.error({item, err: error}, 'looking after an object failed and is tried again');
+      tell(toDelete, node, error, 'looking after an object failed and is tried again');
       return 'again';
     }
   };
@@ -112,7 +118,7 @@ const engine = (context: Context) => {
       return 'forget';
     } catch (error) {
       if (signal.aborted) return 'forget';
-      log.error({item: identityText(node.identity), err: error}, 'parting dependents from their owner failed and is tried again');
+      tell(toOrphan, node, error, 'parting dependents from their owner failed and is tried again');
       return 'again';
     }
   };

@@ -5,8 +5,10 @@ import {sameContent} from '#src/api/equal.js';
 import {copyOf, keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import {originsOf} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {againAfter, settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {isPassing} from '#src/runtime/passing.js';
 import {messageOf} from '#src/base/message.js';
 import type {Tolerances} from './calculator.js';
 import {Report, type Status} from './conditions.js';
@@ -190,7 +192,8 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     }
   };
   /** What goes wrong with the status on top of a failure is told, and the failure stands. */
-  const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) => write(hpa, status).catch((error: unknown) => context.log.error({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
+  const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) =>
+    write(hpa, status).catch((error: unknown) => (isPassing(error, 1) ? context.log.v(2).info : context.log.error)({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
 
   /** Resolves to what was done. */
   const look = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
@@ -261,7 +264,9 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     } catch (error) {
       // The next look is a period away however this one went.
       told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
-      attempt.log.error({err: error}, 'an autoscaler could not be served');
+      // What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell.
+      const isQuiet = isPassing(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind);
+      (isQuiet ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
     }
     return againAfter(periodMs);
   };

@@ -15,9 +15,11 @@ export interface Leftover {
   readonly estimateSeconds: number;
   /** What went wrong, if something did. */
   readonly error?: unknown;
+  /** Whether the error is only that objects whose deletion has begun take longer than they may: trying again at once does not help. */
+  readonly isOverdue?: boolean;
 }
 
-/** How long finalizers are given. */
+/** How long finalizers are given, and objects that take longer to end than they may. */
 const finalizerSeconds = 15;
 
 const nothing: Leftover = {count: 0, finalizers: new Map(), estimateSeconds: 0};
@@ -44,7 +46,7 @@ export class ContentDeleter {
       estimateSeconds = await this.#graceLeft(resource, namespace, deletedAt);
       if (!(await this.#deleteCollection(resource, namespace))) await this.#deleteEach(resource, namespace);
       const left = await this.#list(resource, namespace);
-      return leftover(resource, namespace, left, estimateSeconds);
+      return leftover(resource, namespace, left, {estimateSeconds, now: this.#clock.now()});
     } catch (error) {
       return {...nothing, estimateSeconds, error};
     }
@@ -98,10 +100,19 @@ export class ContentDeleter {
   }
 }
 
+/** How much longer than their grace pods may take before that is told as a failure. */
+const leewayMs = 10_000;
+
 /** Whoever depends on the objects is found by the garbage collector; nobody waits for it here. */
 const propagationPolicy = 'Background';
 
-const leftover = ({group, version, resource}: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, estimateSeconds: number): Leftover => {
+/** When the last of these objects is due to be gone; undefined unless all are being deleted. */
+const dueOf = (left: readonly KubeObject[]): number | undefined => {
+  const times = left.map(({metadata}) => parseTime(metadata?.deletionTimestamp));
+  return times.every(time => time !== undefined) ? times.reduce((latest, time) => Math.max(latest, time), 0) : undefined;
+};
+
+const leftover = ({group, version, resource}: FoundResource, namespace: string, left: readonly KubeObject[] | undefined, {estimateSeconds, now}: {readonly estimateSeconds: number; readonly now: number}): Leftover => {
   if (!left) return {...nothing, estimateSeconds};
   if (left.length === 0) return nothing;
   const finalizers = new Map<string, number>();
@@ -109,6 +120,9 @@ const leftover = ({group, version, resource}: FoundResource, namespace: string, 
   const found = {count: left.length, finalizers};
   if (estimateSeconds > 0) return {...found, estimateSeconds};
   if (finalizers.size > 0) return {...found, estimateSeconds: finalizerSeconds};
+  const due = dueOf(left);
+  // The estimate counts from the deletion of the namespace, a pod's grace from its own.
+  if (due !== undefined && now < due + leewayMs) return {...found, estimateSeconds: Math.max(1, Math.ceil((due - now) / 1000))};
   const error = new Error(`unexpected items still remain in namespace: ${namespace} for gvr: ${group}/${version}, Resource=${resource}`);
-  return {...found, estimateSeconds, error};
+  return due === undefined ? {...found, estimateSeconds, error} : {...found, estimateSeconds: finalizerSeconds, error, isOverdue: true};
 };

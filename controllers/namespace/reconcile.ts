@@ -64,7 +64,7 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
 
     const found = await findings(marked, signal);
     const told = await tell(marked, found).catch((error: unknown) => {
-      log.error({err: error}, 'the conditions of a namespace could not be written');
+      if (!isConflict(error) && !isNotFound(error)) log.error({err: error}, 'the conditions of a namespace could not be written');
       return marked;
     });
     const error = failureOf(found);
@@ -93,5 +93,5 @@ const withoutFinalizer = (namespace: Namespace, finalizer: string): Namespace =>
 
 const failureOf = (found: Findings): Error | undefined => {
   const problems = [discoveryProblem(found), parsingProblem(found)].filter(problem => problem !== undefined).map(problem => new Error(problem));
-  return aggregate([...problems, ...found.leftovers.flatMap(([, {error}]) => (error === undefined ? [] : [error]))]);
+  return aggregate([...problems, ...found.leftovers.flatMap(([, {error, isOverdue}]) => (error === undefined || isOverdue ? [] : [error]))]);
 };

@@ -51,7 +51,7 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
         try {
           if (!isTerminal(pod)) await markFailed(pod, condition);
           await writer(kinds.pods).delete(pod, {gracePeriodSeconds: 0});
-          log.info({namespace, pod: name, reason}, 'deleted a pod at once');
+          log.v(1).info({namespace, pod: name, reason}, 'deleted a pod at once');
         } catch (error) {
           if (isNotFound(error)) return;
           failures.add({namespace, reason});

@@ -3,6 +3,7 @@ import type {Change} from '#informers/change.js';
 import type {SharedInformer} from '#informers/shared.js';
 import type {Frozen} from '#src/api/key.js';
 import type {KubeObject} from '#src/api/types.js';
+import {firstOf} from '#src/base/signals.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 
@@ -11,11 +12,17 @@ const believedMs = 30_000;
 
 const verbs = ['create', 'list', 'watch', 'delete'];
 
+/** An informer until the server no longer serves what it follows. */
+interface Followed {
+  readonly informer: SharedInformer;
+  readonly ended: AbortSignal;
+}
+
 /** The objects that quotas count: each resource is followed from when a quota first limits it. */
 export class CountedObjects {
   readonly #context: KeyedContext;
   readonly #changed: (evaluator: QuotaEvaluator, change: Change) => void;
-  readonly #informers = new Map<QuotaEvaluator, SharedInformer>();
+  readonly #informers = new Map<QuotaEvaluator, Followed>();
   #discovered: {readonly at: number; readonly found: Promise<Discovered>} | undefined;
 
   constructor(context: KeyedContext, changed: (evaluator: QuotaEvaluator, change: Change) => void) {
@@ -25,30 +32,38 @@ export class CountedObjects {
 
   /** The objects of a namespace; undefined where the server does not serve the resource. Rejects when it cannot be asked. */
   async list(evaluator: QuotaEvaluator, namespace: string, signal: AbortSignal): Promise<readonly Frozen<KubeObject>[] | undefined> {
-    const informer = this.#informers.get(evaluator) ?? (await this.#follow(evaluator));
-    await informer?.whenSynced(signal);
-    return informer?.lister.list(namespace);
+    const followed = this.#informers.get(evaluator) ?? (await this.#follow(evaluator));
+    if (!followed) return undefined;
+    using either = firstOf(signal, followed.ended);
+    await followed.informer.whenSynced(either.signal).catch((error: unknown) => {
+      if (!followed.ended.aborted) throw error;
+    });
+    return followed.informer.isSynced ? followed.informer.lister.list(namespace) : undefined;
   }
 
-  async #follow(evaluator: QuotaEvaluator): Promise<SharedInformer | undefined> {
+  async #follow(evaluator: QuotaEvaluator): Promise<Followed | undefined> {
     const {informers, naming, signal} = this.#context;
     const {resources} = await this.#discover();
     const found = resources.find(({group, resource}) => group === evaluator.group && resource === evaluator.resource);
     if (!found?.namespaced || !verbs.every(verb => found.verbs.includes(verb))) return undefined;
     const known = this.#informers.get(evaluator); // Somebody else may have asked meanwhile.
     if (known) return known;
-    const {informer, ...lent} = evaluator.kind ? {informer: informers.informer(evaluator.kind) as SharedInformer} : informers.borrowMetadata(handleOf(naming, found));
-    const listening = informer.listen(change => this.#changed(evaluator, change));
-    signal.addEventListener(
-      'abort',
-      () => {
-        listening[Symbol.dispose]();
-        (lent as Partial<Disposable>)[Symbol.dispose]?.();
-      },
-      {once: true},
-    );
-    this.#informers.set(evaluator, informer);
-    return informer;
+    const end = new AbortController();
+    const stop = () => end.abort();
+    // A resource that is served no longer is not followed either, until it is and somebody asks for it again.
+    const borrowed = evaluator.kind ? {informer: informers.informer(evaluator.kind) as SharedInformer} : informers.borrowMetadata(handleOf(naming, found), stop);
+    const listening = borrowed.informer.listen(change => this.#changed(evaluator, change));
+    signal.addEventListener('abort', stop, {once: true});
+    end.signal.addEventListener('abort', () => {
+      signal.removeEventListener('abort', stop);
+      listening[Symbol.dispose]();
+      (borrowed as Partial<Disposable>)[Symbol.dispose]?.();
+      this.#informers.delete(evaluator);
+      this.#discovered = undefined;
+    });
+    const followed = {informer: borrowed.informer, ended: end.signal};
+    this.#informers.set(evaluator, followed);
+    return followed;
   }
 
   #discover(): Promise<Discovered> {

@@ -175,5 +175,12 @@ export const isUnauthorized = has('Unauthorized');
 /** History is gone: list again. */
 export const isGone = (error: unknown): error is StatusError => error instanceof StatusError && error.code === 410;
 /** Whether a cause of that reason is among the error's. */
+/** The errors that an error comes from: what is wrapped in it as its cause, and each one of an aggregate. */
+export const originsOf = (error: unknown): readonly unknown[] => {
+  if (error instanceof StatusError) return [error];
+  if (error instanceof AggregateError) return error.errors.flatMap(originsOf);
+  return error instanceof Error && error.cause !== undefined ? originsOf(error.cause) : [error];
+};
+
 export const hasCause = (error: unknown, reason: string): boolean =>
   error instanceof StatusError && (error.status.details?.causes ?? []).some(cause => cause.reason === reason);

@@ -1,12 +1,12 @@
 import {keyText, parseKey} from '#src/api/key.js';
-import {isConflict} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
 import type {Log} from '#src/base/log.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
 import type {Reconcile} from './controller.js';
-import {Expected, Terminal, type Result} from './result.js';
+import {isPassing} from './passing.js';
+import {Terminal, type Result} from './result.js';
 
 export interface AttemptOptions {
   readonly controller: string;
@@ -18,9 +18,6 @@ export interface AttemptOptions {
   readonly meter: Meter;
   readonly signal: AbortSignal;
 }
-
-/** Somebody else was faster: the cache will tell, and the next try heals it. Only what goes on for longer is told. */
-const conflictsInPeace = 5;
 
 type Outcome = Result | {readonly kind: 'failed'; readonly error: unknown};
 
@@ -43,6 +40,8 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     if (signal.aborted) return;
     errors.add({controller});
     const fields = {key: text, err: error};
+    const failures = queue.retries(text) + 1;
+    const tell = (message: string) => (isPassing(error, failures) ? log.v(4).info(fields, message) : log.error(fields, message));
     if (error instanceof Terminal) {
       count('terminal');
       queue.forget(text);
@@ -50,12 +49,11 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     } else if (queue.retries(text) >= maxRetries) {
       count('given_up');
       queue.forget(text);
-      log.error(fields, 'reconciling failed too often and is given up');
+      tell('reconciling failed too often and is given up');
     } else {
       count('error');
       queue.addRateLimited(text);
-      if (error instanceof Expected || (isConflict(error) && queue.retries(text) <= conflictsInPeace)) log.v(4).info(fields, 'reconciling is tried again');
-      else log.error(fields, 'reconciling failed and is tried again');
+      tell('reconciling failed and is tried again');
     }
   };
 

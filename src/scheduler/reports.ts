@@ -2,7 +2,7 @@ import type {Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
-import {isNotFound} from '#src/api/status.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
@@ -63,7 +63,7 @@ export class Reporter {
         if (!patch) return;
         await client.resource(kinds.pods).patch(name, 'strategic', patch, {namespace, subresource: 'status'});
       } catch (error) {
-        if (!signal.aborted && !isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
+        if (!signal.aborted && !isNotFound(error) && !isConflict(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the status of a pod could not be told');
       } finally {
         hold[Symbol.dispose]();
       }

@@ -366,7 +366,7 @@ const changing = () => {
   const kindMap = new KindMap(client);
   const graph = new Graph(new AbsentOwners(), {suspect() {}, suspectLater() {}, orphan() {}, strayed() {}});
   const pace = new Pace(clock);
-  const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => pace.hurry()});
+  const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => pace.hurry(), missed() {}});
   const {lines, log} = listeningLog();
   const watch = new ResourceWatch({client, clock, log, kinds: kindMap, monitors, pace, kindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
   let synced = 0;

@@ -142,6 +142,50 @@ test('pods that outlive their grace are told of as a failure', async t => {
   ]);
 });
 
+test('a namespace is looked at again when its pods are due to have ended, without an error', async t => {
+  const {client, clock, start, lines, own} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const [namespaces, pods] = [client.resource(kinds.namespaces), client.resource(kinds.pods)];
+  await namespaces.create({metadata: {name: namespace}});
+  const spec = {nodeName: 'n', terminationGracePeriodSeconds: 4, containers: [{name: 'c', image: 'i'}]};
+  await pods.create({metadata: {namespace, name: 'slow'}, spec});
+  await start();
+  await namespaces.delete(namespace);
+  await clock.advance(5_000);
+  const looks = () => own.calls.filter(call => call === 'deletecollection pods').length;
+  t.is(looks(), 1);
+  t.is((await namespaces.get(namespace)).status?.conditions?.find(({type}) => type === 'NamespaceDeletionContentFailure')?.status, 'False');
+
+  // Half of the four seconds and one more.
+  await clock.advance(2_999);
+  t.is(looks(), 1);
+  await clock.advance(1);
+  t.is(looks(), 2);
+  await pods.delete('slow', {namespace, gracePeriodSeconds: 0});
+  await clock.advance(2_000);
+
+  t.true(isNotFound(await t.throwsAsync(namespaces.get(namespace))));
+  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
+});
+
+test('pods that take longer than they may are looked at every few seconds, without an error', async t => {
+  const {client, clock, start, lines, own} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 3_600_000}});
+  const namespaces = client.resource(kinds.namespaces);
+  await namespaces.create({metadata: {name: namespace}});
+  const spec = {nodeName: 'n', terminationGracePeriodSeconds: 1, containers: [{name: 'c', image: 'i'}]};
+  await client.resource(kinds.pods).create({metadata: {namespace, name: 'stuck'}, spec});
+  await start();
+  await namespaces.delete(namespace);
+  await clock.advance(60_000);
+  const before = own.calls.length;
+  own.calls.length = 0;
+  await clock.advance(80_000);
+
+  t.true(before > 0);
+  t.is(own.calls.filter(call => call === 'deletecollection pods').length, 10);
+  t.is((await namespaces.get(namespace)).status?.conditions?.find(({type}) => type === 'NamespaceDeletionContentFailure')?.status, 'True');
+  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
+});
+
 test('what was created before all servers knew that the namespace ends goes too', async t => {
   const {clock, plane} = await doomed([], ['--disable-admission-plugins=NamespaceLifecycle']);
   await using _ = plane;

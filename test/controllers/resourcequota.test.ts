@@ -1,10 +1,13 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
+import {listeningLog} from '#test/runtime/world.js';
+import {aPlane} from './plane.js';
 import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
 
-const start = async (...more: readonly string[]) => {
-  const plane = await aPlaneWith(['resourcequota-controller', ...more]);
+const start = async (...more: readonly string[]) => over(await aPlaneWith(['resourcequota-controller', ...more]));
+
+const over = (plane: Awaited<ReturnType<typeof aPlaneWith>>) => {
   const at = hands(plane);
   const {clock} = plane;
   const why = async (act: Promise<unknown>): Promise<string> => {
@@ -35,6 +38,33 @@ test('a new quota soon tells what is used of what, also of what was there before
 
   t.deepEqual(status?.hard, {pods: '3', 'requests.cpu': '1', 'count/configmaps': '10', secrets: '5', 'count/deployments.apps': '2', 'count/widgets.example.com': '1'});
   t.deepEqual(status?.used, {pods: '1', 'requests.cpu': '0', 'count/configmaps': '0', secrets: '0', 'count/deployments.apps': '0'});
+});
+
+test('a quota of custom resources is counted on when their definition goes, and counts them again when it is back', async t => {
+  const {log, lines} = listeningLog();
+  const at = over(await aPlane({log, controllers: ['resourcequota-controller']}));
+  await using _ = at.plane;
+  const names = {plural: 'widgets', kind: 'Widget'};
+  const versions = [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object'}}}];
+  const widget = (name: string) => at.client.request('POST', `/apis/example.com/v1/namespaces/${namespace}/widgets`, {body: {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name}}});
+  const define = () => at.create(kinds.customResourceDefinitions, {metadata: {name: 'widgets.example.com', namespace: ''}, spec: {group: 'example.com', scope: 'Namespaced', names, versions}} as never);
+  await define();
+  await widget('one');
+  await at.quota({'count/widgets.example.com': '5', 'count/secrets': '5'});
+  t.deepEqual(await at.used(), {'count/widgets.example.com': '1', 'count/secrets': '0'});
+
+  await at.client.resource(kinds.customResourceDefinitions).delete('widgets.example.com');
+  await at.clock.advance(5_000);
+  lines.length = 0;
+  await at.clock.advance(60_000);
+  t.deepEqual(lines.filter(line => line.includes('following')), [], 'it is followed no more');
+  await at.patch(kinds.resourceQuotas, 'q', {spec: {hard: {'count/secrets': '7'}}});
+  t.deepEqual((await at.get(kinds.resourceQuotas, 'q')).status?.hard?.['count/secrets'], '7');
+
+  await define();
+  for (const name of ['two', 'three']) await widget(name);
+  await at.clock.advance(5 * 60_000);
+  t.deepEqual(await at.used(), {'count/widgets.example.com': '2', 'count/secrets': '0'});
 });
 
 test('pods are charged as they are made, refused beyond the quota, and given back when they end or go', async t => {

@@ -3,7 +3,7 @@ import test, {type ExecutionContext} from 'ava';
 import {kindOnWire, kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {keyOf, keyText} from '#src/api/key.js';
-import {expired, forbidden, notFound, serviceUnavailable} from '#src/api/status.js';
+import {expired, forbidden, notFound, pathUnknown, serviceUnavailable} from '#src/api/status.js';
 import type {ConfigMap, KubeObject} from '#src/api/types.js';
 import {systemClock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -17,6 +17,7 @@ import {resolveSelection} from '#informers/selection.js';
 import {ListRefused} from '#informers/refusal.js';
 import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
+import {listeningLog} from '#test/runtime/world.js';
 import {FaultyApi} from './faults.js';
 
 const hour = 3_600_000;
@@ -280,6 +281,22 @@ test('liveness is a metric: silence grows while nothing comes, failures are coun
   t.is(value('informer_attempts_total', {call: 'list'}), 4);
 });
 
+test('a collection that is gone, or whose history is, is no fault; one that never was is warned of', async t => {
+  const {log, lines} = listeningLog();
+  const {api, clock, start} = informing(t, {log});
+  api.listFaults.push(pathUnknown());
+  await start();
+  await clock.advance(10_000);
+  t.deepEqual(lines, ['warn following a collection failed and is tried again']);
+
+  api.watchFaults.push(expired('too old'));
+  api.listFaults.push(pathUnknown());
+  api.disconnect();
+  await clock.advance(30_000);
+
+  t.deepEqual(lines.slice(1), ['info following a collection failed and is tried again', 'info following a collection failed and is tried again']);
+});
+
 test('a stopped informer leaves no watch, no timer and no listener', async t => {
   const {api, informer, clock, life, start} = informing(t, {minResyncMs: hour});
   const before = clock.pending;
@@ -341,12 +358,12 @@ test('an informer keeps its process running until it is stopped, and however man
   t.is(keeping(), before);
 });
 
-const manufacturing = (t: ExecutionContext) => {
+const manufacturing = (t: ExecutionContext, log: Log = noLog) => {
   const {clock, clientOf} = startServer();
   const life = new AbortController();
   t.teardown(() => life.abort());
   const client = clientOf();
-  const factory = new InformerFactory({client, clock, random: seededRandom(1), log: noLog, meter: new MetricsRegistry(), minResyncMs: 0, signal: life.signal, freeze: true});
+  const factory = new InformerFactory({client, clock, random: seededRandom(1), log, meter: new MetricsRegistry(), minResyncMs: 0, signal: life.signal, freeze: true});
   const create = (namespace: string, name: string): Promise<KubeObject> => client.resource(kinds.configMaps).create({metadata: {namespace, name, finalizers: ['x.io/y']}, data: {k: 'v'}});
   return {clock, client, life, factory, create};
 };
@@ -414,6 +431,22 @@ test('metadata of a kind that is followed as a whole is borrowed from there', as
   await clock.drain();
 
   t.is(whole.lister.size, 2);
+});
+
+test('who borrows the metadata of a kind hears when it is not served, and that is no fault', async t => {
+  const {log, lines} = listeningLog();
+  const {clock, factory} = manufacturing(t, log);
+  const unknown = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true});
+  const heard: string[] = [];
+  const one = factory.borrowMetadata(unknown, () => heard.push('one'));
+  factory.borrowMetadata(unknown, () => heard.push('two'));
+  await clock.drain();
+  t.deepEqual(heard, ['one', 'two']);
+
+  one[Symbol.dispose]();
+  await clock.advance(2_000);
+  t.deepEqual(heard, ['one', 'two', 'two']);
+  t.deepEqual(lines.filter(line => !line.startsWith('info')), []);
 });
 
 test('borrowed informers end with their factory', async t => {

@@ -2,10 +2,15 @@ import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
+import type {KubeObject} from '#src/api/types.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {Client} from '#src/client/client.js';
 import {identityLabel} from '#src/model/storage-version.js';
 import {startPlane} from '#src/plane/plane.js';
+import {listeningLog} from '#test/runtime/world.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
   test(`a plane in memory with the ${naming} naming serves objects to clients in its process`, async t => {
@@ -115,4 +120,63 @@ test('errors in callbacks of a plane are logged and counted, reach the clock tha
   t.is(errors(), before);
   const {items} = await plane.client().resource(kinds.leases).list({namespace: plane.naming.systemNamespace, labelSelector: identityLabel(plane.naming)});
   t.deepEqual(items.map(({spec}) => time.now() - Date.parse(spec!.renewTime!) <= 600_000), [true]);
+});
+
+const widgets = {
+  metadata: {name: 'widgets.example.com'},
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: {plural: 'widgets', kind: 'Widget'},
+    versions: [{name: 'v1', served: true, storage: true, schema: {openAPIV3Schema: {type: 'object', 'x-kubernetes-preserve-unknown-fields': true}}}],
+  },
+};
+
+/** A namespace with a bit of everything, about to be worked on. */
+const inhabited = async (client: Client, namespace: string): Promise<void> => {
+  const template = {metadata: {labels: {app: 'a'}}, spec: {terminationGracePeriodSeconds: 3, containers: [{name: 'c', image: 'i', resources: {requests: {cpu: '10m'}}}]}};
+  const [metadata, selector] = [{namespace, name: 'a'}, {matchLabels: {app: 'a'}}];
+  const job = {template: {...template, metadata: {}, spec: {...template.spec, restartPolicy: 'Never'}}};
+  const scaleTargetRef = {apiVersion: 'apps/v1', kind: 'Deployment', name: 'a'};
+  await client.resource(kinds.namespaces).create({metadata: {name: namespace}});
+  await client.resource(kinds.resourceQuotas).create({metadata, spec: {hard: {pods: '50', 'count/widgets.example.com': '5'}}});
+  await client.resource(kinds.services).create({metadata, spec: {selector: {app: 'a'}, ports: [{port: 80}]}});
+  await client.resource(kinds.deployments).create({metadata, spec: {replicas: 3, selector, template}} as never);
+  await client.resource(kinds.statefulSets).create({metadata, spec: {serviceName: 'a', replicas: 2, selector, template}} as never);
+  await client.resource(kinds.daemonSets).create({metadata, spec: {selector, template}} as never);
+  await client.resource(kinds.jobs).create({metadata, spec: {completions: 2, ttlSecondsAfterFinished: 5, ...job}} as never);
+  await client.resource(kinds.cronJobs).create({metadata, spec: {schedule: '* * * * *', jobTemplate: {spec: job}}} as never);
+  await client.resource(kinds.podDisruptionBudgets).create({metadata, spec: {minAvailable: 1, selector}} as never);
+  await client.resource(kinds.horizontalPodAutoscalers).create({metadata, spec: {scaleTargetRef, maxReplicas: 3}} as never);
+  const widget = await client.request('POST', `/apis/example.com/v1/namespaces/${namespace}/widgets`, {body: {apiVersion: 'example.com/v1', kind: 'Widget', metadata: {name: 'w'}}});
+  const {uid = ''} = (widget as KubeObject).metadata ?? {};
+  await client.resource(kinds.configMaps).create({metadata: {...metadata, ownerReferences: [{apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid}]}});
+};
+
+test('a plane logs nothing at its default level while objects, kinds and namespaces come and go', async t => {
+  const {lines, fields, log} = listeningLog();
+  const usual: Log = {...log, v: () => noLog, child: () => usual};
+  const clock = new VirtualClock();
+  await using plane = await startPlane({listen: false, clock, nodes: 1, log: usual});
+  const client = plane.client();
+  for (const [round, namespace] of ['one', 'two'].entries()) {
+    await client.resource(kinds.customResourceDefinitions).create(widgets as never);
+    await clock.drain();
+    await inhabited(client, namespace);
+    await clock.advance(round * 5_000);
+    await client.resource(kinds.deployments).patch('a', 'strategic', {spec: {template: {spec: {containers: [{name: 'c', image: 'j'}]}}}}, {namespace});
+    await clock.advance(1_000);
+    await client.resource(kinds.deployments).delete('a', {namespace, propagationPolicy: 'Foreground'});
+    await client.resource(kinds.jobs).deleteCollection({namespace, propagationPolicy: 'Background'});
+    // The definition goes before the namespace, and after it.
+    const steps = [() => client.resource(kinds.customResourceDefinitions).delete(widgets.metadata.name), () => client.resource(kinds.namespaces).delete(namespace)];
+    for (const step of round === 1 ? steps.toReversed() : steps) {
+      await step();
+      await clock.advance(500);
+    }
+    await clock.advance(30_000);
+    t.deepEqual((await client.resource(kinds.namespaces).list()).items.map(({metadata}) => metadata?.name).filter(name => name === namespace), []);
+  }
+
+  t.deepEqual(lines.map((line, index) => `${line} ${JSON.stringify(fields[index])} ${messageOf(fields[index]?.['err'] ?? '')}`), []);
 });

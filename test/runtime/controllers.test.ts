@@ -1,7 +1,7 @@
-import test from 'ava';
+import test, {type ExecutionContext} from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {keyText} from '#src/api/key.js';
-import {conflict} from '#src/api/status.js';
+import {alreadyExists, conflict, forbidden, notFound, plainFailure} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
 import {againAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, theOnlyKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
 import {managed} from './world.js';
@@ -121,7 +121,7 @@ test('an expected failure is retried without an error line', async t => {
 test('a conflict is told only when it does not go away', async t => {
   let attempts = 0;
   const controller = noting(async () => {
-    if (++attempts <= 7) throw conflict({group: '', resource: 'configmaps'}, 'a');
+    if (++attempts <= 12) throw conflict({group: '', resource: 'configmaps'}, 'a');
     return settled;
   });
   const {clock, create, start, lines} = managed(t, [controller]);
@@ -130,8 +130,42 @@ test('a conflict is told only when it does not go away', async t => {
   await create(kinds.configMaps, aMap('a'));
   await clock.advance(minute);
 
-  t.is(attempts, 8);
+  t.is(attempts, 13);
   t.deepEqual(lines.filter(line => line.startsWith('error')), ['error reconciling failed and is tried again', 'error reconciling failed and is tried again']);
+});
+
+const maps = {group: '', resource: 'configmaps'};
+const ending = forbidden(maps, 'a', 'the namespace ends', [{reason: 'NamespaceTerminating', message: 'it ends', field: 'metadata.namespace'}]);
+
+/** How many error lines there are about a key that fails so for a minute. */
+const errorLines = async (t: ExecutionContext, error: Error, times = 10): Promise<number> => {
+  let attempts = 0;
+  const controller = noting(async () => {
+    if (++attempts <= times) throw error;
+    return settled;
+  });
+  const {clock, create, start, lines} = managed(t, [controller]);
+  await start();
+  await create(kinds.configMaps, aMap('a'));
+  await clock.advance(minute);
+  return lines.filter(line => line.startsWith('error')).length;
+};
+
+for (const [what, error] of [
+  ['an object that is gone', notFound(maps, 'a')],
+  ['an object that is there already', alreadyExists(maps, 'a')],
+  ['a namespace that ends', ending],
+  ['several of these, as the causes of other errors', new AggregateError([notFound(maps, 'a'), new Error('no child', {cause: ending})])],
+] as const) {
+  test(`a reconcile that fails for ${what} is retried without an error line`, async t => {
+    t.is(await errorLines(t, error), 0);
+  });
+}
+
+test('what is not found although the cache had time to tell is an error, and so is what fails beside other things', async t => {
+  t.is(await errorLines(t, notFound(maps, 'a'), 12), 2);
+  t.is(await errorLines(t, ending, 12), 0);
+  t.is(await errorLines(t, new AggregateError([notFound(maps, 'a'), plainFailure('the disk is full')]), 1), 1);
 });
 
 test('a key that is to be looked at again comes at its time', async t => {

@@ -30,7 +30,7 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
   const {options, set} = parsed;
   const {controllers} = await import('#controllers/index.js');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
-  if (missing.length > 0) log.warn({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
+  if (missing.length > 0) log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
   log.info({version: version.gitVersion}, 'starting');
   for (const flag of set) log.v(1).info({flag}, 'flag is set');
 

@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
-import {isNotFound} from '#src/api/status.js';
+import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -97,7 +97,7 @@ export class Preemptor {
     try {
       await client.resource(kinds.pods).patch(name, 'strategic', {metadata: {uid}, status: {nominatedNodeName: null}}, {namespace, subresource: 'status'});
     } catch (error) {
-      if (!isNotFound(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
+      if (!isNotFound(error) && !isConflict(error)) log.error({pod: `${namespace}/${name}`, err: error}, 'the promise of a node could not be taken back');
     }
   }
 
