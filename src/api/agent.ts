@@ -1,3 +1,5 @@
+import type {Duplex, Readable, Writable} from 'node:stream';
+
 /** A container of a pod, as a request to a node's agent names it. */
 export interface ContainerAddress {
   readonly namespace: string;
@@ -21,6 +23,18 @@ export interface LogQuery {
   readonly stream: LogStream;
 }
 
+/** The streams of a command; those that nobody wants are absent. */
+export interface CommandStreams {
+  readonly stdin?: Readable | undefined;
+  readonly stdout?: Writable | undefined;
+  readonly stderr?: Writable | undefined;
+  /** The command has a terminal: then its output comes on `stdout` alone. */
+  readonly tty: boolean;
+}
+
+/** Something in a container that is ready to take its streams. Resolves with an exit code once all output is written; ends soon after the signal aborts. */
+export type Running = (streams: CommandStreams, signal: AbortSignal) => Promise<number>;
+
 /** Something that an agent does not do: with the code and the text of its answer. */
 export class AgentRefusal extends Error {
   override readonly name = 'AgentRefusal';
@@ -36,4 +50,10 @@ export class AgentRefusal extends Error {
 export interface NodeAgent {
   /** The text of a log, in pieces; ends soon after the signal aborts. Refuses at once, not when the text is read. */
   logs(of: ContainerAddress, query: LogQuery, signal: AbortSignal): AsyncIterable<string>;
+  /** A command in a container. Refuses at once. */
+  exec(of: ContainerAddress, command: readonly string[]): Running;
+  /** What a container runs. Refuses at once; resolves when that has ended, or when there is nothing more to say to it. */
+  attach(of: ContainerAddress): Running;
+  /** Who listens at a port of a pod, to be given connections. Refuses at once. */
+  listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void;
 }

@@ -1,3 +1,4 @@
+import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
@@ -22,6 +23,7 @@ export const inProcessClient = (exchange: Exchange, options: InProcessOptions): 
   clientOver(inProcessCaller(exchange, options), options.naming);
 
 const never = new AbortController().signal;
+setMaxListeners(0, never); // As many listen as there are calls at once.
 
 /** The way to an exchange, for one user. */
 export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InProcessOptions, 'naming'>): Caller => {

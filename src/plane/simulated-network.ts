@@ -15,7 +15,7 @@ export interface SimulatedNetworkParts {
   simulation(): Simulation | undefined;
 }
 
-/** The network of this machine, in which the agents of simulated nodes answer at the addresses of their nodes: within this process, without a socket. */
+/** The network of this machine, in which the agents of simulated nodes and their pods answer at their addresses: within this process, without a socket. */
 export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
   const {clock, simulation} = parts;
   const system = systemNetwork(clock);
@@ -33,18 +33,33 @@ export const simulatedNetwork = (parts: SimulatedNetworkParts): Network => {
     },
     within(host, port) {
       const node = simulation()?.nodeAt(host);
-      return node && connection(node, port, agent => serverOf(node.name, agent));
+      if (node) return toAgent(node, port, agent => serverOf(node.name, agent));
+      const pod = simulation()?.podAt(host);
+      return pod && toPod(pod, host, port);
     },
   };
 };
 
 type SimulatedNode = NonNullable<ReturnType<Simulation['nodeAt']>>;
 
-const connection = async ({address, port: agentPort, agent}: SimulatedNode, port: string, serverOf: (agent: NodeAgent) => Promise<InProcessServer>): Promise<Duplex> => {
+const toAgent = async ({address, port: agentPort, agent}: SimulatedNode, port: string, serverOf: (agent: NodeAgent) => Promise<InProcessServer>): Promise<Duplex> => {
   const refused = (why: string) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`);
   if (!agent) throw refused('no route to host');
   if (port !== String(agentPort)) throw refused('connection refused');
   return (await serverOf(agent)).connect();
+};
+
+const toPod = async ({namespace, pod, node: {agent}}: NonNullable<ReturnType<Simulation['podAt']>>, address: string, port: string): Promise<Duplex> => {
+  const refused = (why: string, cause?: unknown) => new Error(`dial tcp ${endpoint(address, port)}: connect: ${why}`, {cause});
+  if (!agent) throw refused('no route to host');
+  const {duplexPair} = await import('#src/transport/duplex-pair.js');
+  const [near, far] = duplexPair();
+  try {
+    agent.listener({namespace, pod}, Number(port))(far);
+  } catch (error) {
+    throw refused('connection refused', error);
+  }
+  return near;
 };
 
 /** The code is loaded with the first request to an agent. */

@@ -16,14 +16,12 @@ import {missingOf, refersToOthers} from './pod/references.js';
 import {isRunning, type PodRecord} from './pod/record.js';
 import {recordOf} from './pod/resume.js';
 import {isNewer, remove, tellStatus} from './pod/writes.js';
-import {valueIn} from './streams/place.js';
-import {behaviors as behaviorsOf, type Behaviors} from './rules/behaviors.js';
+import {valueIn, type PodsKept} from './streams/place.js';
+import {behaviors as behaviorsOf} from './rules/behaviors.js';
 import type {SimulationWorld} from './world.js';
 
 /** What the simulated nodes know of their pods. */
-export interface PodKeeper {
-  readonly behaviors: Behaviors;
-  recordOf(key: string): PodRecord | undefined;
+export interface PodKeeper extends PodsKept {
   readonly reconcile: Reconcile;
   /** Takes over a pod that ran before, without asking whether there is room. */
   takeOver(pod: Frozen<Pod>): void;
@@ -58,6 +56,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     const record = records.get(key);
     if (!record) return;
     records.delete(key);
+    for (const {files} of record.runs.values()) files?.[Symbol.dispose]();
     record.forgottenAt = clock.now();
     tellListeners(record);
     if (!record.over) release(world.agents.get(record.nodeName), record);
@@ -103,7 +102,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     release: () => release(agent, record),
     tell: tellOf(agent, record),
     lastWords: (of, own, until) => lastWords(logSource(record, own, false, {entries: behaviors.of(record.pod, of).log, valueOf: valueIn({record, of, own}, naming)}).log, until),
-    kills: killsOf(naming, record.pod),
+    kills: [...killsOf(naming, record.pod), ...[...record.ends].map(([name, exitCode]) => ({name, exitCode}))],
   });
 
   const resizeWorld = (agent: Agent, record: PodRecord): ResizeWorld => ({
@@ -145,6 +144,7 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
     const sizedAt = resize(record, resizeWorld(agent, record));
     const isWritten = writeInstructed(naming, record, clock.now());
     const next = Math.min(sizedAt, advance(record, podWorld(agent, record)));
+    record.ends.clear();
     tellListeners(record);
     await tellStatus(agent, record, {hostAddresses: agent.machine.addresses, now: clock.now(), carriedOut: [killKey(naming), ...(isWritten ? [logKey(naming)] : [])]});
     if (record.over && record.pod.metadata?.deletionTimestamp && !isRunning(record) && !record.deleted) await remove(agent, record);
@@ -154,6 +154,11 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
   return {
     behaviors,
     recordOf: key => records.get(key),
+    changed: tellListeners,
+    end(record, container, exitCode) {
+      record.ends.set(container, exitCode);
+      world.lookAtPod(record.key);
+    },
     async reconcile({namespace, name}) {
       const key = `${namespace}/${name}`;
       const pod = world.pods.get(key);

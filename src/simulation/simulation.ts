@@ -31,7 +31,7 @@ import {podKeeper, type PodKeeper} from './pods.js';
 import {noRules, type Rules} from './rules/rules.js';
 import {nodeAgent} from './streams/node-agent.js';
 import {usageReader} from './usage.js';
-import type {SimulationWorld} from './world.js';
+import {podsByAddress, type SimulationWorld} from './world.js';
 
 export interface SimulationOptions {
   /** How many nodes there are. */
@@ -72,6 +72,8 @@ export interface Simulation {
   readonly usage: UsageReader;
   /** The node that has a name or an address. */
   nodeAt(host: string): SimulatedNode | undefined;
+  /** The pod of a simulated node that has an address. */
+  podAt(address: string): {readonly namespace: string; readonly pod: string; readonly node: SimulatedNode} | undefined;
   /** Ends all work; what is written stays. */
   stop(): Promise<void>;
 }
@@ -79,6 +81,9 @@ export interface Simulation {
 /** How many nodes and how many pods are worked on at once. */
 const nodeHands = 16;
 const podHands = 32;
+
+/** What the files of all containers together may hold. */
+const mostFileBytes = 256 << 20;
 
 /** Runs simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
@@ -106,6 +111,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     nodes: nodes.lister,
     pods: pods.lister,
     sharedPools: families.map(family => new AddressPool(ranges[family].pods)),
+    fileBudget: {left: mostFileBytes},
     lookAtPod: key => podQueue.add(key),
   };
   const keeper = podKeeper(world);
@@ -153,11 +159,11 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     throw error;
   }
   hands.push(run(podQueue, podHands, keeper.reconcile));
-  return {usage: usageReader(world, keeper), nodeAt: nodesOf(world, keeper), stop};
+  return {usage: usageReader(world, keeper), ...reached(world, keeper), stop};
 };
 
-/** Finds nodes by their names and addresses. */
-const nodesOf = (world: SimulationWorld, keeper: PodKeeper): Simulation['nodeAt'] => {
+/** Finds nodes by their names and addresses, and pods by theirs. */
+const reached = (world: SimulationWorld, keeper: PodKeeper): Pick<Simulation, 'nodeAt' | 'podAt'> => {
   const byHost = new Map([...world.agents.values()].flatMap(({machine: {name, addresses}}) => [name, ...addresses].map(host => [host, name] as const)));
   const answering = new Map<string, NodeAgent>();
   const answersOf = (name: string): NodeAgent => {
@@ -165,11 +171,21 @@ const nodesOf = (world: SimulationWorld, keeper: PodKeeper): Simulation['nodeAt'
     if (!known) answering.set(name, (known = nodeAgent(world, keeper, name)));
     return known;
   };
-  return host => {
+  const nodeAt: Simulation['nodeAt'] = host => {
     const agent = world.agents.get(byHost.get(host) ?? '');
     if (!agent) return undefined;
     const {name, addresses: [address = ''], port} = agent.machine;
     const isReached = agent.registered && !isOff(world.naming, agent, world.nodes.get(name), world.clock.monotonic());
     return {name, address, port, agent: isReached ? answersOf(name) : undefined};
+  };
+  return {
+    nodeAt,
+    podAt(address) {
+      for (const {metadata: {namespace = '', name: pod = ''} = {}, spec} of world.pods.by(podsByAddress, address)) {
+        const node = nodeAt(spec?.nodeName ?? '');
+        if (node && keeper.recordOf(`${namespace}/${pod}`)?.addresses.includes(address)) return {namespace, pod, node};
+      }
+      return undefined;
+    },
   };
 };

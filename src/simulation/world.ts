@@ -6,12 +6,16 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
+import type {Budget} from './files/files.js';
 import type {AddressPool} from './node/addresses.js';
 import type {Agent} from './node/agent.js';
 import type {Rules} from './rules/rules.js';
 
 /** Pods by the node they are bound to. */
 export const podsByNode: Index<Pod> = {name: 'node', values: ({spec}) => (spec?.nodeName ? [spec.nodeName] : [])};
+
+/** Pods by their addresses, but for those that share their node's. */
+export const podsByAddress: Index<Pod> = {name: 'address', values: ({spec, status}) => (spec?.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ip}) => ip ?? []))};
 
 /** What all parts of the simulation share. */
 export interface SimulationWorld {
@@ -27,6 +31,8 @@ export interface SimulationWorld {
   /** Addresses of pods on nodes without a range of their own. */
   readonly sharedPools: AddressPool[];
   readonly agents: ReadonlyMap<string, Agent>;
+  /** What all containers may hold in files. */
+  readonly fileBudget: Budget;
   /** Asks for a look at a pod, by its key. */
   lookAtPod(key: string): void;
 }

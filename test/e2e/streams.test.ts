@@ -129,7 +129,7 @@ sees('kubectl logs shows what simulated pods log', async t => {
 
   t.is(await kubectl.ok('logs chatty -c app'), 'one\ntwo\n');
   t.is(await kubectl.ok('logs chatty -c app --tail=1'), 'two\n');
-  t.is(await kubectl.ok('logs chatty --all-containers --prefix --since=1h'), '[pod/chatty/app] one\n[pod/chatty/app] two\n[pod/chatty/side] beside\n');
+  t.deepEqual((await kubectl.ok('logs chatty --all-containers --prefix --since=1h')).trim().split('\n').sort(), ['[pod/chatty/app] one', '[pod/chatty/app] two', '[pod/chatty/side] beside']);
   t.is(await kubectl.ok('logs chatty -c app --since-time=2100-01-01T00:00:00Z'), '');
   t.regex(await kubectl.ok('logs -l app=chatty -c side --timestamps'), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z beside\n$/);
   t.is(await kubectl.ok('logs crashed --previous'), 'run $(HOSTNAME) begins\n');
@@ -154,8 +154,39 @@ for (const [way, env] of Object.entries(ways)) {
     t.deepEqual([failed.code, failed.stdout, failed.stderr], [3, 'out\n', 'bad\ncommand terminated with exit code 3\n']);
     t.deepEqual([fed.code, fed.stdout], [0, 'what is typed']);
     t.is(large.stdout.length, 500_000);
-    const {headers} = agent.requests.findLast(({url}) => url.startsWith('/exec/'))!;
+    const {headers} = agent.requests.findLast(({url}) => url.startsWith('/exec/') && url.includes('500000'))!;
     t.is(headers.upgrade, 'SPDY/3.1');
+  });
+
+  sees(`kubectl exec, attach, cp and port-forward reach into simulated pods (${way})`, async t => {
+    const name = `simulated-${way.toLowerCase()}`;
+    const run = (args: readonly string[], input = '') => kubectl.run(args, input, env);
+    await simulated(name, '{stdin: echo, log: [], exec: [{command: "psql *", stdout: "1 row\\n", stderr: "slow\\n", exitCode: 3}], ports: {80: {http: {body: hello}}, 22: refuse}}', [{name: 'app', image: 'web', stdin: true, stdinOnce: true}]);
+    const ruled = await run(['exec', name, '--', 'psql', '-c', 'x']);
+    const unruled = await run(['exec', name, '--', 'serve']);
+    const fed = await run(['exec', '-i', name, '--', 'sh'], 'echo one > /tmp/file; cat /tmp/file\nexit 5\n');
+    t.deepEqual([ruled.code, ruled.stdout, ruled.stderr], [3, '1 row\n', 'slow\ncommand terminated with exit code 3\n']);
+    t.deepEqual([unruled.code, unruled.stdout], [126, '']);
+    t.regex(unruled.stderr, /is simulated and does not run "serve"/);
+    t.deepEqual([fed.code, fed.stdout], [5, 'one\n']);
+
+    const text = 'copied '.repeat(100_000);
+    const there = await run(['cp', file(name, text), `${name}:/tmp`]);
+    const back = await run(['cp', `${name}:/tmp/${name}`, join(directory, `${name}-back`)]);
+    t.deepEqual([there.code, back.code], [0, 0], there.stderr + back.stderr);
+    t.is(readFileSync(join(directory, `${name}-back`), 'utf8'), text);
+
+    const {child, until} = running(['port-forward', `pod/${name}`, ':80'], env);
+    const [, port] = await until(/Forwarding from 127\.0\.0\.1:(\d+)/);
+    const [answer] = (await once(get(`http://127.0.0.1:${port}/`), 'response')) as [import('node:http').IncomingMessage];
+    t.is((await answer.setEncoding('utf8').toArray()).join(''), 'hello');
+    await stopped(child);
+
+    const attached = await run(['attach', '-i', name], 'typed\n');
+    t.deepEqual([attached.code, attached.stdout], [0, 'typed\n']);
+    await kubectl.okay(['wait', '--for=jsonpath={.status.containerStatuses[0].restartCount}=1', `pod/${name}`]);
+    t.is(await kubectl.ok(`logs ${name} --previous`), 'typed\n');
+    t.regex((await run(['exec', 'none', '--', 'true'])).stderr, /pods "none" not found/);
   });
 
   sees(`kubectl attach joins what runs (${way})`, async t => {
@@ -234,7 +265,7 @@ if (!script) console.log('skipped: script is not installed, which gives programs
 const program = `
 import sys
 from kubernetes import client, config
-from kubernetes.stream import stream
+from kubernetes.stream import portforward, stream
 config.load_kube_config(sys.argv[1])
 api = client.CoreV1Api()
 print(api.read_namespaced_pod_log('p', 'default', tail_lines=2), end='')
@@ -243,10 +274,16 @@ talk = stream(api.connect_get_namespaced_pod_exec, 'p', 'default', command=['sh'
 talk.write_stdin('typed\\n')
 talk.run_forever(timeout=20)
 print(talk.read_stdout(), talk.returncode)
+print(stream(api.connect_get_namespaced_pod_exec, 'simulated', 'default', command=['sh', '-c', 'echo simulated; exit 2'], stderr=True, stdin=False, stdout=True, tty=False), end='')
+ports = portforward(api.connect_get_namespaced_pod_portforward, 'simulated', 'default', ports='7,13')
+socket = ports.socket(7)
+socket.sendall(b'echoed')
+print(socket.recv(64).decode(), ports.socket(13).recv(64).decode(), ports.error(7))
 `;
 
 (fits && hasPython() ? test : test.skip)('the Python client reads logs and talks to commands', async t => {
+  await simulated('simulated', '{ports: {7: echo, 13: {reply: noon}}}');
   const said = await runPython(program, settings);
 
-  t.deepEqual(said.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'out'].sort().map(line => (line === '5' ? ' 5' : line)));
+  t.deepEqual(said.split('\n').filter(Boolean).sort(), ['5', '?tailLines=2', '[typed]', 'bad', 'c says hello', 'echoed noon None', 'out', 'simulated'].sort().map(line => (line === '5' ? ' 5' : line)));
 });

@@ -1,6 +1,16 @@
+import {once} from 'node:events';
+import type {Socket} from 'node:net';
+import {PassThrough} from 'node:stream';
 import test from 'ava';
+import {WebSocket} from 'ws';
+import type {Running} from '#src/api/agent.js';
 import type {ApiRequest} from '#src/api/exchange.js';
 import {kinds} from '#src/api/kinds.js';
+import {systemRandom} from '#src/base/random.js';
+import {agentExchange} from '#src/serving/agent/exchange.js';
+import {inProcessServer} from '#src/serving/agent/in-process.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {duplexPair} from '#src/transport/duplex-pair.js';
 import {annotate, aPlaneWithNodes, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
 
 /** The text of a log as a client in the plane's own process reads it. */
@@ -186,4 +196,287 @@ test('who follows a log may leave, and is left when the pod goes', async t => {
   t.is(staying.heard(), '');
   await plane.stop();
   t.is(clock.pending, 0);
+});
+
+/** What is typed, and whether a terminal is used. */
+interface Typed {
+  readonly stdin?: string | Buffer;
+  readonly tty?: boolean;
+}
+
+/** Lets something run with streams of its own, and hears what it says. */
+const heardOf = (running: Running, {stdin, tty = false}: Typed = {}) => {
+  const [input, out, err] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const leaving = new AbortController();
+  const heard = {stdout: [] as Buffer[], stderr: ''};
+  out.on('data', (chunk: Buffer) => heard.stdout.push(chunk));
+  err.on('data', chunk => (heard.stderr += String(chunk)));
+  if (stdin !== undefined) input.end(stdin);
+  const code = running({stdin: input, stdout: out, stderr: tty ? undefined : err, tty}, leaving.signal);
+  return {input, code, leave: () => leaving.abort(), stdout: () => Buffer.concat(heard.stdout).toString(), bytes: () => Buffer.concat(heard.stdout), stderr: () => heard.stderr};
+};
+
+const agentOf = ({simulation}: NodesPlane) => simulation!.nodeAt('plat-node-0')!.agent!;
+const app = {namespace: 'default', pod: 'pod', container: 'app'};
+
+const exec = async (plane: NodesPlane, command: readonly string[], typed?: Typed): Promise<[code: number, stdout: string, stderr: string]> => {
+  const heard = heardOf(agentOf(plane).exec(app, command), {stdin: '', ...typed});
+  return [await heard.code, heard.stdout(), heard.stderr()];
+};
+
+const behavior = `{
+  files: {/etc/motd: "hello from $(POD_NAME)\\n"},
+  exec: [
+    {command: ["psql *", status], stdout: "1 row\\n", stderr: "slow\\n", exitCode: 3},
+    {command: tee, echo: true},
+  ],
+  ports: {80: {http: {status: 201, body: "$(POD_NAME)", type: text/x}}, 7: echo, 22: refuse, 13: {reply: noon}},
+}`;
+const long = `${'long/'.repeat(30)}name`;
+const simulatedText = (command: string) =>
+  `container app of pod default/pod is simulated and does not run ${JSON.stringify(command)}: what commands answer is said by "exec" in a simulation rule or in the behavior annotation\n`;
+
+/** Commands, in order, with what they are fed; how they end, and what they write. */
+const executed: readonly (readonly [command: readonly string[], typed: Typed, code: number, stdout: string, stderr: string])[] = [
+  [['psql', '-c', 'select 1'], {}, 3, '1 row\n', 'slow\n'],
+  [['sh', '-c', 'status'], {}, 3, '1 row\n', 'slow\n'],
+  [['tee'], {stdin: 'what goes in'}, 0, 'what goes in', ''],
+  [['serve', 'me'], {}, 126, '', simulatedText('serve me')],
+  [['sh', '-c', 'serve | me'], {}, 126, '', simulatedText('sh -c serve | me')],
+  [['sh', '-c', 'echo $WHO; echo bad >&2; exit 4'], {}, 4, 'me\n', 'bad\n'],
+  [['echo', '-n', 'x'], {}, 0, 'x', ''],
+  [['sh', '-c', 'status; cat'], {stdin: 'rest'}, 0, '1 row\nrest', 'slow\n'],
+  [['cat', '/etc/motd', 'nothing'], {}, 1, 'hello from pod\n', 'cat: nothing: No such file or directory\n'],
+  [['sh', '-c', 'echo kept > /work/file && cat file; test -f file || exit 5; ls'], {}, 0, 'kept\nfile\n', ''],
+  [['test', '-d', '/work'], {}, 0, '', ''],
+  [['[', '-e', '/none', ']'], {}, 1, '', ''],
+  [['sh', '-c', `mkdir -p /data && touch /data/${long} && rm /work/file; ls /data; cat file`], {}, 1, 'long\n', 'cat: file: No such file or directory\n'],
+  [['sh'], {stdin: 'echo one\nfalse\n\nserve\nexit 7\necho two\n'}, 7, 'one\n', simulatedText('serve')],
+  [['sh'], {stdin: 'false'}, 1, '', ''],
+  [['bash'], {stdin: 'ecko\x7f\x7fho hi\rbad\u0003\u001b[A\u0004', tty: true}, 0, '/work # ecko\b \b\b \bho hi\r\nhi\r\n/work # bad^C\r\n/work # ', ''],
+  [['tar', 'cf', '-', '/none'], {}, 2, '\0'.repeat(1024), 'tar: /none: Cannot stat: No such file or directory\n'],
+  [['tar', '-xmf', '-'], {stdin: 'x'.repeat(512)}, 2, '', 'tar: This does not look like a tar archive\n'],
+  [['tar', 'tf', '/some.tar'], {}, 126, '', simulatedText('tar tf /some.tar')],
+];
+
+test('commands in a container do what rules or they themselves say', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {behavior, containers: [{name: 'app', image: 'web', workingDir: '/work', env: [{name: 'WHO', value: 'me'}]}]}, 1_000);
+  for (const [command, typed, ...expected] of executed) t.deepEqual(await exec(plane, command, typed), expected, command.join(' '));
+});
+
+test('files go into a container and out of it as archives, of what there is room for', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {behavior}, 1_000);
+  await exec(plane, ['sh', '-c', `touch /from/a /from/${long}; echo text > /from/b/c`]);
+  const packed = heardOf(agentOf(plane).exec(app, ['tar', 'cf', '-', '-C', '/', 'from']), {stdin: ''});
+  t.is(await packed.code, 0);
+  t.deepEqual(await exec(plane, ['tar', '-xmf', '-', '-C', '/to'], {stdin: packed.bytes()}), [0, '', '']);
+  t.deepEqual(await exec(plane, ['sh', '-c', `cat /to/from/b/c; test -f /to/from/${long}`]), [0, 'text\n', '']);
+  t.deepEqual(await exec(plane, ['tar', '-xf', '-'], {stdin: packed.bytes().subarray(0, 1539)}), [2, '', 'tar: Unexpected EOF in archive\n']);
+
+  const much = Buffer.concat([packed.bytes().subarray(512, 1024), Buffer.alloc(1024)]);
+  much.write('00200000000', 124); // 32 MiB, to which the checksum is made to fit.
+  much.write('        ', 148);
+  const sum = much.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  much.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  t.deepEqual(await exec(plane, ['tar', '-xf', '-'], {stdin: much}), [2, '', 'tar: No space left on device\n']);
+});
+
+test('a command ends with its container, and with the one who asked', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await after(plane, {behavior: '{exec: [{command: slow, after: 5s, stdout: done}]}'}, 1_000);
+  const [slow, killed, left] = ['slow', 'sleep infinity', 'cat'].map(command => heardOf(agentOf(plane).exec(app, command.split(' '))));
+  await clock.advance(4_999);
+  t.is(slow!.stdout(), '');
+  await clock.advance(1);
+  t.deepEqual([await slow!.code, slow!.stdout()], [0, 'done']);
+  left!.leave();
+  t.is(await left!.code, 137);
+  await annotate(plane, 'pod', {'simulation.plat.io/kill': 'app'});
+  await clock.drain();
+  t.is(await killed!.code, 137);
+
+  const {code, message} = t.throws(() => agentOf(plane).exec(app, ['true'])) as Error & {code: number};
+  t.deepEqual([code, message], [500, 'container not found ("app")']);
+  t.throws(() => agentOf(plane).exec({...app, container: 'other'}, ['true']), {message: 'container "other" not found in pod "pod"\n'});
+  t.throws(() => agentOf(plane).attach({...app, pod: 'other'}), {message: 'pod "other" does not exist\n'});
+});
+
+test('who is attached hears what is written from then on, until the container ends', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await after(plane, {restartPolicy: 'Never', behavior: '{runFor: 5s, log: [one, {line: two, after: 3s}, {line: three, after: 4s, stream: stderr}]}'}, 1_000);
+  const heard = heardOf(agentOf(plane).attach(app));
+  await clock.advance(5_000);
+
+  t.deepEqual([await heard.code, heard.stdout(), heard.stderr()], [0, 'two\n', 'three\n']);
+});
+
+test('who is attached to a container of which no rule speaks is told that it is simulated', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {}, 1_000);
+  const heard = heardOf(agentOf(plane).attach(app));
+  await plane.clock.drain();
+  heard.leave();
+  await heard.code;
+
+  t.regex(heard.stdout(), /^container app of pod default\/pod is simulated .*\n$/);
+});
+
+test('what is typed to a program that copies it comes back, and is in its log', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  await run(plane, {restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat'], stdin: true, stdinOnce: true}]});
+  await run(plane, {name: 'shut', restartPolicy: 'Never', containers: [{name: 'app', image: 'busybox', args: ['cat']}]});
+  await clock.advance(60_000);
+  t.deepEqual([standing(await podNamed(plane)), standing(await podNamed(plane, 'shut'))], ['Running: app ready', 'Succeeded: app Completed(0)']);
+  const heard = heardOf(agentOf(plane).attach(app), {stdin: 'typed\nand more'});
+  await clock.advance(1_000);
+
+  t.deepEqual([await heard.code, heard.stdout()], [0, 'typed\nand more\n']);
+  t.deepEqual([await logOf(plane), standing(await podNamed(plane))], ['typed\nand more\n', 'Succeeded: app Completed(0)']);
+});
+
+test('a shell that somebody is attached to ends its container as it is told', async t => {
+  await using plane = await aPlaneWithNodes();
+  const {clock} = plane;
+  const container = {name: 'app', image: 'busybox', command: ['sh'], stdin: true, tty: true};
+  await after(plane, {restartPolicy: 'Never', containers: [container]}, 1_000);
+  const heard = heardOf(agentOf(plane).attach(app), {stdin: 'echo hi\rexit 3\r', tty: true});
+  await heard.code;
+  await clock.advance(1_000);
+
+  t.is(heard.stdout(), '/ # echo hi\r\nhi\r\n/ # exit 3\r\n');
+  t.deepEqual([await logOf(plane), standing(await podNamed(plane))], ['/ # echo hi\nhi\n/ # exit 3\n', 'Failed: app Error(3)']);
+});
+
+/** What somebody hears who connects to a port of the pod and says this. */
+const answerAt = async (plane: NodesPlane, port: number, said?: string): Promise<string> => {
+  const [near, far] = duplexPair();
+  agentOf(plane).listener(app, port)(far);
+  let heard = '';
+  near.on('data', chunk => (heard += String(chunk)));
+  if (said !== undefined) near.end(said);
+  await plane.clock.advance(1_000);
+  return heard;
+};
+
+test('ports answer as rules say, or that nobody listens', async t => {
+  await using plane = await aPlaneWithNodes();
+  await run(plane, {name: 'slow', behavior: '{pullFor: 1h}'});
+  await after(plane, {behavior}, 1_000);
+  const nobody = (port: number) => `pod default/pod is simulated and nothing listens at its port ${port}: what answers is said by "ports" in a simulation rule or in the behavior annotation\n`;
+
+  t.is(await answerAt(plane, 7, 'there and back'), 'there and back');
+  t.is(await answerAt(plane, 13), 'noon');
+  t.is(await answerAt(plane, 5432, '\0startup'), nobody(5432));
+  t.is(await answerAt(plane, 5432), nobody(5432));
+  t.regex(await answerAt(plane, 80, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'), /^HTTP\/1\.1 201 Created\r\ncontent-type: text\/x\r\ncontent-length: 3\r\n[^]*\r\n\r\npod$/);
+  t.true((await answerAt(plane, 8080, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).endsWith(`\r\n\r\n${nobody(8080)}`));
+  t.throws(() => agentOf(plane).listener(app, 22), {message: 'dial tcp4 127.0.0.1:22: connect: connection refused'});
+  t.throws(() => agentOf(plane).listener({...app, pod: 'slow'}, 80), {message: 'pod not found ("default_slow")'});
+});
+
+test('calls through the server reach pods at their addresses', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {behavior}, 1_000);
+  const call = (port: number) =>
+    plane.client().request('GET', `/api/v1/namespaces/default/pods/pod:${port}/proxy/x`).catch((error: Error) => error.message);
+
+  t.is(await call(80), 'pod');
+  t.is(await call(22), 'error trying to reach service: dial tcp 10.128.0.2:22: connect: connection refused');
+});
+
+/** The HTTP surface of the node's agent, for callers that speak WebSocket. */
+const webSocketTo = async (plane: NodesPlane, path: string, protocol: string): Promise<WebSocket> => {
+  const failed = (error: unknown) => {
+    throw error;
+  };
+  const server = inProcessServer(httpFace(agentExchange({agent: agentOf(plane), clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
+  return new WebSocket(`ws://node${path}`, protocol ? [protocol] : [], {createConnection: () => server.connect() as Socket});
+};
+
+/** What comes on each channel until the connection is closed, or `enough` says so. */
+const channelsOf = async (client: WebSocket, isText: boolean, enough: (heard: Record<number, string>) => boolean = () => false): Promise<Record<number, string>> => {
+  const heard: Record<number, string> = {};
+  const closed = once(client, 'close');
+  client.on('message', (data: Buffer) => {
+    const channel = isText ? data[0]! - 48 : data[0]!;
+    heard[channel] = (heard[channel] ?? '') + (isText ? Buffer.from(data.subarray(1).toString(), 'base64') : data.subarray(1)).toString('latin1');
+    if (enough(heard)) client.close();
+  });
+  await closed;
+  return heard;
+};
+
+for (const [protocol, typed, ending] of [
+  ['v5.channel.k8s.io', [Buffer.from('\0typed'), Buffer.from([255, 0])], '{"metadata":{},"status":"Success"}'],
+  ['v4.channel.k8s.io', [Buffer.from('\0typed\nexit 3\n')], /"reason":"NonZeroExitCode".*"ExitCode","message":"3"/],
+  ['v4.base64.channel.plat.io', [`0${Buffer.from('typed\nexit 3\n').toString('base64')}`, 'x'], /"ExitCode","message":"3"/],
+  ['channel.k8s.io', [Buffer.from('\0typed\nexit 3\n')], 'command terminated with non-zero exit code: exit code 3'],
+  ['', [Buffer.from('\0exit\n')], undefined],
+] as const) {
+  test(`an agent runs commands over WebSocket in the way ${protocol || 'that has no name'}`, async t => {
+    await using plane = await aPlaneWithNodes();
+    await after(plane, {behavior: '{exec: [{command: typed, stdout: "said\\n"}]}'}, 1_000);
+    const client = await webSocketTo(plane, '/exec/default/pod/app?command=sh&input=1&output=1&error=1', protocol);
+    client.once('open', () => typed.forEach(each => client.send(each)));
+    const heard = await channelsOf(client, protocol.includes('base64'));
+
+    t.is(client.protocol, protocol);
+    t.is(heard[1], protocol ? 'said\n' : '');
+    if (typeof ending === 'object') t.regex(heard[3]!, ending);
+    else t.is(heard[3] || undefined, ending);
+  });
+}
+
+for (const protocol of ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io']) {
+  test(`an agent forwards ports over WebSocket in the way ${protocol}`, async t => {
+    await using plane = await aPlaneWithNodes();
+    await after(plane, {behavior: '{ports: {7: echo, 22: refuse, 13: {reply: noon}}}'}, 1_000);
+    const isText = protocol.includes('base64');
+    const client = await webSocketTo(plane, '/portForward/default/pod?port=7,22&port=13', protocol);
+    client.once('open', () => client.send(isText ? `0${Buffer.from('echoed').toString('base64')}` : Buffer.from('\0echoed')));
+    const heard = await channelsOf(client, isText, ({0: echoed = '', 3: error = '', 4: reply = ''}) => echoed.length === 8 && error.length > 2 && reply.length === 6);
+
+    t.deepEqual(heard, {
+      0: '\u0007\0echoed', 1: '\u0007\0', 2: '\u0016\0', 4: '\r\0noon', 5: '\r\0',
+      3: '\u0016\0error forwarding port 22 to pod default/pod: dial tcp4 127.0.0.1:22: connect: connection refused',
+    });
+  });
+}
+
+/** Requests to an agent, and how it refuses them. */
+const refusals: readonly (readonly [path: string, status: number, text: string])[] = [
+  ['/healthz', 200, 'ok'],
+  ['/none', 404, '404 page not found\n'],
+  ['/%zz', 400, '400: Bad Request'],
+  ['/containerLogs/default/pod/app?tailLines=x', 400, '{"message":"Unable to decode query."}'],
+  ['/containerLogs/default/pod/app?sinceTime=now', 400, '{"message":"Unable to decode query."}'],
+  ['/containerLogs/default/pod/app?limitBytes=0', 422, '{"message":"Invalid request."}'],
+  ['/containerLogs/default/pod/app?sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z', 422, '{"message":"Invalid request."}'],
+  ['/containerLogs/default/pod/app?stream=Stdout&tail=1', 422, '{"message":"Invalid request."}'],
+  ['/containerLogs/default/pod/app?stream=Stderr&tail=all', 200, ''],
+  ['/containerLogs/default/pod', 400, '{"message":"Missing container name."}'],
+  ['/containerLogs/default/other/app', 404, 'pod "other" does not exist\n'],
+  ['/containerLogs/default/pod/other', 404, 'container "other" not found in pod "pod"\n'],
+  ['/exec/default/pod/app?command=true', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
+  ['/exec/default/pod/app?command=true&output=1', 400, 'unable to upgrade: missing upgrade headers in request'],
+  ['/exec/default/pod', 404, '404 page not found\n'],
+  ['/attach/default/pod/uid/other?output=1', 404, 'container "other" not found in pod "pod"\n'],
+  ['/portForward/default/pod', 400, 'unable to upgrade: missing upgrade headers in request'],
+];
+
+test('an agent refuses what is not there or makes no sense', async t => {
+  await using plane = await aPlaneWithNodes();
+  await after(plane, {}, 1_000);
+  const exchange = agentExchange({agent: agentOf(plane), clock: plane.clock, failed: error => t.fail(String(error))});
+  for (const [url, status, text] of refusals) {
+    const answer = await exchange({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = answer;
+    const said = body.kind === 'bytes' ? body.bytes : body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind;
+    t.deepEqual([answer.status, String(said)], [status, text], url);
+  }
 });

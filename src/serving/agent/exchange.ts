@@ -1,10 +1,12 @@
 import {Readable} from 'node:stream';
-import {AgentRefusal, type NodeAgent} from '#src/api/agent.js';
+import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {notFoundPage, text} from '#src/serving/administration/route.js';
+import {commandAnswer, wantedStreams} from './command.js';
 import {logQueryOf} from './log-query.js';
+import {portsAnswer} from './ports.js';
 
 export interface AgentExchangeOptions {
   readonly agent: NodeAgent;
@@ -33,9 +35,40 @@ const logs: Answer = ({agent, clock}, {request, rest, query}) => {
   return {status: 200, headers: {'Content-Type': 'text/plain; charset=utf-8'}, body: {kind: 'stream', source: Readable.from(source, {objectMode: false})}};
 };
 
+/** The container that a path names, which may name the pod's uid too. */
+const containerIn = (rest: readonly string[]): ContainerAddress | undefined => {
+  const [namespace, pod, first, second] = rest;
+  const container = rest.length === 4 ? second : first;
+  return namespace && pod && container && rest.length <= 4 ? {namespace, pod, container} : undefined;
+};
+
+const exec: Answer = ({agent, clock}, {request, rest, query}) => {
+  const of = containerIn(rest);
+  if (!of) return notFoundPage();
+  const wanted = wantedStreams(query);
+  return commandAnswer(request, wanted, agent.exec(of, query.getAll('command')), clock);
+};
+
+const attach: Answer = ({agent, clock}, {request, rest, query}) => {
+  const of = containerIn(rest);
+  if (!of) return notFoundPage();
+  const wanted = wantedStreams(query);
+  return commandAnswer(request, wanted, agent.attach(of), clock);
+};
+
+const portForward: Answer = ({agent, clock}, {request, rest, query}) => {
+  const [namespace, pod, , ...more] = rest;
+  return namespace && pod && more.length === 0 ? portsAnswer(request, query, {namespace, pod}, agent, clock) : notFoundPage();
+};
+
+const streamed = ['GET', 'POST'];
+
 const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: Answer}>> = {
   healthz: {methods: ['GET', 'HEAD'], answer: () => text('ok')},
   containerLogs: {methods: ['GET'], answer: logs},
+  exec: {methods: streamed, answer: exec},
+  attach: {methods: streamed, answer: attach},
+  portForward: {methods: streamed, answer: portForward},
 };
 
 /** The HTTP surface of a node's agent, as API servers and tools ask it. Whoever is not to be answered must have been refused before. */

@@ -1,4 +1,4 @@
-import {PassThrough, type Readable} from 'node:stream';
+import type {Readable} from 'node:stream';
 import type {ApiResponse} from '#src/api/exchange.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
@@ -8,16 +8,9 @@ import {upgraded, UpgradeRefused} from '#src/transport/relay/upgrade.js';
 import {SpdySession} from '#src/transport/spdy/session.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {channels, inputOf, message, type Input, type Wanted} from './channels.js';
 import {exited, outcome} from './outcome.js';
 import {spdy} from './protocols.js';
-
-/** Which streams of a command a client wants. */
-export interface Wanted {
-  readonly stdin: boolean;
-  readonly stdout: boolean;
-  readonly stderr: boolean;
-  readonly tty: boolean;
-}
 
 export interface CommandRelay {
   readonly relayed: Relayed;
@@ -29,13 +22,9 @@ export interface CommandRelay {
   ended(code: number): void;
 }
 
-/** The channels of a client's messages: the first byte of each says which it belongs to. */
-const channels = {stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255} as const;
-
 const pingPeriodMs = 5000;
 /** What an agent may say of how a command ended, or why it will not begin. */
 const longestWord = 64 << 10;
-const longestSize = 4096;
 
 /**
  * Lets a client who speaks WebSocket talk to a command by an agent who speaks SPDY. The client is told how it ended by a `Status` on the channel for that, also when the agent is not
@@ -70,65 +59,6 @@ const serve = async (backends: Backends, relay: CommandRelay, client: WebSocketC
   input.ignore();
   client.send(message(channels.error, Buffer.from(JSON.stringify(status))));
   client.close();
-};
-
-const message = (channel: number, bytes: Buffer): Buffer => Buffer.concat([Buffer.from([channel]), bytes]);
-
-/** What a client says. */
-interface Input {
-  readonly stdin: PassThrough;
-  onResize(run: (size: string) => void): void;
-  /** What he still says matters to nobody. */
-  ignore(): void;
-}
-
-const inputOf = (client: WebSocketClient, {stdin: wantsStdin, tty}: Wanted): Input => {
-  const stdin = new PassThrough();
-  let sizes: string[] = [];
-  let resize = (size: string): void => void sizes.push(size);
-  let ignored = false;
-  let text = '';
-  stdin.on('drain', () => client.pause(false));
-  stdin.on('error', () => {});
-  const resized = (bytes: Buffer): void => {
-    text = (text + bytes.toString()).slice(-longestSize);
-    for (let end = text.indexOf('}'); end >= 0; end = text.indexOf('}')) {
-      const size = sizeIn(text.slice(0, end + 1));
-      text = text.slice(end + 1);
-      if (size && sizes.length < longestSize) resize(size);
-    }
-  };
-  client.onMessage(bytes => {
-    const [channel, closed] = bytes;
-    if (ignored || channel === undefined) return;
-    if (channel === channels.stdin && wantsStdin && !stdin.writableEnded) {
-      if (!stdin.write(bytes.subarray(1))) client.pause(true);
-    } else if (channel === channels.close && closed === channels.stdin) stdin.end();
-    else if (channel === channels.resize && tty) resized(bytes.subarray(1));
-  });
-  return {
-    stdin,
-    onResize(run) {
-      resize = run;
-      for (const size of sizes) run(size);
-      sizes = [];
-    },
-    ignore() {
-      ignored = true;
-      stdin.destroy();
-      client.pause(false);
-    },
-  };
-};
-
-/** A size of a terminal as agents are told it. */
-const sizeIn = (text: string): string | undefined => {
-  try {
-    const {Width, Height} = JSON.parse(text) as {Width?: number; Height?: number};
-    return Number.isInteger(Width) && Number.isInteger(Height) ? `${JSON.stringify({Width, Height})}\n` : undefined;
-  } catch {
-    return undefined;
-  }
 };
 
 /** Runs the command to its end, and tells how it ended. */

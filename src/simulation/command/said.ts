@@ -17,7 +17,7 @@ const wordsOf = ({command = [], args = []}: Frozen<AnyContainer>, valueOf: (name
 };
 
 /** What a command may read of a container's environment. A reference in the spec to what is not there stays as it is written. */
-const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
+export const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
   const values = environment(pod, container);
   const isWhole = !container.envFrom?.length;
   return {
@@ -28,6 +28,15 @@ const surroundings = (pod: Frozen<Pod>, container: Frozen<AnyContainer>) => {
 };
 
 const isPause = (words: readonly string[]): boolean => words.length > 0 && words.length <= 2 && /^\/?pause$/.test(words.at(-1)!);
+
+/** What reads its input until that ends: a shell without a script, or a program that copies it. */
+const reader = ([name = '', ...args]: readonly string[]): Settings['stdin'] => {
+  if (args.length > 0) return undefined;
+  const base = name.slice(name.lastIndexOf('/') + 1);
+  return base === 'cat' ? 'echo' : /^(ba|a|da)?sh$/.test(base) ? 'shell' : undefined;
+};
+
+const isOpen = (container: Frozen<AnyContainer>): boolean => (container as {stdin?: boolean}).stdin === true;
 
 const found = new WeakMap<object, Settings>();
 
@@ -50,6 +59,8 @@ const settingsOf = (pod: Frozen<Pod>, container: Frozen<AnyContainer>): Settings
   const words = wordsOf(container, around.written);
   if (!words) return nothing;
   if (isPause(words)) return goesOn;
+  const reads = reader(words);
+  if (reads) return isOpen(container) ? {...goesOn, stdin: reads} : settingsBy({output: [], lastsMs: 0, exitCode: 0});
   const course = courseOf(words, around);
   if (course) return settingsBy(course);
   return pauseImage.test(image) ? goesOn : nothing;

@@ -2,12 +2,10 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {PodRecord} from '#src/simulation/pod/record.js';
+import {writeLine} from './written.js';
 
 /** The annotation that writes lines into logs. */
 export const logKey = (naming: Naming): string => naming.subKey('simulation', 'log');
-
-/** What is kept of the lines that instructions wrote into one log. */
-const mostWritten = 1000;
 
 /** The lines an instruction writes, by container: `NAME=line` for one of the pod's containers, else for its first. */
 const linesOf = (text: string, {spec}: Frozen<Pod>): {readonly container: string; readonly line: string}[] => {
@@ -24,12 +22,7 @@ export const writeInstructed = (naming: Naming, record: PodRecord, now: number):
   if (text === undefined || record.logged === text) return true;
   const written = linesOf(text, record.pod).map(({container, line}) => ({line, own: record.containers.find(({name}) => name === container)}));
   if (!record.over && written.some(({own}) => !own?.id)) return false;
-  for (const {line, own} of written) {
-    const run = own?.state.is === 'running' ? {log: record.logs.get(own.id ?? ''), startedAt: own.state.startedAt} : undefined;
-    if (!run?.log) continue;
-    run.log.written.push({text: line.replaceAll('$', '$$$$'), stream: 'stdout', afterMs: Math.max(0, now - run.startedAt)});
-    if (run.log.written.length > mostWritten) run.log.written.shift();
-  }
+  for (const {line, own} of written) if (own) writeLine(record, own, line, now);
   record.logged = text;
   return true;
 };

@@ -1,4 +1,5 @@
 import {Heap} from '#src/base/heap.js';
+import {filled} from '#src/simulation/pod/environment.js';
 import type {LogEntry} from './entry.js';
 
 /** One line of a log. */
@@ -55,9 +56,6 @@ export const placeOfLast = (log: RunLog, count: number, until: number): LogPlace
   return {at: low, skip: surplus - linesBy(log, low - 1)};
 };
 
-const expanded = (text: string, valueOf: (name: string) => string | undefined): string =>
-  text.includes('$') ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found))) : text;
-
 interface Due {
   readonly entry: LogEntry;
   readonly order: number;
@@ -82,7 +80,7 @@ export function* linesFrom(log: RunLog, {at: from, skip}: LogPlace, until: numbe
   let left = skip;
   for (let next = due.pop(); next && next.at <= until; next = due.pop()) {
     const {entry, at, count} = next;
-    for (const line of expanded(entry.text, name => log.valueOf(name, count)).split('\n')) {
+    for (const line of filled(entry.text, name => log.valueOf(name, count)).split('\n')) {
       if (left > 0) left--;
       else yield {at, stream: entry.stream, text: line};
     }

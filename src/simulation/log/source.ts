@@ -48,7 +48,7 @@ const endOf = (record: PodRecord, {state, last, id}: ContainerRecord, run: strin
 /** The log of a container's present run, of the one that ended last, or of the one before. Throws a refusal where there is none. */
 export const logSource = (record: PodRecord, container: ContainerRecord, previous: boolean, {entries, valueOf}: LogSettings): LogSource => {
   const {id = '', startedAt = record.startTime} = runOf(record, container, previous);
-  const kept = record.logs.get(id);
+  const kept = record.runs.get(id);
   return {
     log: {
       startedAt,

@@ -118,16 +118,20 @@ export const start = (record: PodRecord, container: ContainerRecord, spec: Froze
   container.id = containerId(record.uid, container.name, container.restarts);
   world.tell('Normal', 'Created', 'Container created');
   world.tell('Normal', 'Started', 'Container started');
-  keepLog(record, container, behavior);
+  keepRun(record, container, behavior);
   container.pulled = false;
   container.state = {is: 'running', ...timesOf(record, container, spec, behavior, world.now)};
 };
 
-/** Begins the log of a run. Beside it only that of the run before is kept. */
-const keepLog = ({logs, containers}: PodRecord, {id}: ContainerRecord, {log: entries}: Behavior): void => {
-  const kept = new Set(containers.flatMap(({id: present, last}) => [present, last?.id]));
-  for (const run of logs.keys()) if (!kept.has(run)) logs.delete(run);
-  logs.set(id!, {entries, written: []});
+/** Begins to keep a run. Beside it only the run before is kept. */
+const keepRun = ({runs, containers}: PodRecord, {id, last}: ContainerRecord, {log: entries}: Behavior): void => {
+  const kept = new Set(containers.flatMap(container => [container.id, container.last?.id]));
+  for (const [run, {files}] of runs) {
+    // A container begins with an empty file system.
+    if (!kept.has(run) || run === last?.id) files?.[Symbol.dispose]();
+    if (!kept.has(run)) runs.delete(run);
+  }
+  runs.set(id!, {entries, written: []});
 };
 
 /** Lets a container that ended run again: at once the first time, later and later after that. */

@@ -35,6 +35,10 @@ export const expanded = (text: string, valueOf: (name: string) => string | undef
   return isKnown ? result : undefined;
 };
 
+/** A text with those of its references `$(NAME)` replaced whose values are known; the others stay as they are. `$$` stands for a dollar. */
+export const filled = (text: string, valueOf: (name: string) => string | undefined): string =>
+  text.includes('$') ? text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (found, name: string | undefined) => (name === undefined ? '$' : (valueOf(name) ?? found))) : text;
+
 /** The environment of a container as far as the pod itself tells it. */
 export const environment = (pod: Frozen<Pod>, {env = []}: Frozen<AnyContainer>): Values => {
   const values = new Map<string, string | undefined>();

@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod, PodSpec} from '#src/api/pod.js';
 import {isSidecar} from '#src/model/pod/restart.js';
+import type {Files} from '#src/simulation/files/files.js';
 import type {LogEntry} from '#src/simulation/log/entry.js';
 import type {Resizing} from './resizing.js';
 import type {Hold} from '#src/simulation/node/room.js';
@@ -70,10 +71,13 @@ export interface Ending {
   readonly failed?: boolean;
 }
 
-/** What the node keeps of the log of one run: what the rules said when it began, and what instructions wrote since. */
-export interface KeptLog {
+/** What the node keeps of one run of a container. */
+export interface KeptRun {
+  /** The log, as the rules said when the run began, and what was written into it since. */
   readonly entries: readonly LogEntry[];
   readonly written: LogEntry[];
+  /** What was put into its file system; absent while nobody asked. */
+  files?: Files;
 }
 
 /** What of what a pod refers to is not there. */
@@ -113,12 +117,14 @@ export interface PodRecord {
   missing?: Missing;
   /** What people were told of its instructions. */
   complaint?: string;
-  /** The logs of the present run and the one before of each container, by the ids of the runs. */
-  readonly logs: Map<string, KeptLog>;
+  /** The present run and the one before of each container, by their ids. */
+  readonly runs: Map<string, KeptRun>;
   /** The instruction to write into logs that was carried out already. */
   logged?: string;
   /** When the node forgot the pod: what was read of it ends. */
   forgottenAt?: number;
+  /** Containers that end because what they run has, and with which code. */
+  readonly ends: Map<string, number>;
   /** Called when the pod has changed. */
   readonly listeners: Set<() => void>;
 }

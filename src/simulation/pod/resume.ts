@@ -28,7 +28,7 @@ const resumed = (record: PodRecord, of: SpecContainer, status: Frozen<ContainerS
   const {state, lastState, containerID} = status;
   if (containerID) {
     own.id = containerID;
-    record.logs.set(containerID, {entries: behavior.log, written: []});
+    record.runs.set(containerID, {entries: behavior.log, written: []});
   }
   if (lastState?.terminated) own.last = endedOf(lastState.terminated);
   if (state?.terminated) own.state = {is: 'ended', ...endedOf(state.terminated)};
@@ -56,7 +56,8 @@ export const recordOf = (pod: Frozen<Pod>, now: number, behaviorOf: (of: SpecCon
     over: phase === 'Succeeded' || phase === 'Failed',
     deleted: false,
     resizing: resizingOf(pod),
-    logs: new Map(),
+    runs: new Map(),
+    ends: new Map(),
     listeners: new Set(),
   };
   if (record.over) record.sandbox = 'down';

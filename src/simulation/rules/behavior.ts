@@ -9,6 +9,25 @@ export interface Spread {
 /** An amount, or a part of what the container requests. */
 export type UsageFigure = {readonly amount: number} | {readonly ofRequest: number};
 
+/** What commands that are executed in a container answer. */
+export interface ExecRule {
+  /** Which commands: their words with blanks between them, or the script of a shell. Every command unless given. */
+  readonly commands?: readonly RegExp[];
+  readonly stdout?: string;
+  readonly stderr?: string;
+  /** Gives back what it is fed, behind all else. */
+  readonly echo: boolean;
+  readonly exitCode: number;
+  /** How long it takes before it answers anything. */
+  readonly afterMs: number;
+}
+
+/** Who listens at a port: one who gives back what he is sent, one who says something and leaves, or one who answers every request over HTTP alike. */
+export type PortRule = 'echo' | 'refuse' | {readonly reply: string} | {readonly status: number; readonly body: string; readonly type: string};
+
+/** What reads what is typed to a container that is attached: one who says it again into the log, or a shell. */
+export type StdinRule = 'echo' | 'shell';
+
 /** How a container behaves; what a rule leaves out, later rules say. */
 export interface Settings {
   /** From the pod's admission to its sandbox: nothing runs before. Counts for the pod as a whole. */
@@ -34,6 +53,12 @@ export interface Settings {
   readonly stopExitCode?: number;
   /** What it writes into its log. */
   readonly log?: readonly LogEntry[];
+  /** The first of them counts that fits a command. */
+  readonly exec?: readonly ExecRule[];
+  /** Texts of files by their paths. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly ports?: Readonly<Record<string, PortRule>>;
+  readonly stdin?: StdinRule;
   /** Thousandths of a core. */
   readonly cpu?: UsageFigure;
   /** Bytes. */

@@ -79,7 +79,7 @@ export const selector = field<LabelSelector>('a label selector', (value, at) => 
   }
 });
 
-const mapOf = <T>(takes: string, read: (value: unknown, key: string, at: string) => T): Field<Record<string, T>> =>
+export const mapOf = <T>(takes: string, read: (value: unknown, key: string, at: string) => T): Field<Record<string, T>> =>
   field(takes, (value, at) => (isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, one]) => [key, read(one, key, `${at}[${key}]`)])) : undefined));
 
 export const patterns = mapOf('texts by their keys, `*` for anything', (value, _, at) => pattern.read(value, at));
@@ -144,3 +144,5 @@ export const spread = field<Spread>('a duration such as 500ms, a range such as 1
 export const exitCode = field('a whole number from 0 to 255', value => (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255 ? value : undefined));
 
 export const wholeNumber = field('a whole number', value => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined));
+
+export const bool = field('true or false', value => (typeof value === 'boolean' ? value : undefined));

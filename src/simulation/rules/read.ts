@@ -7,6 +7,7 @@ import {
   type Fields, type ValuesOf,
 } from './fields.js';
 import {logEntry} from './log-fields.js';
+import {execRule, files, ports} from './stream-fields.js';
 import {roles, type PodMatch, type PodRule, type Rules} from './rules.js';
 
 export {RuleError};
@@ -58,6 +59,10 @@ export const settingFields = {
   stopAfter: spread,
   stopExitCode: exitCode,
   log: listOf(logEntry, 'a line, or a list of lines'),
+  exec: listOf(execRule),
+  files,
+  ports,
+  stdin: oneOf(['echo', 'shell'] as const),
   usage: object({cpu: usage(1000), memory: usage(1)}),
 } satisfies Fields;
 

@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {AnyContainer, Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {saidBy} from '#src/simulation/command/said.js';
+import type {LogEntry} from '#src/simulation/log/entry.js';
 import {imageNames} from '#src/simulation/pod/images.js';
 import type {NodeRule} from '#src/simulation/node/machine.js';
 import {exactly, never, type Behavior, type Settings} from './behavior.js';
@@ -30,9 +31,11 @@ export interface PodRule {
   readonly settings: Settings;
 }
 
-/** The log of a container of which nobody says anything. */
 const simulatedText =
   'container $(CONTAINER_NAME) of pod $(POD_NAMESPACE)/$(POD_NAME) is simulated on node $(NODE_NAME) and runs no program: what it logs is said by "log" in a simulation rule or in the annotation $(BEHAVIOR_ANNOTATION)';
+
+/** What a container logs of which nobody says anything. */
+export const simulatedLog: readonly LogEntry[] = [{text: simulatedText, stream: 'stdout', afterMs: 0}];
 
 /** What holds where neither the user nor the command says anything: whatever belongs to a job or is not started again ends by itself after a second. */
 const builtIn: readonly PodRule[] = [
@@ -48,7 +51,7 @@ const builtIn: readonly PodRule[] = [
       exitCodes: [0],
       stopAfter: exactly(1_000),
       stopExitCode: 143,
-      log: [{text: simulatedText, stream: 'stdout', afterMs: 0}],
+      log: simulatedLog,
       cpu: {amount: 1},
       memory: {amount: 1024 ** 2},
     },

@@ -1,7 +1,18 @@
 import {AgentRefusal, type ContainerAddress} from '#src/api/agent.js';
 import type {Naming} from '#src/api/naming.js';
+import type {Behaviors} from '#src/simulation/rules/behaviors.js';
 import {environment} from '#src/simulation/pod/environment.js';
 import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from '#src/simulation/pod/record.js';
+
+/** The pods of simulated nodes, for those who look into them. */
+export interface PodsKept {
+  readonly behaviors: Behaviors;
+  recordOf(key: string): PodRecord | undefined;
+  /** Tells those who listen that something of a pod has changed. */
+  changed(record: PodRecord): void;
+  /** Ends the run of a container, because what it ran has ended. */
+  end(record: PodRecord, container: string, exitCode: number): void;
+}
 
 /** A container that a request is about. */
 export interface Place {
@@ -9,6 +20,12 @@ export interface Place {
   readonly of: SpecContainer;
   readonly own: ContainerRecord;
 }
+
+/** Calls back when a pod has changed, until disposed. */
+export const listening = ({listeners}: PodRecord, run: () => void): Disposable => {
+  listeners.add(run);
+  return {[Symbol.dispose]: () => void listeners.delete(run)};
+};
 
 const quoted = (text: string): string => JSON.stringify(text);
 

@@ -1,0 +1,122 @@
+import {Writable} from 'node:stream';
+import {AgentRefusal, type CommandStreams, type Running} from '#src/api/agent.js';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {channels, inputOf, message, type Wanted} from '#src/serving/streams/channels.js';
+import {agreed, openWebSocket, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import {paced} from './paced.js';
+import {endingText, flushed, type Ending} from './outcome.js';
+import {acceptedSpdy, gathered, spdyVersion} from './spdy.js';
+
+const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean => names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
+
+/** Which streams a request asks for. Throws the refusal of one that asks for none. */
+export const wantedStreams = (query: URLSearchParams): Wanted => {
+  const tty = truthy(query, 'tty');
+  const wanted = {stdin: truthy(query, 'input', 'stdin'), stdout: truthy(query, 'output', 'stdout'), stderr: truthy(query, 'error', 'stderr') && !tty, tty};
+  if (!wanted.stdin && !wanted.stdout && !wanted.stderr) throw new AgentRefusal(400, 'you must specify at least 1 of stdin, stdout, stderr');
+  return wanted;
+};
+
+interface WebSocketForm {
+  readonly version: number;
+  readonly isText: boolean;
+}
+
+/** Protocols over WebSocket by their names, with their versions: those with texts carry base64. */
+const overWebSocket: ReadonlyMap<string, WebSocketForm> = new Map([
+  ['', {version: 1, isText: false}],
+  ...knownApiSuffixes.flatMap((suffix): [string, WebSocketForm][] => [
+    [`v5.channel.${suffix}`, {version: 5, isText: false}],
+    [`v4.channel.${suffix}`, {version: 4, isText: false}],
+    [`v4.base64.channel.${suffix}`, {version: 4, isText: true}],
+    [`channel.${suffix}`, {version: 1, isText: false}],
+    [`base64.channel.${suffix}`, {version: 1, isText: true}],
+  ]),
+]);
+
+/** Connects a client with a command, by SPDY or by one of the protocols over WebSocket. */
+export const commandAnswer = (request: ApiRequest, wanted: Wanted, running: Running, clock: Clock): ApiResponse => {
+  if (wantsWebSocket(request)) return byWebSocket(request, wanted, running, clock);
+  const version = spdyVersion(request, ['v5.channel', 'v4.channel', 'v3.channel', 'v2.channel', 'channel']);
+  const kinds = ['error', ...(['stdin', 'stdout', 'stderr'] as const).filter(kind => wanted[kind])];
+  return acceptedSpdy(version, session => {
+    void gathered(session, kinds, clock).then(
+      streams => serveSpdy(streams, running, {wanted, version: Number(/^v(\d)/.exec(version)?.[1] ?? 1), closed: session.closed, hangUp: () => session.close()}),
+      () => session.close(),
+    );
+  });
+};
+
+const ended = async (running: Running, streams: CommandStreams, signal: AbortSignal): Promise<Ending> => {
+  try {
+    return {code: await running(streams, signal)};
+  } catch (error) {
+    return {error};
+  }
+};
+
+interface Serving {
+  readonly wanted: Wanted;
+  readonly version: number;
+  readonly closed: Promise<unknown>;
+  hangUp(): void;
+}
+
+const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: Running, {wanted, version, closed, hangUp}: Serving): Promise<void> => {
+  const leaving = new AbortController();
+  void closed.then(() => leaving.abort());
+  const [error, stdin, stdout, stderr] = ['error', 'stdin', 'stdout', 'stderr'].map(kind => streams.get(kind));
+  const ending = await ended(running, {stdin, stdout, stderr, tty: wanted.tty}, leaving.signal);
+  error?.end(endingText(ending, version));
+  for (const stream of streams.values()) stream.resume().end();
+  await flushed([...streams.values()]);
+  hangUp();
+};
+
+const byWebSocket = (request: ApiRequest, wanted: Wanted, running: Running, clock: Clock): ApiResponse => {
+  const protocol = agreed(request, [...overWebSocket.keys()]);
+  if (protocol === undefined) return refusedProtocols();
+  return {
+    status: 101,
+    headers: {},
+    body: {
+      kind: 'upgrade',
+      drop: () => {},
+      take: (socket, head) =>
+        void openWebSocket(request, {socket, head, protocol, clock}).then(
+          client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!),
+          () => socket.destroy(),
+        ),
+    },
+  };
+};
+
+const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>
+  new Writable({
+    write(chunk: Buffer, _, done) {
+      void send(chunk).then(() => done());
+    },
+  });
+
+const serveWebSocket = async (client: WebSocketClient, running: Running, wanted: Wanted, {version, isText}: WebSocketForm): Promise<void> => {
+  const leaving = new AbortController();
+  client.onClose(() => leaving.abort());
+  const pace = paced(client);
+  const send = (channel: number, bytes: Buffer) => pace.send(isText ? `${channel}${bytes.toString('base64')}` : message(channel, bytes));
+  const input = inputOf(client, wanted, isText);
+  const outlets = {
+    stdout: wanted.stdout ? outlet(bytes => send(channels.stdout, bytes)) : undefined,
+    stderr: wanted.stderr ? outlet(bytes => send(channels.stderr, bytes)) : undefined,
+  };
+  // Tells the client that it is connected, before anything is written.
+  void send(wanted.stdout ? channels.stdout : wanted.stderr ? channels.stderr : channels.error, Buffer.alloc(0));
+  const ending = await ended(running, {stdin: wanted.stdin ? input.stdin : undefined, ...outlets, tty: wanted.tty}, leaving.signal);
+  input.ignore();
+  for (const stream of Object.values(outlets)) stream?.end();
+  await flushed(Object.values(outlets).filter(stream => stream !== undefined));
+  await send(channels.error, Buffer.from(endingText(ending, version)));
+  await pace.close();
+};

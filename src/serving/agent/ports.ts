@@ -1,0 +1,122 @@
+import {Duplex, type Writable} from 'node:stream';
+import {AgentRefusal, type NodeAgent} from '#src/api/agent.js';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {messageOf} from '#src/base/message.js';
+import {agreed, openWebSocket, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+import {paced} from './paced.js';
+import {acceptedSpdy, spdyVersion} from './spdy.js';
+
+type Pod = Parameters<NodeAgent['listener']>[0];
+
+const protocols = knownApiSuffixes.flatMap(suffix => [`v4.channel.${suffix}`, `v4.base64.channel.${suffix}`]);
+
+/** So many ports are forwarded over one WebSocket: a channel has a byte. */
+const mostPorts = 127;
+
+/** Connects a client with ports of a pod, by SPDY or by a protocol over WebSocket that names the ports in the query. */
+export const portsAnswer = (request: ApiRequest, query: URLSearchParams, pod: Pod, agent: NodeAgent, clock: Clock): ApiResponse => {
+  if (wantsWebSocket(request)) return byWebSocket(request, portsIn(query), (port, connection, error) => forward(agent, pod, port, connection, error), clock);
+  return acceptedSpdy(spdyVersion(request, ['portforward']), session => {
+    const waiting = new Map<string, SpdyStream>();
+    session.onStream(stream => {
+      const {streamtype: [kind] = [], requestid: [id = ''] = [], port: [port] = []} = stream.headers;
+      if (kind === 'error') return void waiting.set(id, stream.resume());
+      const error = waiting.get(id);
+      waiting.delete(id);
+      if (kind !== 'data' || !error) return void stream.destroy();
+      stream.once('close', () => error.end());
+      forward(agent, pod, Number(port), stream, error);
+    });
+  });
+};
+
+/** Gives a connection to whoever listens, or tells why nobody does. */
+const forward = (agent: NodeAgent, pod: Pod, port: number, connection: Duplex, error: Writable): void => {
+  try {
+    agent.listener(pod, port)(connection);
+  } catch (cause) {
+    error.end(`error forwarding port ${port} to pod ${pod.namespace}/${pod.pod}: ${messageOf(cause)}`);
+    connection.end();
+    connection.resume();
+  }
+};
+
+const portsIn = (query: URLSearchParams): readonly number[] => {
+  const ports = query.getAll('port').flatMap(text => text.split(',')).map(text => (/^\d{1,5}$/.test(text) ? Number(text) : 0));
+  if (ports.length === 0) throw new AgentRefusal(400, 'query parameter "port" is required');
+  if (ports.length > mostPorts) throw new AgentRefusal(400, `query parameter "port" has more than ${mostPorts} ports`);
+  if (ports.some(port => port < 1 || port > 65_535)) throw new AgentRefusal(400, `query parameter "port" must be a port number`);
+  return ports;
+};
+
+type Forward = (port: number, connection: Duplex, error: Writable) => void;
+
+const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, clock: Clock): ApiResponse => {
+  const protocol = agreed(request, ['', ...protocols]);
+  if (protocol === undefined) return refusedProtocols();
+  return {
+    status: 101,
+    headers: {},
+    body: {
+      kind: 'upgrade',
+      drop: () => {},
+      take: (socket, head) =>
+        void openWebSocket(request, {socket, head, protocol, clock}).then(
+          client => serve(client, ports, protocol.includes('base64'), forwardTo),
+          () => socket.destroy(),
+        ),
+    },
+  };
+};
+
+/** One channel of a client as a connection: it is over with the WebSocket alone. */
+class Channel extends Duplex {
+  readonly #client: WebSocketClient;
+  readonly #send: (bytes: Buffer) => Promise<void>;
+
+  constructor(client: WebSocketClient, send: (bytes: Buffer) => Promise<void>) {
+    super({allowHalfOpen: true});
+    this.#client = client;
+    this.#send = send;
+    this.on('error', () => {});
+  }
+
+  override _read(): void {
+    this.#client.pause(false);
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    void this.#send(chunk).then(() => done());
+  }
+
+  receive(bytes: Buffer): void {
+    if (!this.destroyed && !this.readableEnded && !this.push(bytes)) this.#client.pause(true);
+  }
+}
+
+const serve = (client: WebSocketClient, ports: readonly number[], isText: boolean, forwardTo: Forward): void => {
+  const pace = paced(client);
+  const sends = (channel: number) => (bytes: Buffer) =>
+    pace.send(isText ? `${String.fromCharCode(48 + channel)}${bytes.toString('base64')}` : Buffer.concat([Buffer.from([channel]), bytes]));
+  const connections = ports.map((_, index) => new Channel(client, sends(2 * index)));
+  client.onMessage(received => {
+    const [first] = received;
+    if (first === undefined) return;
+    const bytes = isText ? Buffer.from(received.subarray(1).toString(), 'base64') : received.subarray(1);
+    const channel = isText ? first - 48 : first;
+    if (channel % 2 === 0) connections[channel / 2]?.receive(bytes);
+  });
+  client.onClose(() => {
+    for (const connection of connections) connection.destroy();
+  });
+  for (const [index, port] of ports.entries()) {
+    const named = Buffer.alloc(2);
+    named.writeUInt16LE(port);
+    void sends(2 * index)(named);
+    void sends(2 * index + 1)(named);
+    forwardTo(port, connections[index]!, new Channel(client, sends(2 * index + 1)));
+  }
+};

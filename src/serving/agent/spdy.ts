@@ -1,0 +1,72 @@
+import type {Duplex} from 'node:stream';
+import {AgentRefusal} from '#src/api/agent.js';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Clock} from '#src/base/clock.js';
+import {spdy} from '#src/serving/streams/protocols.js';
+import {SpdySession} from '#src/transport/spdy/session.js';
+import type {SpdyStream} from '#src/transport/spdy/stream.js';
+
+const versionHeader = 'x-stream-protocol-version';
+
+/** The first protocol a client offers that is among those of these names, in either vocabulary; the last of them where it offers none. Throws the refusal of one that does not ask for SPDY, or offers others. */
+export const spdyVersion = ({upgradable, headers}: ApiRequest, names: readonly string[]): string => {
+  if (!upgradable || String(headers['upgrade'] ?? '').toLowerCase() !== spdy.toLowerCase()) throw new AgentRefusal(400, 'unable to upgrade: missing upgrade headers in request');
+  const offered = [headers[versionHeader] ?? []].flat().flatMap(text => text.split(',')).map(text => text.trim());
+  if (offered.length === 0) return '';
+  const found = offered.find(protocol => names.some(name => knownApiSuffixes.some(suffix => protocol === `${name}.${suffix}`)));
+  if (found === undefined) throw new AgentRefusal(403, `unable to upgrade: unable to negotiate protocol: client supports ${JSON.stringify(offered)}, server accepts ${JSON.stringify(names)}`);
+  return found;
+};
+
+/** A session as a server of streams sees it before it knows them. */
+export interface Accepted {
+  onStream(take: (stream: SpdyStream) => void): void;
+  readonly closed: Promise<unknown>;
+  close(): void;
+}
+
+/** Agrees to speak SPDY and gives the session away. */
+export const acceptedSpdy = (version: string, serve: (session: Accepted) => void): ApiResponse => ({
+  status: 101,
+  headers: {},
+  body: {
+    kind: 'upgrade',
+    drop: () => {},
+    take(socket: Duplex, head: Buffer) {
+      const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${spdy}`, ...(version ? [`X-Stream-Protocol-Version: ${version}`] : [])];
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      let takes: (stream: SpdyStream) => void = stream => stream.destroy();
+      const session = new SpdySession(socket, {side: 'server', head, onStream: stream => takes(stream)});
+      serve({
+        onStream(take) {
+          takes = take;
+        },
+        closed: session.closed,
+        close: () => session.close(),
+      });
+    },
+  },
+});
+
+/** How long a client has to open its streams. */
+const patienceMs = 30_000;
+
+/** Waits for streams of these kinds. Rejects when they do not come, or the client leaves. Others may come and are read to nowhere. */
+export const gathered = (session: Accepted, kinds: readonly string[], clock: Clock): Promise<ReadonlyMap<string, SpdyStream>> =>
+  new Promise((resolve, reject) => {
+    const streams = new Map<string, SpdyStream>();
+    const timer = clock.schedule(patienceMs, () => reject(new Error('timed out waiting for client to create streams')));
+    void session.closed.then(() => {
+      timer[Symbol.dispose]();
+      reject(new Error('the client left'));
+    });
+    session.onStream(stream => {
+      const [kind = ''] = stream.headers['streamtype'] ?? [];
+      if (!kinds.includes(kind) || streams.has(kind)) return void stream.resume();
+      streams.set(kind, stream);
+      if (streams.size < kinds.length) return;
+      timer[Symbol.dispose]();
+      resolve(streams);
+    });
+  });

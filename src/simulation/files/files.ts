@@ -1,0 +1,86 @@
+import {posix} from 'node:path';
+
+/** What all containers may hold in their files together, and what is left of it. */
+export interface Budget {
+  left: number;
+}
+
+export interface StoredFile {
+  readonly content: Buffer;
+  readonly mode: number;
+  /** In ms since the epoch. */
+  readonly modifiedAt: number;
+}
+
+/** There is no room for a file. */
+export class NoSpace extends Error {
+  override readonly name = 'NoSpace';
+}
+
+/** One container may hold so much. */
+const mostBytes = 16 << 20;
+const mostFiles = 10_000;
+
+/** Directories that every image has. */
+const usual = ['/', '/bin', '/dev', '/etc', '/home', '/opt', '/root', '/tmp', '/usr', '/var', '/var/log', '/var/run'];
+
+/** The file system of a container, in memory: what rules put there and what was copied into it. */
+export class Files implements Disposable {
+  readonly #budget: Budget;
+  readonly #files = new Map<string, StoredFile>();
+  readonly #directories: Set<string>;
+  #bytes = 0;
+
+  constructor(budget: Budget, directories: readonly string[]) {
+    this.#budget = budget;
+    this.#directories = new Set([...usual, ...directories.map(path => posix.normalize(path).replace(/(.)\/$/, '$1'))]);
+  }
+
+  get(path: string): StoredFile | undefined {
+    return this.#files.get(path);
+  }
+
+  isDirectory(path: string): boolean {
+    if (this.#directories.has(path)) return true;
+    for (const name of this.#files.keys()) if (name.startsWith(`${path}/`)) return true;
+    return false;
+  }
+
+  addDirectory(path: string): void {
+    if (this.#directories.size >= mostFiles) throw new NoSpace();
+    this.#directories.add(path);
+  }
+
+  hasRoom(bytes: number): boolean {
+    return bytes <= this.#budget.left && this.#bytes + bytes <= mostBytes && this.#files.size < mostFiles;
+  }
+
+  /** Throws `NoSpace` where there is not enough room. */
+  put(path: string, file: StoredFile): void {
+    const more = file.content.length - (this.#files.get(path)?.content.length ?? 0);
+    if (!this.hasRoom(more)) throw new NoSpace();
+    this.#budget.left -= more;
+    this.#bytes += more;
+    this.#files.set(path, file);
+  }
+
+  /** Every file at or below a path, in the order of their paths. */
+  below(path: string): [path: string, file: StoredFile][] {
+    const prefix = path === '/' ? '/' : `${path}/`;
+    return [...this.#files].filter(([name]) => name === path || name.startsWith(prefix)).sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  /** Removes what is at or below a path. */
+  remove(path: string): void {
+    for (const [name, {content}] of this.below(path)) {
+      this.#files.delete(name);
+      this.#bytes -= content.length;
+      this.#budget.left += content.length;
+    }
+    this.#directories.delete(path);
+  }
+
+  [Symbol.dispose](): void {
+    this.remove('/');
+  }
+}
