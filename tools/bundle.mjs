@@ -42,6 +42,21 @@ await build({
   banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
   logLevel: 'warning',
 });
+// The thread that reads YAML is started by its file, under the name it has when it is not bundled.
+await build({
+  entryPoints: ['dist/src/schema/decode/yaml-worker.js'],
+  outfile: join(fresh, 'yaml-worker.js'),
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  legalComments: 'none',
+  minifyWhitespace: true,
+  minifySyntax: true,
+  charset: 'ascii',
+  banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
+  logLevel: 'warning',
+});
 for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
 /** Starts a program, does something while it is ready, and stops it; its code is kept by then. */

@@ -20,7 +20,7 @@ import type {InFlight} from './request/in-flight.js';
 import {PlainRefusal} from './request/plain-refusal.js';
 import type {LongLived} from './request/long-lived.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
-import {warningHeaders} from './request/warnings.js';
+import {warningHeaders, Warnings} from './request/warnings.js';
 
 /** What every request passes through, put together by the server. */
 export interface CoreSettings {
@@ -58,7 +58,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     const startedAt = clock.monotonic();
     const auditId = header(request, 'audit-id') || settings.random.uuid();
     let info: RequestInfo | undefined;
-    const warnings = new Set<string>();
+    const warnings = new Warnings();
     let response: ApiResponse;
     try {
       info = requestInfo(request.method, request.url);

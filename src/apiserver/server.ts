@@ -7,6 +7,7 @@ import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext, ResourceDefinition, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
 import {servedVersions} from '#src/resources/served-versions.js';
+import {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
@@ -124,6 +125,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     naming,
     schemas,
     cbor,
+    yaml: new YamlThread(clock),
     clock,
     random,
     prefix: settings.prefix,

@@ -7,5 +7,8 @@ export const canonicalJson = (value: unknown): string => {
   return `{${keys.map(key => `${JSON.stringify(key)}:${canonicalJson(fields[key])}`).join(',')}}`;
 };
 
+/** What two JSON values have in common only if they are equal: a scalar is itself, anything else its text, which no scalar is. */
+export const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);
+
 /** The same value, its keys in order at every depth. */
 export const inKeyOrder = (value: unknown): unknown => (typeof value === 'object' && value !== null ? JSON.parse(canonicalJson(value)) : value);

@@ -66,6 +66,14 @@ for (const patch of [
   });
 }
 
+test('a patch moves so many items of lists and no more', t => {
+  const list = Array.from({length: 5000}, () => 0);
+  const inserts = (count: number) => Array.from({length: count}, () => ({op: 'add', path: '/0', value: 1}));
+
+  t.is((applyJsonPatch(list, inserts(1000)) as unknown[]).length, 6000);
+  t.throws(() => applyJsonPatch(list, inserts(5000)), {message: 'the server rejected our request due to an error in our request'});
+});
+
 test('copying cannot grow a document without bounds', t => {
   const patch = Array.from({length: 200}, (_, index) => ({op: 'copy', from: '/a', path: `/a/a${index}`}));
   isStatus(t, () => applyJsonPatch({a: {text: 'x'.repeat(1000)}}, patch), 422, 'Invalid', generic);

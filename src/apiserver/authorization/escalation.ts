@@ -8,7 +8,8 @@ import type {Authorizer} from '#src/api/authorization.js';
 import {changesOnlyHousekeeping} from './housekeeping.js';
 import {isPrivileged, type Binding} from './policy.js';
 import {aggregated, type Rbac} from './rbac.js';
-import {grantLines, missing} from './rules.js';
+import {missing} from './coverage.js';
+import {grantLines} from './rules.js';
 
 /** Everything there is; what gathering the rules of others takes. */
 const fullAuthority: readonly PolicyRule[] = [
@@ -22,9 +23,10 @@ const goList = (texts: readonly string[]): string => `[${texts.map(text => JSON.
 export const escalation = (rbac: Rbac, user: UserInfo, namespace: string, rules: readonly PolicyRule[]): string | undefined => {
   const {rules: held, errors} = rbac.holdings(user, namespace);
   const lacking = missing(held.map(({rule}) => rule), rules);
-  if (lacking.length === 0) return undefined;
+  if (lacking.grants.length === 0) return undefined;
+  const lines = [...grantLines(lacking.grants), ...(lacking.hasMore ? ['and more that are not listed'] : [])];
   const resolution = errors.length > 0 ? `; resolution errors: [${aggregated(errors)}]` : '';
-  return `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${grantLines(lacking).join('\n')}${resolution}`;
+  return `user ${JSON.stringify(user.name)} (groups=${goList(user.groups)}) is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${resolution}`;
 };
 
 /** What the check works with. */

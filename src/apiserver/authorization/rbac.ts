@@ -113,7 +113,7 @@ export class Rbac implements Authorizer {
     const add = (applied: Applied, home: string): void => {
       try {
         const source = (): string => sourceText(applied);
-        rules.push(...this.#rulesOf(applied.binding.roleRef, home).map(rule => ({rule, source})));
+        for (const rule of this.#rulesOf(applied.binding.roleRef, home)) rules.push({rule, source});
       } catch (error) {
         errors.push(error as Error);
       }

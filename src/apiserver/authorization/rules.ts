@@ -5,8 +5,18 @@ type Texts = readonly string[] | undefined;
 
 const holds = (list: Texts, text: string): boolean => list !== undefined && (list.includes(text) || list.includes('*'));
 
-const meetsPath = (granted: string, path: string): boolean =>
-  granted === path || granted === '*' || (granted.endsWith('*') && path.startsWith(granted.replace(/\*+$/, '')));
+/** What paths begin with that are granted by a path with a star at its end; undefined for one without. */
+export const grantedPrefix = (granted: string): string | undefined => {
+  if (!granted.endsWith('*')) return undefined;
+  let end = granted.length - 1;
+  while (granted[end - 1] === '*') end -= 1;
+  return granted.slice(0, end);
+};
+
+const meetsPath = (granted: string, path: string): boolean => {
+  const prefix = grantedPrefix(granted);
+  return granted === path || (prefix !== undefined && path.startsWith(prefix));
+};
 
 /** Whether a list of resources names one: by itself, with its subresource, as `*`, or as any resource's subresource. */
 const namesResource = (resources: Texts, resource: string, subresource: string): boolean => {
@@ -27,40 +37,13 @@ export const allows = (rule: Readonly<PolicyRule>, {verb, resource: asked, path}
 };
 
 /** One verb on one resource (of one name), or on one path. */
-interface Grant {
+export interface Grant {
   readonly verb: string;
   readonly group?: string;
   readonly resource?: string;
   readonly name?: string;
   readonly path?: string;
 }
-
-/** Rules may come as callers wrote them, before anything was validated. */
-function* grantsOf({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): Iterable<Grant> {
-  const names = resourceNames?.length ? resourceNames : [undefined];
-  for (const group of apiGroups ?? []) {
-    for (const resource of resources ?? []) {
-      for (const verb of verbs ?? []) for (const name of names) yield {verb, group, resource, ...(name === undefined ? {} : {name})};
-    }
-  }
-  for (const path of nonResourceURLs ?? []) for (const verb of verbs ?? []) yield {verb, path};
-}
-
-const covers = (rule: Readonly<PolicyRule>, {verb, group, resource, name, path}: Grant): boolean => {
-  if (!holds(rule.verbs, verb)) return false;
-  if (path !== undefined) return (rule.nonResourceURLs ?? []).some(granted => meetsPath(granted, path));
-  const [main = '', subresource = ''] = (resource ?? '').split(/\/(.*)/s);
-  const names = rule.resourceNames ?? [];
-  return (
-    holds(rule.apiGroups, group ?? '') &&
-    namesResource(rule.resources, main, subresource) &&
-    (names.length === 0 || (name !== undefined && names.includes(name)))
-  );
-};
-
-/** Which of the permissions in `wanted` are not among those in `held`. */
-export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Grant[] =>
-  wanted.flatMap(rule => [...grantsOf(rule)].filter(grant => !held.some(owned => covers(owned, grant))));
 
 const resourceKey = ({group, resource, name}: Grant): string => JSON.stringify([group, resource, name]);
 

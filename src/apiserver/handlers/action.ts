@@ -1,5 +1,6 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {invalidObject} from '#src/api/field-error.js';
+import {gathered} from '#src/api/gathered-errors.js';
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Action} from '#src/resources/definition.js';
@@ -20,7 +21,7 @@ import {acceptedShape, isPretty, writeContext, type ResourceServices} from './re
 export const runAction = async (services: ResourceServices, served: ServedResource, context: ResourceContext, action: Action): Promise<ApiResponse> => {
   const {resource} = served;
   const {definition} = resource;
-  const {naming, schemas, cbor} = resource.settings;
+  const {naming, schemas, cbor, yaml} = resource.settings;
   const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
@@ -29,6 +30,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     naming,
     schemas,
     cbor,
+    yaml,
     kind: action.kind,
     otherVersions: action.otherVersions,
     fieldValidation: query.fieldValidation,
@@ -65,7 +67,7 @@ export const runAction = async (services: ResourceServices, served: ServedResour
     dryRun: query.dryRun,
     warn: (text: string) => void context.warnings.add(text),
   };
-  const errors = [...(action.validate?.(object, actionContext) ?? [])];
+  const errors = gathered(action.validate?.(object, actionContext) ?? []);
   // A review that is refused goes by no kind and no name.
   const [kindName, refused] = definition.review ? ['', ''] : [action.kind.kind, object.metadata?.name ?? ''];
   if (errors.length > 0) throw invalidObject({group: naming.group(action.kind.group), kind: kindName}, refused, errors);

@@ -5,11 +5,11 @@ import {afterwards} from '#src/base/eventually.js';
 import {own} from '#src/base/own.js';
 import type {Endpoint, View} from '#src/resources/definition.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
-import {parseBody, type ParsedBody} from '#src/schema/decode/document.js';
+import type {ParsedBody} from '#src/schema/decode/document.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import type {Versions} from '#src/schema/apply/tracking.js';
-import {misfits, misfitText} from '#src/schema/apply/intent.js';
+import {misfits, misfitText} from '#src/schema/apply/misfits.js';
 import {applyAfterClient} from '#src/schema/apply/last-applied.js';
 import {inapplicable} from '#src/schema/patch/errors.js';
 import {acrossVersions} from '#src/apiserver/registry/across-versions.js';
@@ -19,7 +19,6 @@ import type {Resource, ServedResource, WriteContext} from '#src/apiserver/regist
 import {checkAddress, type Transform} from '#src/apiserver/registry/update.js';
 import {mediaTypeOf, readBytes, schemaOf} from '#src/apiserver/request/body.js';
 import {cborApplyMediaType} from '#src/schema/cbor/media-types.js';
-import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import {checkView, withView} from './view-change.js';
 
@@ -87,8 +86,7 @@ export const applyViewOf = async (view: View<KubeObject>, {resource}: ServedReso
 
 /** Reads an intent of a kind and holds it against its schema. */
 const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceContext): Promise<Intent & {readonly body: ParsedBody}> => {
-  const {request} = context;
-  const body = readIntent(await readBytes(request), mediaTypeOf(request) === cborApplyMediaType ? settings.cbor : undefined);
+  const body = await readIntent(context, settings);
   const apiVersion = settings.naming.apiVersion(kind.group, kind.version);
   checkKind(body, apiVersion, kind.kind);
   const value = body.value as PlainObject;
@@ -98,9 +96,11 @@ const intentOf = async (kind: Kind, {settings}: Resource, context: ResourceConte
   return {body, value, label};
 };
 
-const readIntent = (bytes: Buffer, cbor: CborForm | undefined): ParsedBody => {
+const readIntent = async ({request}: ResourceContext, settings: Resource['settings']): Promise<ParsedBody> => {
+  const bytes = await readBytes(request);
+  const cbor = mediaTypeOf(request) === cborApplyMediaType ? settings.cbor : undefined;
   try {
-    return cbor ? cbor.parseIntent(bytes) : parseBody(bytes, 'yaml');
+    return cbor ? cbor.parseIntent(bytes) : await settings.yaml.parse(bytes, request.signal);
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(`error decoding ${cbor ? 'CBOR' : 'YAML'}: ${error.message}`, error);
     throw error;

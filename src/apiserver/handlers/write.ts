@@ -22,6 +22,7 @@ export const bodyReader = (served: ServedResource, context: ResourceContext, {fi
   naming: served.resource.settings.naming,
   schemas: served.resource.settings.schemas,
   cbor: served.resource.settings.cbor,
+  yaml: served.resource.settings.yaml,
   kind: served.kind,
   custom: served.resource.definition.custom,
   fieldValidation,

@@ -101,13 +101,13 @@ export const recordCreation = (resource: Resource, object: KubeObject, context: 
   });
 };
 
-/** Records who wrote what in an object that is posted to be answered, not stored. */
+/** Records who wrote what in an object that is posted to be answered, not stored: its sender everything, whatever owners came along. */
 export const recordPosted = (resource: Resource, {group, version, kind}: Kind, object: KubeObject, subresource: string, context: WriteContext): void => {
   const {naming, schemas} = resource.settings;
   const apiVersion = naming.apiVersion(group, version);
   const versions: Versions = {schemaOf: () => schemas.of(group, version, kind), convert: same => same};
   const meta = (object.metadata ??= {});
-  setEntries(meta, tracked({}, object as PlainObject, sentEntries(meta), {...writerOf(resource, context, subresource, everything, versions), apiVersion}));
+  setEntries(meta, tracked({}, object as PlainObject, [], {...writerOf(resource, context, subresource, everything, versions), apiVersion}));
 };
 
 const everything = new Writes({allBut: []});

@@ -9,6 +9,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
+import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {Schemas, SchemaSource} from '#src/schema/schemas.js';
 import type {Eventually, Store} from '#src/storage/store.js';
@@ -24,6 +25,8 @@ export interface RegistrySettings {
   readonly schemas: Schemas;
   /** Where objects are told and taken as CBOR too. */
   readonly cbor: CborForm | undefined;
+  /** What reads bodies in YAML. */
+  readonly yaml: YamlThread;
   readonly clock: Clock;
   readonly random: Random;
   /** First part of all keys, for example `/registry`. */

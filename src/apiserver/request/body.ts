@@ -6,6 +6,7 @@ import {badRequest, unsupportedMediaType, type StatusError} from '#src/api/statu
 import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import {decodeParsed, type Decoded, type FieldValidation} from '#src/schema/decode/decode.js';
 import {parseBody, type Notation, type ParsedBody} from '#src/schema/decode/document.js';
+import type {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import type {SchemaSource} from '#src/schema/schemas.js';
@@ -24,6 +25,7 @@ export interface BodyReader {
   readonly naming: Naming;
   readonly schemas: SchemaSource;
   readonly cbor: CborForm | undefined;
+  readonly yaml: YamlThread;
   readonly kind: Kind;
   /** Versions of its group that a body may also say it is of. */
   readonly otherVersions?: readonly string[] | undefined;
@@ -42,6 +44,7 @@ export const mediaTypeOf = (request: ApiRequest): string => (header(request, 'co
 interface Expected {
   readonly naming: Naming;
   readonly cbor: CborForm | undefined;
+  readonly yaml: YamlThread;
   readonly apiVersion: string;
   readonly kind: string;
 }
@@ -68,7 +71,7 @@ const parsedBytes = async (request: ApiRequest, bytes: Buffer, expected: Expecte
   if (expected.cbor && type === cborMediaType) return expected.cbor.parse(bytes);
   const notation = own(notations, type);
   if (!notation) throw await unknownForm(expected);
-  return parseBody(bytes, notation);
+  return notation === 'yaml' ? expected.yaml.parse(bytes, request.signal) : parseBody(bytes, notation);
 };
 
 const labelled = (value: KubeObject): ParsedBody => ({value, apiVersion: value.apiVersion ?? '', kind: value.kind ?? '', problems: []});
@@ -81,9 +84,9 @@ export const readBytes = async ({body}: ApiRequest): Promise<Buffer> => {
 
 /** Reads the object of a body, held against its kind's schema. Throws 400 for what is not one, 415 for unknown media types. */
 export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
-  const {request, naming, cbor, schemas, kind} = reader;
+  const {request, naming, cbor, yaml, schemas, kind} = reader;
   const apiVersion = naming.apiVersion(kind.group, kind.version);
-  const body = await parsedBody(request, {naming, cbor, apiVersion, kind: kind.kind});
+  const body = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
   if (reader.custom) checkOwnLabel(body, reader, apiVersion);
   else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
@@ -168,12 +171,12 @@ const report = ({problems}: Decoded<KubeObject>, {fieldValidation, kind, warn}: 
 };
 
 /** Reads the options in the body of a deletion; undefined when there is none. */
-export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'schemas'>): Promise<DeleteOptions | undefined> => {
+export const readDeleteOptions = async (request: ApiRequest, {naming, cbor, yaml, schemas}: Pick<BodyReader, 'naming' | 'cbor' | 'yaml' | 'schemas'>): Promise<DeleteOptions | undefined> => {
   if (!request.body || (request.body.kind === 'object' && request.body.value === undefined)) return undefined;
   if (request.body.kind === 'object') return options(labelled(request.body.value as KubeObject), naming, schemas);
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  const body = await parsedBytes(request, bytes, {naming, cbor, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind}).catch((error: unknown) => {
+  const body = await parsedBytes(request, bytes, {naming, cbor, yaml, apiVersion: naming.apiVersion('meta', 'v1'), kind: deleteOptionsKind.kind}).catch((error: unknown) => {
     throw error instanceof DecodeError ? badRequest(error.message, error) : error;
   });
   return options(body, naming, schemas);

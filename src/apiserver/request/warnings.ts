@@ -2,6 +2,17 @@
 const totalLimit = 4096;
 const singleLimit = 256;
 
+/**
+ * The texts of the warnings of one request, in order, each once. Keeps no more than its answer could carry, however many there are: a body can give
+ * cause for a million.
+ */
+export class Warnings extends Set<string> {
+  override add(text: string): this {
+    // What is longer than all headers together is cut there anyway.
+    return this.size > totalLimit ? this : super.add(text.slice(0, 2 * totalLimit + 1));
+  }
+}
+
 const controlCharacter = /\p{Cc}/u;
 
 const quoted = (text: string): string => `299 - "${text.replaceAll(/[\\"]/g, match => `\\${match}`)}"`;

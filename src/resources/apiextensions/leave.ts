@@ -1,3 +1,4 @@
+import {isWrong} from '#src/api/gathered-errors.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
 import {hasUnknownInDefaults} from '#src/schema/custom/default-rules.js';
 import {itemsOf, someSchema, type JsonSchema} from '#src/schema/custom/json-schema.js';
@@ -57,7 +58,7 @@ export const leaveOf = ({spec}: Readonly<Definition>, old: Readonly<Definition>)
     oddTypes: some(({type}) => Boolean(type) && !knownTypes.includes(type!)),
     unknownInDefaults: schemas.some(schema => !isUnstructured(schema) && hasUnknownInDefaults(schema)),
     looseSets: some(hasLooseSet),
-    looseIdentity: some(schema => itemsOf(schema) !== undefined && [...validateIdentity(schema, '')].length > 0),
+    looseIdentity: some(schema => itemsOf(schema) !== undefined && isWrong(validateIdentity(schema, ''))),
     tooManySelectable: new Set(
       kept.flatMap(({name, selectableFields}) => {
         const fields = before.get(name)!.selectableFields ?? [];

@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {validatePodTemplate} from '#src/resources/core/pod/template.js';
@@ -65,7 +66,7 @@ function* validateTemplate(spec: Partial<Spec>, old: Readonly<StatefulSet> | und
   if (!spec.template) return;
   const before = old?.spec && asPodsHaveIt(old.spec);
   // Sets that were made before templates were judged may go on as they are.
-  if (before && [...validatePodTemplate(before, path, context, before)].length > 0) return;
+  if (before && isWrong(validatePodTemplate(before, path, context, before))) return;
   yield* validatePodTemplate(asPodsHaveIt(spec) ?? spec.template, path, context, before);
 }
 

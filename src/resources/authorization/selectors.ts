@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import {fieldSelector, parseFieldSelector, type FieldRequirement} from '#src/api/selectors/field-selector.js';
 import {labelSelector, parseLabelSelector} from '#src/api/selectors/label-selector.js';
@@ -62,7 +63,7 @@ const operators: ReadonlyMap<string, LabelOperator> = new Map([
 const labelOf = ({key, operator, values = []}: Readonly<Requirement>): LabelRequirement[] => {
   const known = operators.get(operator);
   const requirement = known && {key, operator: known, values};
-  return requirement && [...requirementErrors(requirement)].length === 0 ? [requirement] : [];
+  return requirement && !isWrong(requirementErrors(requirement)) ? [requirement] : [];
 };
 
 /** Fields can be compared with one value only. */

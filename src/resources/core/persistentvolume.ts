@@ -1,3 +1,4 @@
+import {gathered, isWrong} from '#src/api/gathered-errors.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {NodeSelector, NodeSelectorTerm} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
@@ -25,7 +26,7 @@ const stampPhase = (volume: Volume, old: Readonly<Volume> | undefined, {clock}: 
 
 const anyLabel = (old: Readonly<Volume> | undefined): boolean => {
   const required = old?.spec?.nodeAffinity?.required;
-  return required !== undefined && [...validateNodeSelector(required as NodeSelector, '', false)].length > 0;
+  return required !== undefined && isWrong(validateNodeSelector(required as NodeSelector, '', false));
 };
 
 const claimText = ({spec}: Readonly<Volume>): string => (spec?.claimRef ? `${spec.claimRef.namespace ?? ''}/${spec.claimRef.name ?? ''}` : '');
@@ -77,7 +78,7 @@ export const persistentVolumes = defineResource<Volume>({
     },
     *validate(volume, old, context) {
       const {naming} = context;
-      const errors = [...validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)})];
+      const errors = gathered(validateVolumeSpec(volume.spec!, 'spec', {naming, name: volume.metadata?.name ?? '', inline: false, anyValue: anyLabel(old)}));
       yield* errors;
       yield* validateMountOptions(volume, naming);
       if (!old) return;

@@ -55,11 +55,12 @@ function* validateList(list: ResourceList | undefined, path: string, naming: Nam
   }
 }
 
-/** The standard resources of the quota that a scope has no meaning for. */
-const misplaced = ({hard = {}}: Spec, scope: string): string[] =>
-  Object.keys(hard)
-    .sort()
-    .filter(name => isStandard(name) && scopes.has(scope) && !scopes.get(scope)!.has(name));
+/** Tells how many of the standard resources of the quota a scope has no meaning for. */
+const misplacedIn = ({hard = {}}: Spec): ((scope: string) => number) => {
+  const names = Object.keys(hard).filter(isStandard);
+  const known = new Map([...scopes].map(([scope, meant]) => [scope, names.filter(name => !meant.has(name)).length]));
+  return scope => known.get(scope) ?? 0;
+};
 
 const conflicts = (given: readonly string[]): number =>
   [
@@ -69,10 +70,11 @@ const conflicts = (given: readonly string[]): number =>
 
 function* validateScopes(spec: Spec): Iterable<FieldError> {
   const given = spec.scopes ?? [];
+  const misplaced = misplacedIn(spec);
   const wrong = (detail: string): FieldError => invalid('spec.scopes', given, detail);
   for (const scope of given) {
     if (!scopes.has(scope)) yield wrong('unsupported scope');
-    for (const _ of misplaced(spec, scope)) yield wrong('unsupported scope applied to resource');
+    for (let left = misplaced(scope); left > 0; left--) yield wrong('unsupported scope applied to resource');
   }
   for (let i = conflicts(given); i > 0; i--) yield wrong('conflicting scopes');
 }
@@ -80,9 +82,10 @@ function* validateScopes(spec: Spec): Iterable<FieldError> {
 function* validateSelector(spec: Spec): Iterable<FieldError> {
   const path = 'spec.scopeSelector.matchExpressions';
   const expressions = spec.scopeSelector?.matchExpressions ?? [];
+  const misplaced = misplacedIn(spec);
   for (const {scopeName, operator, values = []} of expressions) {
     if (!scopes.has(scopeName)) yield invalid(`${path}.scopeName`, scopeName, 'unsupported scope');
-    for (const _ of misplaced(spec, scopeName)) yield invalid(path, spec.scopeSelector, 'unsupported scope applied to resource');
+    for (let left = misplaced(scopeName); left > 0; left--) yield invalid(path, spec.scopeSelector, 'unsupported scope applied to resource');
     if (onlyExists.includes(scopeName) && operator !== 'Exists') {
       yield invalid(
         `${path}.operator`,

@@ -1,4 +1,5 @@
 import {sameJson} from '#src/api/equal.js';
+import {gathered} from '#src/api/gathered-errors.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {compareVersions} from '#src/api/versions.js';
@@ -56,17 +57,19 @@ export const versionDefinition = (parts: VersionParts): ResourceDefinition => {
     writes: {update: {allBut: hasStatus ? ['status'] : []}},
     warn: finalizerWarnings,
     validate(object, old, {warn}) {
-      const errors = parts.schema().validate(object as PlainObject, old as PlainObject | undefined);
-      if (paths) errors.push(...validateScaleSpec(object as PlainObject, paths), ...validateScaleStatus(object as PlainObject, paths));
-      return [...errors, ...rules.judge(object, old, errors, warn)];
+      const errors = gathered(
+        parts.schema().validate(object as PlainObject, old as PlainObject | undefined),
+        paths ? validateScaleSpec(object as PlainObject, paths) : [],
+        paths ? validateScaleStatus(object as PlainObject, paths) : [],
+      );
+      return gathered(errors, rules.judge(object, old, errors, warn));
     },
   };
   const status: Endpoint<KubeObject> = {
     writes: {update: ['status']},
     validate(object, old = {}, {warn}) {
-      const errors = parts.schema().validateStatus(object as PlainObject, old as PlainObject);
-      if (paths) errors.push(...validateScaleStatus(object as PlainObject, paths));
-      return [...errors, ...rules.judge(object, old, errors, warn)];
+      const errors = gathered(parts.schema().validateStatus(object as PlainObject, old as PlainObject), paths ? validateScaleStatus(object as PlainObject, paths) : []);
+      return gathered(errors, rules.judge(object, old, errors, warn));
     },
   };
   const scale = paths && customScale(main, paths);

@@ -1,4 +1,5 @@
 import {invalid, required, type FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {dnsLabel1035Problems, dnsLabelProblems, dnsSubdomainProblems, patternText, tooLongText} from '#src/api/names.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
@@ -74,7 +75,7 @@ const hasWildcard = ({host = ''}: Readonly<Rule>): boolean => host.includes('*')
 
 function* validateRules({rules = []}: Spec, old: Spec | undefined, nameProblems: NameProblems): Iterable<FieldError> {
   // Paths of wildcard hosts were not judged once; what was stored then may stay.
-  const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && [...validateHttp(rule, '', dnsLabel1035Problems)].length > 0);
+  const lenient = (old?.rules ?? []).some(rule => hasWildcard(rule) && isWrong(validateHttp(rule, '', dnsLabel1035Problems)));
   for (const [i, rule] of rules.entries()) {
     const path = `spec.rules[${i}]`;
     if (rule.host) {

@@ -1,6 +1,7 @@
 import {duplicate, forbiddenField, notSupported, required, type FieldError} from '#src/api/field-error.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
 import {defineResource} from '#src/resources/definition.js';
 import {immutable, sameContent} from '#src/resources/validation/equality.js';
@@ -31,15 +32,21 @@ function* validateTerm({matchLabelExpressions = []}: Readonly<Term>, path: strin
   }
 }
 
-const asSets = ({matchLabelExpressions = []}: Readonly<Term>): unknown => Object.fromEntries(matchLabelExpressions.map(({key, values = []}) => [key, [...new Set(values)].sort()]));
+/** What two terms have in common only if they say the same. */
+const meaningOf = ({matchLabelExpressions = []}: Readonly<Term>): string =>
+  canonicalJson(Object.fromEntries(matchLabelExpressions.flatMap(({key, values = []}) => (values.length > 0 ? [[key, [...new Set(values)].sort()]] : []))));
 
 function* validateTopologies(terms: readonly Term[]): Iterable<FieldError> {
+  const before = new Map<string, number>();
   for (const [i, term] of terms.entries()) {
     const path = `allowedTopologies[${i}]`;
     yield* validateTerm(term, path);
     // The original compares with as many empty terms as there are terms, too.
     if ((term.matchLabelExpressions ?? []).length === 0) for (const _ of terms) yield duplicate(`${path}.matchLabelExpressions`, '');
-    for (const other of terms.slice(0, i)) if (sameContent(asSets(term), asSets(other))) yield duplicate(`${path}.matchLabelExpressions`, '');
+    const meaning = meaningOf(term);
+    const times = before.get(meaning) ?? 0;
+    for (let other = 0; other < times; other++) yield duplicate(`${path}.matchLabelExpressions`, '');
+    before.set(meaning, times + 1);
   }
 }
 

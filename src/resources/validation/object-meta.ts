@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, required, tooLong, type FieldError} from '#src/api/field-error.js';
+import {gathered} from '#src/api/gathered-errors.js';
 import {labelKeyProblems, labelValueProblems} from '#src/api/names.js';
 import type {Naming} from '#src/api/naming.js';
 import type {ObjectMeta, OwnerReference} from '#src/api/types.js';
@@ -119,7 +120,8 @@ const goStrings = (texts: readonly string[]): string => `[]string{${texts.map(te
 /** What is wrong with a change of metadata. Whether a resourceVersion is needed is judged where the kind's rule for that is known, not here. */
 function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, path: string): Iterable<FieldError> {
   if (old.deletionTimestamp) {
-    const added = [...new Set(meta.finalizers ?? [])].filter(finalizer => !old.finalizers?.includes(finalizer)).sort();
+    const kept = new Set(old.finalizers);
+    const added = [...new Set(meta.finalizers ?? [])].filter(finalizer => !kept.has(finalizer)).sort();
     if (added.length > 0) {
       yield forbiddenField(`${path}.finalizers`, `no new finalizers can be added if the object is being deleted, found new finalizers ${goStrings(added)}`);
     }
@@ -137,9 +139,9 @@ function* validateChange(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, 
 /** What is wrong with the metadata of an object that is being updated: what every kind refuses, and then what this one does, each time its rules come upon it. */
 export function* validateObjectMetaUpdate(meta: Readonly<ObjectMeta>, old: Readonly<ObjectMeta>, judgement: MetadataJudgement, rules: ObjectMetaRules): Iterable<FieldError> {
   const path = 'metadata';
-  const beside = [...validateBeside(meta, rules.namespaced, path)];
-  const change = [...validateChange(meta, old, path)];
-  const origins = rules.naming ? [...validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)] : [];
+  const beside = gathered(validateBeside(meta, rules.namespaced, path));
+  const change = gathered(validateChange(meta, old, path));
+  const origins = rules.naming ? gathered(validateFinalizerOrigins(meta.finalizers, rules.naming, `${path}.finalizers`)) : [];
   yield* validateNames(meta, pathSegmentName);
   yield* beside;
   yield* change;

@@ -38,13 +38,23 @@ interface Sides {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
+/** How many pairs of lines are compared for one text. What is not reached counts as different throughout: finding the longest runs takes the square of the lines. */
+const mostPairs = 200_000;
+
+/** Counts what is compared. */
+interface Effort {
+  pairs: number;
+}
+
 /** The longest run of same lines within a stretch, the first of them; then what of the same stands right before and after it. */
-const longest = ({left, right, places}: Sides, a0: number, a1: number, b0: number, b1: number): Block => {
+const longest = ({left, right, places}: Sides, {a0, a1, b0, b1}: Stretch, effort: Effort): Block => {
   let [a, b, size] = [a0, b0, 0];
   let runs = new Map<number, number>();
-  for (let i = a0; i < a1; i++) {
+  for (let i = a0; i < a1 && effort.pairs < mostPairs; i++) {
     const next = new Map<number, number>();
+    effort.pairs += 1;
     for (const j of places.get(left[i]!) ?? []) {
+      effort.pairs += 1;
       if (j < b0) continue;
       if (j >= b1) break;
       const run = (runs.get(j - 1) ?? 0) + 1;
@@ -58,19 +68,31 @@ const longest = ({left, right, places}: Sides, a0: number, a1: number, b0: numbe
   return {a, b, size};
 };
 
+const joined = (blocks: readonly Block[]): Block[] => {
+  const all: Block[] = [];
+  for (const block of blocks) {
+    const last = all.at(-1);
+    if (last && last.a + last.size === block.a && last.b + last.size === block.b) all[all.length - 1] = {...last, size: last.size + block.size};
+    else all.push(block);
+  }
+  return all;
+};
+
+/** A stack of what is left to look at instead of recursion: there may be as many blocks as lines. */
 const blocksOf = (sides: Sides): Block[] => {
+  const [a1, b1] = [sides.left.length, sides.right.length];
   const blocks: Block[] = [];
-  const within = (a0: number, a1: number, b0: number, b1: number): void => {
-    const found = longest(sides, a0, a1, b0, b1);
-    if (found.size === 0) return;
-    if (a0 < found.a && b0 < found.b) within(a0, found.a, b0, found.b);
-    const last = blocks.at(-1);
-    if (last && last.a + last.size === found.a && last.b + last.size === found.b) blocks[blocks.length - 1] = {...last, size: last.size + found.size};
-    else blocks.push(found);
-    if (found.a + found.size < a1 && found.b + found.size < b1) within(found.a + found.size, a1, found.b + found.size, b1);
-  };
-  within(0, sides.left.length, 0, sides.right.length);
-  return [...blocks, {a: sides.left.length, b: sides.right.length, size: 0}];
+  const open: Stretch[] = [{same: false, a0: 0, a1, b0: 0, b1}];
+  const effort = {pairs: 0};
+  for (let stretch = open.pop(); stretch && effort.pairs < mostPairs; stretch = open.pop()) {
+    const found = longest(sides, stretch, effort);
+    if (found.size === 0) continue;
+    blocks.push(found);
+    const [aEnd, bEnd] = [found.a + found.size, found.b + found.size];
+    if (stretch.a0 < found.a && stretch.b0 < found.b) open.push({...stretch, a1: found.a, b1: found.b});
+    if (aEnd < stretch.a1 && bEnd < stretch.b1) open.push({...stretch, a0: aEnd, b0: bEnd});
+  }
+  return [...joined(blocks.sort((one, other) => one.a - other.a)), {a: a1, b: b1, size: 0}];
 };
 
 const stretchesOf = (sides: Sides): Stretch[] => {
@@ -113,16 +135,32 @@ const rangeText = (from: number, to: number): string => {
   return `${length === 0 ? from : from + 1},${length}`;
 };
 
-/** How two texts differ, in the unified format with three lines around and without the names of files; empty where they do not. */
+/** The lines of a hunk, one by one. */
+function* hunkLines(hunk: readonly Stretch[], {left, right}: Sides): Iterable<string> {
+  const [first, last] = [hunk[0]!, hunk.at(-1)!];
+  yield `@@ -${rangeText(first.a0, last.a1)} +${rangeText(first.b0, last.b1)} @@`;
+  for (const {same, a0, a1, b0, b1} of hunk) {
+    for (let i = a0; i < a1; i++) yield `${same ? ' ' : '-'}${left[i]}`;
+    if (same) continue;
+    for (let i = b0; i < b1; i++) yield `+${right[i]}`;
+  }
+}
+
+/** More is not shown of a difference, in lines and in characters. */
+const mostLines = 1000;
+const mostText = 256 * 1024;
+
+/** How two texts differ, in the unified format with three lines around and without the names of files; empty where they do not. Says where it breaks off. */
 export const unifiedDiff = (before: string, now: string): string => {
   const [left, right] = [before.split('\n'), now.split('\n')];
+  const sides = {left, right, places: placesOf(right)};
   const lines: string[] = [];
-  for (const hunk of hunksOf(stretchesOf({left, right, places: placesOf(right)}))) {
-    const [first, last] = [hunk[0]!, hunk.at(-1)!];
-    lines.push(`@@ -${rangeText(first.a0, last.a1)} +${rangeText(first.b0, last.b1)} @@`);
-    for (const {same, a0, a1, b0, b1} of hunk) {
-      if (same) lines.push(...left.slice(a0, a1).map(line => ` ${line}`));
-      else lines.push(...left.slice(a0, a1).map(line => `-${line}`), ...right.slice(b0, b1).map(line => `+${line}`));
+  let text = 0;
+  for (const hunk of hunksOf(stretchesOf(sides))) {
+    for (const line of hunkLines(hunk, sides)) {
+      if (lines.length >= mostLines || text >= mostText) return `${lines.join('\n')}\n... further differences are not shown\n`;
+      lines.push(line);
+      text += line.length;
     }
   }
   return lines.map(line => `${line}\n`).join('');

@@ -1,7 +1,6 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {sameJson} from '#src/api/equal.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {pathsOf} from './path-element.js';
 import {untrackedMetadata} from './compare.js';
 import {ApplyConflict, type Conflict} from './conflicts.js';
 import {difference, intersection, isEmpty, isEqual, setOf, type FieldSet} from './field-set.js';
@@ -85,7 +84,8 @@ const refuseConflicts = (managers: ReadonlyMap<string, ManagedFieldsEntry>, diff
     const owner = managers.get(identity)!;
     const seen = identity === self ? undefined : differences.under(owner.apiVersion);
     if (!seen) continue;
-    for (const path of pathsOf(intersection(owner.fieldsV1, seen.changed))) conflicts.push({owner, path});
+    const fields = intersection(owner.fieldsV1, seen.changed);
+    if (!isEmpty(fields)) conflicts.push({owner, fields});
   }
   if (conflicts.length > 0) throw new ApplyConflict(conflicts);
 };

@@ -1,17 +1,20 @@
+import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
 import {StatusError, statusError} from '#src/api/status.js';
-import {shownPath} from './path-element.js';
-import {identityOf, type ManagedFieldsEntry} from './managers.js';
+import {countOf, type FieldSet} from './field-set.js';
+import type {ManagedFieldsEntry} from './managers.js';
+import {pathsOf, shownPath} from './path-element.js';
 
-/** A field that the intent sets to something else than its owner. */
+/** The fields of one owner that the intent sets to something else. */
 export interface Conflict {
   readonly owner: ManagedFieldsEntry;
-  readonly path: readonly string[];
+  readonly fields: FieldSet;
 }
 
 /** An apply that others' fields stand against. Carries them, so that a caller may forgive some. */
 export class ApplyConflict extends StatusError {
   readonly conflicts: readonly Conflict[];
 
+  /** The conflicts come by the identities of their owners, each with at least one field. */
   constructor(conflicts: readonly Conflict[]) {
     super(statusOf(conflicts));
     this.conflicts = conflicts;
@@ -24,23 +27,39 @@ const shownOwner = ({manager = '', subresource, operation, apiVersion}: ManagedF
   return `${JSON.stringify(manager)}${subresource ? ` with subresource ${JSON.stringify(subresource)}` : ''}${version}`;
 };
 
-const statusOf = (conflicts: readonly Conflict[]) =>
-  statusError('Conflict', messageOf(conflicts), {
-    details: {
-      causes: conflicts.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${shownOwner(owner)}`, field: shownPath(path)})),
-    },
-  }).status;
+/** One field as messages show it, with whose it is. */
+interface ShownConflict {
+  readonly owner: ManagedFieldsEntry;
+  readonly path: string;
+}
 
-const messageOf = (conflicts: readonly Conflict[]): string => {
-  const [only] = conflicts;
-  if (only && conflicts.length === 1) return `Apply failed with 1 conflict: conflict with ${shownOwner(only.owner)}: ${shownPath(only.path)}`;
-  const owners = new Map<string, Conflict[]>();
-  for (const conflict of conflicts) {
-    const identity = identityOf(conflict.owner);
-    owners.set(identity, [...(owners.get(identity) ?? []), conflict]);
+/** The conflicts that are told of: as many as errors are. The path of each field may be nearly as long as the whole intent. */
+const shownOf = (conflicts: readonly Conflict[]): ShownConflict[] => {
+  const shown: ShownConflict[] = [];
+  let text = 0;
+  for (const {owner, fields} of conflicts) {
+    for (const elements of pathsOf(fields)) {
+      if (shown.length >= mostErrors || text >= mostErrorText) return shown;
+      const path = shownPath(elements);
+      shown.push({owner, path});
+      text += path.length;
+    }
   }
-  const lines = [...owners]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([, theirs]) => [`conflicts with ${shownOwner(theirs[0]!.owner)}:`, ...theirs.map(({path}) => `- ${shownPath(path)}`)]);
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+  return shown;
+};
+
+const statusOf = (conflicts: readonly Conflict[]) => {
+  const shown = shownOf(conflicts);
+  const count = conflicts.reduce((sum, {fields}) => sum + countOf(fields), 0);
+  return statusError('Conflict', messageOf(shown, count), {
+    details: {causes: shown.map(({owner, path}) => ({reason: 'FieldManagerConflict', message: `conflict with ${shownOwner(owner)}`, field: path}))},
+  }).status;
+};
+
+const messageOf = (shown: readonly ShownConflict[], count: number): string => {
+  const [only] = shown;
+  if (only && count === 1) return `Apply failed with 1 conflict: conflict with ${shownOwner(only.owner)}: ${only.path}`;
+  const lines = shown.flatMap(({owner, path}, at) => [...(shown[at - 1]?.owner === owner ? [] : [`conflicts with ${shownOwner(owner)}:`]), `- ${path}`]);
+  const more = shown.length < count ? [`and ${count - shown.length} more that are not listed`] : [];
+  return `Apply failed with ${count} conflicts: ${[...lines, ...more].join('\n')}`;
 };

@@ -22,6 +22,13 @@ export const isEmpty = (set: FieldSet): boolean => {
 /** Whether the field of this node is itself in the set. */
 export const isMember = (node: FieldSet): boolean => '.' in node || isEmpty(node);
 
+/** How many fields are in the set. */
+export const countOf = (set: FieldSet): number => {
+  let count = 0;
+  for (const key in set) if (key !== '.') count += (isMember(set[key]!) ? 1 : 0) + countOf(set[key]!);
+  return count;
+};
+
 /** Whether fields below this node are in the set. */
 export const hasBelow = (node: FieldSet): boolean => {
   for (const key in node) if (key !== '.') return true;
@@ -53,6 +60,25 @@ export const union = (a: FieldSet, b: FieldSet): FieldSet => {
   return result;
 };
 
+/**
+ * Fields in any of the sets. Walks all of them together, so that the union of many costs what they hold, not what has been gathered once for each.
+ */
+export const unionOf = (sets: readonly FieldSet[]): FieldSet => {
+  const filled = sets.filter(set => !isEmpty(set));
+  if (filled.length <= 1) return filled[0] ?? noFields;
+  const nodes = new Map<string, FieldSet[]>();
+  for (const set of filled) {
+    for (const key in set) {
+      const found = nodes.get(key);
+      if (found) found.push(set[key]!);
+      else nodes.set(key, [set[key]!]);
+    }
+  }
+  const result: MutableFieldSet = {};
+  for (const [key, same] of nodes) result[key] = same.length === 1 ? same[0]! : key === '.' ? leaf : nodeOf(same.some(isMember), below(unionOf(same)))!;
+  return result;
+};
+
 const unionOfNodes = (a: FieldSet, b: FieldSet): FieldSet => nodeOf(isMember(a) || isMember(b), union(below(a), below(b)))!;
 
 /** Fields in both. A container of fields is in it only when both name it. */
@@ -75,10 +101,12 @@ export const recursiveDifference = (a: FieldSet, b: FieldSet): FieldSet => witho
 
 const without = (a: FieldSet, b: FieldSet, recursive: boolean): FieldSet => {
   let result: MutableFieldSet | undefined;
-  for (const key in b) {
-    const mine = a[key];
-    if (key === '.' || mine === undefined) continue;
-    const left = nodeWithout(mine, b[key]!, recursive);
+  // By what `a` has: one large set is taken from the small ones of many owners.
+  for (const key in a) {
+    const other = b[key];
+    if (key === '.' || other === undefined) continue;
+    const mine = a[key]!;
+    const left = nodeWithout(mine, other, recursive);
     if (left === mine) continue;
     result ??= {...a};
     if (left === undefined) delete result[key];
@@ -119,7 +147,7 @@ export const isWithin = (a: FieldSet, b: FieldSet): boolean => {
   return true;
 };
 
-/** Whether some field is in both. */
+/** Whether some field is in both. Walks `a`, which is to be the smaller one. */
 export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
   for (const key in a) {
     const other = b[key];
@@ -127,13 +155,6 @@ export const overlaps = (a: FieldSet, b: FieldSet): boolean => {
     if ((isMember(a[key]!) && isMember(other)) || overlaps(a[key]!, other)) return true;
   }
   return false;
-};
-
-/** Whether the field at a path is in the set. */
-export const hasPath = (set: FieldSet, path: readonly string[]): boolean => {
-  let node: FieldSet | undefined = set;
-  for (const element of path) node = node?.[element];
-  return path.length > 0 && node !== undefined && isMember(node);
 };
 
 /** The set of the given paths. */

@@ -1,6 +1,6 @@
 import {isNestedDeeper, isPlainObject} from '#src/schema/decode/plain.js';
-import {leaf, nodeOf, union, type FieldSet, type MutableFieldSet} from './field-set.js';
-import {canonicalElement, compareElements} from './path-element.js';
+import {leaf, nodeOf, unionOf, type FieldSet, type MutableFieldSet} from './field-set.js';
+import {canonicalElement, inElementOrder} from './path-element.js';
 
 /** More levels than any schema has; what is nested deeper is refused. */
 const deepest = 200;
@@ -14,7 +14,7 @@ export const decodeFields = (fields: unknown): FieldSet => {
 
 const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefined} => {
   if (!isPlainObject(fields)) throw new Error('fields must be an object');
-  let below: MutableFieldSet | undefined;
+  const sets: MutableFieldSet[] = [];
   let member = false;
   for (const key of Object.keys(fields)) {
     if (key === '.') {
@@ -25,25 +25,25 @@ const decodeNode = (fields: unknown): {member: boolean; below: FieldSet | undefi
     if (element === undefined) continue;
     const decoded = decodeNode(fields[key]);
     const node = nodeOf(decoded.member, decoded.below)!;
-    below ??= {};
-    below[element] = below[element] ? union({x: below[element]}, {x: node})['x']! : node;
+    // One element may be spelled in many ways.
+    let set = sets.at(-1);
+    if (!set || element in set) sets.push((set = {}));
+    set[element] = node;
   }
-  return {member: member || !below, below};
+  return {member: member || sets.length === 0, below: sets.length === 0 ? undefined : unionOf(sets)};
 };
 
 /** The set with its elements in the order of the wire; the set itself where they already are. */
 export const inWireOrder = (set: FieldSet): FieldSet => {
   if (set === leaf) return set;
-  let last = '';
-  let inOrder = true;
   let changed: MutableFieldSet | undefined;
   for (const key in set) {
-    if (last !== '' && compareElements(last, key) > 0) inOrder = false;
-    last = key;
     const node = set[key]!;
     const ordered = inWireOrder(node);
     if (ordered !== node) (changed ??= {...set})[key] = ordered;
   }
   const nodes = changed ?? set;
-  return inOrder ? nodes : Object.fromEntries(Object.keys(nodes).sort(compareElements).map(key => [key, nodes[key]!]));
+  const keys = Object.keys(nodes);
+  const sorted = inElementOrder(keys);
+  return sorted === keys ? nodes : Object.fromEntries(sorted.map(key => [key, nodes[key]!]));
 };

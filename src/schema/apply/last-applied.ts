@@ -2,8 +2,9 @@ import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {applyIntent, type Application, type Applied} from './apply.js';
 import {compareWhole} from './compare.js';
 import {ApplyConflict} from './conflicts.js';
-import {difference, hasPath, type FieldSet} from './field-set.js';
-import {fieldsOf, misfits} from './intent.js';
+import {difference, isEmpty, type FieldSet} from './field-set.js';
+import {fieldsOf} from './intent.js';
+import {misfits} from './misfits.js';
 import type {Writer} from './tracking.js';
 
 /** The manager that took over from clients who merged by themselves and left what they had applied in an annotation. */
@@ -36,7 +37,7 @@ const applyForgivingly = (application: Application, writer: Writer, key: string)
     if (!(error instanceof ApplyConflict)) throw error;
     const forgiven = appliedByClient(application, writer, key);
     if (!forgiven) throw error;
-    const left = error.conflicts.filter(({path}) => !hasPath(forgiven, path));
+    const left = error.conflicts.map(({owner, fields}) => ({owner, fields: difference(fields, forgiven)})).filter(({fields}) => !isEmpty(fields));
     if (left.length > 0) throw new ApplyConflict(left);
     return applyIntent({...application, force: true}, writer);
   }

@@ -1,5 +1,5 @@
 import {isPlainObject} from '#src/schema/decode/plain.js';
-import {isEmpty, union, type FieldSet} from './field-set.js';
+import {isEmpty, unionOf, type FieldSet} from './field-set.js';
 import {decodeFields, inWireOrder} from './fields-v1.js';
 
 /** Who owns which fields of an object: one entry of `metadata.managedFields` (the API reference, meta/v1 ManagedFieldsEntry). */
@@ -79,37 +79,32 @@ const ancient = 'ancient-changes';
 /** Merges the oldest updaters of each version into one entry until there are no more than there may be. */
 export const capUpdaters = (managers: Map<string, ManagedFieldsEntry>): void => {
   const updaters = [...managers].filter(([, {operation}]) => operation === 'Update');
-  let count = updaters.length;
-  if (count <= mostUpdaters) return;
+  let surplus = updaters.length - mostUpdaters;
+  if (surplus <= 0) return;
   updaters.sort(([a, left], [b, right]) => seconds(left) - seconds(right) || compareTexts(a, b));
-  const firsts = new Map<string, string>();
-  for (const [identity, entry] of updaters) {
-    if (count <= mostUpdaters) return;
-    const {apiVersion} = entry;
-    const first = firsts.get(apiVersion);
-    if (first === undefined) {
-      firsts.set(apiVersion, identity);
-      continue;
+  const byVersion = new Map<string, [identity: string, entry: ManagedFieldsEntry][]>();
+  for (const updater of updaters) {
+    if (surplus <= 0) break;
+    const merged = byVersion.get(updater[1].apiVersion);
+    if (!merged) byVersion.set(updater[1].apiVersion, [updater]);
+    else {
+      merged.push(updater);
+      surplus--;
     }
-    mergeInto(managers, first, identity, entry);
-    count--;
   }
+  for (const [apiVersion, merged] of byVersion) if (merged.length > 1) mergeAll(managers, apiVersion, merged);
 };
 
-const mergeInto = (managers: Map<string, ManagedFieldsEntry>, first: string, identity: string, entry: ManagedFieldsEntry): void => {
-  const {apiVersion, time} = entry;
+/** Puts one entry, of the time of the last of them, in the place of several of one version. What was merged before takes the place of the first. */
+const mergeAll = (managers: Map<string, ManagedFieldsEntry>, apiVersion: string, merged: readonly (readonly [identity: string, entry: ManagedFieldsEntry])[]): void => {
   const bucket = identityOf({manager: ancient, operation: 'Update', apiVersion});
-  const gathered = managers.get(bucket) ?? managers.get(first)!;
-  if (!managers.has(bucket)) managers.delete(first);
-  managers.delete(identity);
-  managers.set(bucket, {
-    manager: ancient,
-    operation: 'Update',
-    apiVersion,
-    ...(time ? {time} : {}),
-    fieldsType: 'FieldsV1',
-    fieldsV1: inWireOrder(union(gathered.fieldsV1, entry.fieldsV1)),
-  });
+  const before = managers.get(bucket);
+  const rest = merged.slice(1);
+  const gathered = before ? rest : merged;
+  const sets = [...(before ? [before] : []), ...gathered.map(([, entry]) => entry)].map(({fieldsV1}) => fieldsV1);
+  for (const [identity] of gathered) managers.delete(identity);
+  const {time} = rest.at(-1)![1];
+  managers.set(bucket, {manager: ancient, operation: 'Update', apiVersion, ...(time ? {time} : {}), fieldsType: 'FieldsV1', fieldsV1: inWireOrder(unionOf(sets))});
 };
 
 /** Puts an entry's fields in place of what it had; one that owns nothing goes. */

@@ -67,9 +67,7 @@ const compareValues = (a: unknown, b: unknown): number => {
   return a === b ? 0 : (a as string) < (b as string) ? -1 : 1;
 };
 
-const compareKeys = (a: string, b: string): number => {
-  const left = keysOf(a);
-  const right = keysOf(b);
+const compareKeys = (left: readonly (readonly [string, unknown])[], right: readonly (readonly [string, unknown])[]): number => {
   for (const [index, [name, value]] of left.entries()) {
     const other = right[index];
     if (!other) return 1;
@@ -81,29 +79,55 @@ const compareKeys = (a: string, b: string): number => {
 
 const kinds = '.fkvi';
 
-/** The order of elements on the wire: fields, keyed items, values, indices; each by what it names. */
-export const compareElements = (a: string, b: string): number => {
+/** An element with what it names, read once. */
+interface ReadElement {
+  readonly element: string;
+  readonly named: unknown;
+}
+
+const read = (element: string): ReadElement => {
+  switch (element[0]) {
+    case 'k':
+      return {element, named: keysOf(element)};
+    case 'v':
+      return {element, named: JSON.parse(element.slice(2))};
+    case 'i':
+      return {element, named: Number(element.slice(2))};
+    default:
+      return {element, named: undefined};
+  }
+};
+
+const compareRead = ({element: a, named: left}: ReadElement, {element: b, named: right}: ReadElement): number => {
   if (a === b) return 0;
-  if (a[0] === 'f' && b[0] === 'f') return a < b ? -1 : 1;
   const kind = kinds.indexOf(a[0]!) - kinds.indexOf(b[0]!);
   if (kind !== 0) return kind;
   switch (a[0]) {
     case 'k':
-      return compareKeys(a, b);
+      return compareKeys(left as [string, unknown][], right as [string, unknown][]);
     case 'v':
-      return compareValues(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
+      return compareValues(left, right);
     case 'i':
-      return Number(a.slice(2)) - Number(b.slice(2));
+      return (left as number) - (right as number);
     default:
       return a < b ? -1 : 1;
   }
 };
 
+const isRising = <T>(items: readonly T[], compare: (a: T, b: T) => number): boolean => items.every((item, at) => at === 0 || compare(items[at - 1]!, item) <= 0);
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Elements in the order of the wire: fields, keyed items, values, indices; each by what it names. Yields the list itself where they stand so. */
+export const inElementOrder = (elements: readonly string[]): readonly string[] => {
+  if (elements.length < 2) return elements;
+  if (elements.every(element => element[0] === 'f' || element === '.')) return isRising(elements, compareTexts) ? elements : elements.toSorted(compareTexts);
+  const all = elements.map(read);
+  return isRising(all, compareRead) ? elements : all.sort(compareRead).map(({element}) => element);
+};
+
 /** The paths of all fields in a set: at each level first the fields themselves, then what lies below. */
 export function* pathsOf(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
-  const elements = Object.keys(set)
-    .filter(element => element !== '.')
-    .sort(compareElements);
+  const elements = inElementOrder(Object.keys(set).filter(element => element !== '.'));
   for (const element of elements) if (isMember(set[element]!)) yield [...prefix, element];
   for (const element of elements) yield* pathsOf(set[element]!, [...prefix, element]);
 }

@@ -1,6 +1,6 @@
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
-import {difference, intersection, isEmpty, noFields, union, type FieldSet} from './field-set.js';
+import {difference, intersection, isEmpty, union, unionOf, type FieldSet} from './field-set.js';
 import {fieldsOf, withNamedFields} from './intent.js';
 import type {ManagedFieldsEntry, Managers} from './managers.js';
 import {removeFields} from './remove.js';
@@ -43,14 +43,18 @@ export const prune = ({merged, node, managers, last}: Pruning, {apiVersion, vers
 
 /** Gives back what someone owns: first under the version that was pruned, then under all others. */
 const withOwned = (whole: View, pruned: View, first: string, managers: Managers, versions: Versions): View => {
-  const byVersion = new Map<string, FieldSet>([[first, noFields]]);
-  for (const {apiVersion, fieldsV1} of managers.values()) byVersion.set(apiVersion, union(byVersion.get(apiVersion) ?? noFields, fieldsV1));
+  const byVersion = new Map<string, FieldSet[]>([[first, []]]);
+  for (const {apiVersion, fieldsV1} of managers.values()) {
+    const sets = byVersion.get(apiVersion);
+    if (sets) sets.push(fieldsV1);
+    else byVersion.set(apiVersion, [fieldsV1]);
+  }
   let left = pruned;
-  for (const [version, owned] of byVersion) {
+  for (const [version, sets] of byVersion) {
     if (!versions.schemaOf(version)) continue;
     const all = seen(whole, version, versions);
     const now = seen(left, version, versions);
-    const stay = union(allFields(now), withNamedFields(owned, all.node));
+    const stay = union(allFields(now), withNamedFields(unionOf(sets), all.node));
     left = without(all, difference(allFields(all), stay));
   }
   return left;

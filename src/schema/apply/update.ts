@@ -53,9 +53,9 @@ const isOf = (entry: ManagedFieldsEntry, {manager, operation, apiVersion, subres
 const movesNothing = (entries: readonly ManagedFieldsEntry[], {own: {changed, removed}}: Differences, writer: Owner): boolean => {
   let owned = isEmpty(changed);
   for (const entry of entries) {
-    if (entry.apiVersion !== writer.apiVersion || overlaps(removed, entry.fieldsV1)) return false;
+    if (entry.apiVersion !== writer.apiVersion || overlaps(entry.fieldsV1, removed)) return false;
     if (isOf(entry, writer)) owned ||= isWithin(changed, entry.fieldsV1);
-    else if (overlaps(changed, entry.fieldsV1)) return false;
+    else if (overlaps(entry.fieldsV1, changed)) return false;
   }
   return owned;
 };

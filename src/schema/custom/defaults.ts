@@ -1,33 +1,61 @@
-import {copied, isPlainObject, put} from '#src/schema/decode/plain.js';
+import {entityTooLarge} from '#src/api/status.js';
+import {copied, isPlainObject, put, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
+
+/** How much defaults may add to one object, in characters of JSON. Differs from upstream, which has no limit. */
+export const mostDefaulted = 3 * 1024 * 1024;
 
 const isMisplacedNull = (value: unknown, {nullable}: JsonSchema): boolean => value === null && !nullable;
 
-/** Fills in the defaults of fields that are absent, or null without leave, at every depth that is there. */
-export const applyDefaults = (value: unknown, schema: JsonSchema | undefined): void => {
-  if (!schema) return;
-  if (Array.isArray(value)) {
-    const items = itemsOf(schema);
-    if (!items) return;
-    for (let i = 0; i < value.length; i++) {
-      if (isMisplacedNull(value[i], items)) value[i] = copied(items.default ?? null);
-      applyDefaults(value[i], items);
-    }
-    return;
-  }
-  if (!isPlainObject(value)) return;
-  const {properties} = schema;
-  if (properties) {
-    for (const name of Object.keys(properties)) {
-      const property = properties[name]!;
-      if ((property.default ?? null) === null) continue;
-      if (!Object.hasOwn(value, name) || isMisplacedNull(value[name], property)) put(value, name, copied(property.default));
-    }
-  }
-  for (const name of Object.keys(value)) {
-    const known = propertySchema(schema, name);
-    if (!known) continue;
-    if (known === schema.additionalProperties && isMisplacedNull(value[name], known)) put(value, name, copied(known.default ?? null));
-    applyDefaults(value[name], known);
-  }
+const known = new WeakMap<JsonSchema, readonly (readonly [name: string, property: JsonSchema])[]>();
+
+/** The properties of a schema that have defaults: of most schemas few, and asked for with every value. */
+const defaultsOf = (schema: JsonSchema): readonly (readonly [name: string, property: JsonSchema])[] => {
+  let defaults = known.get(schema);
+  if (!defaults) known.set(schema, (defaults = Object.entries(schema.properties ?? {}).filter(([, property]) => (property.default ?? null) !== null)));
+  return defaults;
 };
+
+/** Fills in the defaults of one object. */
+class Defaulting {
+  #added = 0;
+
+  fill(value: unknown, schema: JsonSchema | undefined): void {
+    if (!schema) return;
+    if (Array.isArray(value)) this.#items(value, schema);
+    else if (isPlainObject(value)) this.#fields(value, schema);
+  }
+
+  #items(items: unknown[], schema: JsonSchema): void {
+    const item = itemsOf(schema);
+    if (!item) return;
+    for (let i = 0; i < items.length; i++) {
+      if (isMisplacedNull(items[i], item)) items[i] = this.#copy(item.default ?? null);
+      this.fill(items[i], item);
+    }
+  }
+
+  #fields(value: PlainObject, schema: JsonSchema): void {
+    for (const [name, property] of defaultsOf(schema)) {
+      if (!Object.hasOwn(value, name) || isMisplacedNull(value[name], property)) put(value, name, this.#copy(property.default));
+    }
+    for (const name of Object.keys(value)) {
+      const property = propertySchema(schema, name);
+      if (!property) continue;
+      if (property === schema.additionalProperties && isMisplacedNull(value[name], property)) put(value, name, this.#copy(property.default ?? null));
+      this.fill(value[name], property);
+    }
+  }
+
+  #copy(value: unknown): unknown {
+    this.#added += typeof value === 'string' ? value.length : JSON.stringify(value).length;
+    if (this.#added > mostDefaulted) throw entityTooLarge(`the defaults of the object's schema would add more than ${mostDefaulted} bytes to it`);
+    return copied(value);
+  }
+}
+
+/**
+ * Fills in the defaults of fields that are absent, or null without leave, at every depth that is there, in place. Throws 413 where all of them together
+ * would be too large.
+ */
+export const applyDefaults = (value: unknown, schema: JsonSchema | undefined): void => new Defaulting().fill(value, schema);

@@ -1,8 +1,6 @@
 import {invalid, invalidText, notSupported, required, tooLong, tooMany, typeInvalid, type FieldError} from '#src/api/field-error.js';
+import {moreErrors, mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
 import {isWhole, shownFloat} from './numbers.js';
-
-/** More are not told of: a body of a megabyte could hold a million mistakes. Differs from upstream, which has no limit. */
-export const mostErrors = 1000;
 
 /** Where an error is that belongs to the whole. */
 const nowhere = '<nil>';
@@ -11,6 +9,8 @@ const nowhere = '<nil>';
 export class Findings {
   /** By their texts, in order. Mostly there are none. */
   #errors: Map<string, FieldError> | undefined;
+  #text = 0;
+  #hasMore = false;
   matches = 0;
 
   get count(): number {
@@ -19,16 +19,21 @@ export class Findings {
 
   /** Whether nothing more would be told of. */
   get isFull(): boolean {
-    return this.count >= mostErrors;
+    return this.#hasMore || this.count >= mostErrors || this.#text >= mostErrorText;
   }
 
   get errors(): readonly FieldError[] {
-    return [...(this.#errors?.values() ?? [])];
+    return [...(this.#errors?.values() ?? []), ...(this.#hasMore ? [moreErrors] : [])];
   }
 
   add(text: string, error: FieldError): void {
     const errors = (this.#errors ??= new Map());
-    if (!this.isFull && !errors.has(text)) errors.set(text, error);
+    if (errors.has(text)) return;
+    if (this.isFull) this.#hasMore = true;
+    else {
+      errors.set(text, error);
+      this.#text += text.length + error.detail.length;
+    }
   }
 
   /** Takes over what another found. */

@@ -1,10 +1,13 @@
 import {duplicate, invalid, type FieldError} from '#src/api/field-error.js';
-import {canonicalJson, inKeyOrder} from '#src/base/canonical-json.js';
+import {mostErrors} from '#src/api/gathered-errors.js';
+import {identity, inKeyOrder} from '#src/base/canonical-json.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
 
-/** What two values have in common only if they are equal: a scalar is itself, anything else its text, which no scalar is. */
-const identity = (value: unknown): unknown => (typeof value === 'object' && value !== null ? `\u0000${canonicalJson(value)}` : value);
+/** Takes down an error, as long as anybody is told of it. */
+const report = (errors: FieldError[], error: () => FieldError): void => {
+  if (errors.length <= mostErrors) errors.push(error());
+};
 
 /** The places of values that were there before: of each value the second one. */
 const repeated = (values: readonly unknown[]): number[] => {
@@ -24,7 +27,7 @@ const keysOf = (item: unknown, names: readonly string[]): PlainObject =>
 const keyedList = (items: readonly unknown[], names: readonly string[], path: string, errors: FieldError[]): void => {
   const stranger = items.findIndex(item => item !== null && !isPlainObject(item));
   if (stranger !== -1) {
-    errors.push(invalid(`${path}[${stranger}]`, items[stranger], 'must be an object for an array of list-type map'));
+    report(errors, () => invalid(`${path}[${stranger}]`, items[stranger], 'must be an object for an array of list-type map'));
     return;
   }
   const [name] = names;
@@ -33,12 +36,12 @@ const keyedList = (items: readonly unknown[], names: readonly string[], path: st
     const key = names.length === 1 && isPlainObject(item) ? item[name!] : undefined;
     return typeof key === 'string' ? key : identity(keysOf(item, names));
   });
-  for (const at of repeated(keys)) errors.push(duplicate(`${path}[${at}]`, inKeyOrder(keysOf(items[at], names))));
+  for (const at of repeated(keys)) report(errors, () => duplicate(`${path}[${at}]`, inKeyOrder(keysOf(items[at], names))));
 };
 
 const list = (items: readonly unknown[], schema: JsonSchema, path: string, errors: FieldError[]): void => {
   const {'x-kubernetes-list-type': type, 'x-kubernetes-list-map-keys': names} = schema;
-  if (type === 'set') for (const at of repeated(items.map(identity))) errors.push(duplicate(`${path}[${at}]`, inKeyOrder(items[at])));
+  if (type === 'set') for (const at of repeated(items.map(identity))) report(errors, () => duplicate(`${path}[${at}]`, inKeyOrder(items[at])));
   if (type === 'map') keyedList(items, names ?? [], path, errors);
   const inner = itemsOf(schema);
   if (inner) for (let at = 0; at < items.length; at++) if (typeof items[at] === 'object') walk(items[at], inner, `${path}[${at}]`, errors);

@@ -1,12 +1,14 @@
+import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
 import {itemsOf, propertySchema, type JsonSchema} from './json-schema.js';
 
 /** The fields every whole object has, which its schema need not name. */
 const objectFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Takes out of values what their schema does not know. `dropped` gets the paths. */
+/** Takes out of values what their schema does not know. `dropped` gets the paths, of as many as anybody is told of. */
 class Pruner {
   readonly dropped: string[] = [];
+  #text = 0;
 
   prune(value: unknown, schema: JsonSchema | undefined, path: string): void {
     if (schema?.['x-kubernetes-preserve-unknown-fields']) this.#keepUnknown(value, schema, path);
@@ -28,7 +30,7 @@ class Pruner {
       if (known || typeof schema?.additionalProperties === 'boolean') this.prune(object[name], known, inner);
       else {
         delete object[name];
-        this.dropped.push(inner);
+        this.#told(inner);
       }
     }
   }
@@ -48,12 +50,19 @@ class Pruner {
     }
   }
 
+  /** Paths share what they begin with until they are read: long ones of many fields are not to be written out. */
+  #told(path: string): void {
+    if (this.dropped.length >= mostErrors || this.#text >= mostErrorText) return;
+    this.dropped.push(path);
+    this.#text += path.length;
+  }
+
   #items(items: readonly unknown[], path: string, each: (item: unknown, path: string) => void): void {
     for (let i = 0; i < items.length; i++) each(items[i], `${path}[${i}]`);
   }
 }
 
-/** Takes fields out of an object that its schema does not know, also inside of embedded objects; answers with their paths, sorted. */
+/** Takes fields out of an object that its schema does not know, also inside of embedded objects; answers with the paths of the first thousand, sorted. */
 export const prune = (object: PlainObject, schema: JsonSchema): string[] => {
   const pruner = new Pruner();
   pruner.root(object, schema);

@@ -1,9 +1,10 @@
 import type {FieldError} from '#src/api/field-error.js';
+import {gathered} from '#src/api/gathered-errors.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {SchemaNode} from '#src/schema/node.js';
 import {Correlated} from './correlated.js';
 import {applyDefaults} from './defaults.js';
-import {Findings, mostErrors, Reporter} from './findings.js';
+import {Findings, Reporter} from './findings.js';
 import {somePart, type JsonSchema} from './json-schema.js';
 import {uniqueItems} from './lists.js';
 import {MetadataReader, validateEmbedded, type Malformed, type MetadataValidator} from './metadata.js';
@@ -88,7 +89,7 @@ class Schema implements CustomSchema {
     const found = new Findings();
     this.#rule.check(object, '', found, new Reporter(''), old && new Correlated(object, old, this.source));
     const embedded = this.#embedsObjects() ? validateEmbedded(object, this.source, this.#options.validateMetadata) : [];
-    return [...found.errors, ...embedded, ...this.#repeatedItems(object, old)];
+    return gathered(found.errors, embedded, this.#repeatedItems(object, old));
   }
 
   validateStatus(object: Readonly<PlainObject>, old: Readonly<PlainObject>): FieldError[] {
@@ -99,14 +100,14 @@ class Schema implements CustomSchema {
       const before = new Correlated(object['status'], Object.hasOwn(old, 'status') ? old['status'] : undefined, schema);
       this.#statusRule.check(object['status'], '', found, new Reporter('status'), before);
     }
-    return [...found.errors, ...this.#repeatedItems(object, old)];
+    return gathered(found.errors, this.#repeatedItems(object, old));
   }
 
   /** A change may leave lists as they were, even where items are in them twice. */
   #repeatedItems(object: Readonly<PlainObject>, old: Readonly<PlainObject> | undefined): FieldError[] {
     this.#hasUnique ??= somePart(this.source, isUnique);
     if (!this.#hasUnique) return [];
-    const errors = uniqueItems(object, this.source).slice(0, mostErrors);
+    const errors = uniqueItems(object, this.source);
     if (errors.length === 0 || !old) return errors;
     return uniqueItems(old, this.source).length === 0 ? errors : [];
   }

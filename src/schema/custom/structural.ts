@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, required, type FieldError} from '#src/api/field-error.js';
+import {gathered, moreErrors} from '#src/api/gathered-errors.js';
 import {messageOf} from '#src/base/message.js';
 import {regexp} from '#src/schema/regexp.js';
 import {additionalOf, extensions, itemsOf, propertiesOf, type JsonSchema} from './json-schema.js';
@@ -138,10 +139,12 @@ function* validateNestedCompleteness(conditions: JsonSchema, schema: JsonSchema 
 }
 
 const text = ({path, detail}: FieldError): string => `${path}: ${detail}`;
+/** That there are more comes last, whatever it reads. */
+const byText = (a: FieldError, b: FieldError): number => Number(a === moreErrors) - Number(b === moreErrors) || (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 
 /** Everything that keeps a schema from being structural, in the order of its texts. To be asked of one that can be looked at so. */
 export const structuralProblems = (schema: JsonSchema, path: string): FieldError[] =>
-  [...validateInvariants(schema, 'root', path), ...validateCompleteness(schema, schema, path, path)].sort((a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0));
+  gathered(validateInvariants(schema, 'root', path), validateCompleteness(schema, schema, path, path)).sort(byText);
 
 const patternProblem = (pattern: string): string | undefined => {
   try {

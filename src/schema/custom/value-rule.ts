@@ -1,4 +1,3 @@
-import {sameJson} from '#src/api/equal.js';
 import {regexp} from '#src/schema/regexp.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {checkAlternatives, type Alternatives} from './alternatives.js';
@@ -6,7 +5,7 @@ import type {Correlated} from './correlated.js';
 import type {Findings, Reporter} from './findings.js';
 import {formatOf, normalFormat} from './format.js';
 import {itemsOf, type JsonSchema} from './json-schema.js';
-import {canonicalJson} from '#src/base/canonical-json.js';
+import {canonicalJson, identity} from '#src/base/canonical-json.js';
 import {isNearlyWhole, isWhole, shownFloat} from './numbers.js';
 import {textFormats} from './text-formats.js';
 
@@ -32,11 +31,9 @@ const characters = (text: string): number => {
   return count;
 };
 
-const fits = (value: unknown, allowed: unknown): boolean => {
-  // What is allowed says of which type: a fraction is cut off to be compared with a whole number.
-  if (typeof value === 'number' && typeof allowed === 'number') return (isWhole(allowed) ? Math.trunc(value) : value) === allowed;
-  return sameJson(value, allowed);
-};
+/** Whether a value is one of those. What is allowed says of which type: a fraction is cut off to be compared with a whole number. */
+const isAmong = (value: unknown, allowed: ReadonlySet<unknown>): boolean =>
+  typeof value === 'number' ? allowed.has(Math.trunc(value)) || (!isWhole(value) && allowed.has(value)) : allowed.has(identity(value));
 
 const none: readonly ValueRule[] = [];
 
@@ -56,6 +53,7 @@ export class ValueRule {
   #items: ValueRule | undefined;
   #additional: ValueRule | undefined;
   readonly #branches: Alternatives | undefined;
+  #allowed: ReadonlySet<unknown> | undefined;
 
   constructor(schema: JsonSchema, use: RuleUse) {
     this.#schema = schema;
@@ -192,7 +190,10 @@ export class ValueRule {
       if (found.isFull) return;
       this.#member(key, value[key], name, found, report, before);
     }
-    if (required) for (const key of required) if (!Object.hasOwn(value, key)) found.add(...report.required(`${name}.${key}`));
+    for (const key of required ?? []) {
+      if (found.isFull) return;
+      if (!Object.hasOwn(value, key)) found.add(...report.required(`${name}.${key}`));
+    }
     found.matches += 1;
   }
 
@@ -223,8 +224,8 @@ export class ValueRule {
   #enum(value: unknown, name: string, found: Findings, report: Reporter): void {
     const allowed = this.#schema.enum;
     if (!allowed || allowed.length === 0) return;
-    const isAllowed = value !== null && value !== undefined && allowed.some(one => one !== null && fits(value, one));
-    if (!isAllowed) found.add(...report.enum(name, value, allowed));
+    this.#allowed ??= new Set(allowed.filter(one => one !== null).map(identity));
+    if (value === null || value === undefined || !isAmong(value, this.#allowed)) found.add(...report.enum(name, value, allowed));
   }
 }
 

@@ -43,14 +43,18 @@ const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' :
 /** Reads a body as far as anyone can without knowing its kind. Throws `DecodeError`; the text is bounded by whoever received it. */
 export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody => {
   const text = typeof body === 'string' ? body : body.toString('utf8');
-  const {value, problems} = notation === 'yaml' ? parseYaml(text) : {value: parseJson(text), problems: []};
+  return notation === 'yaml' ? labelledBody(parseYaml(text)) : labelledBody({value: parseJson(text), problems: []}, text);
+};
+
+/** A body whose text has been read. Throws `DecodeError`. */
+export const labelledBody = ({value, problems}: Pick<ParsedBody, 'value' | 'problems'>, json?: string): ParsedBody => {
   if (isNestedDeeper(value, deepest)) throw unreadable('exceeded max depth');
   if (value !== null && !isPlainObject(value)) throw unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`);
   return {
     value: value ?? {},
     apiVersion: label(value, 'apiVersion'),
     kind: label(value, 'kind'),
-    ...(notation === 'json' ? {text} : {}),
+    ...(json === undefined ? {} : {text: json}),
     problems,
   };
 };

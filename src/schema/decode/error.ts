@@ -15,6 +15,9 @@ export interface DecodeProblem {
   readonly text: string;
 }
 
+/** More problems of one body are not reported. */
+export const mostProblems = 100;
+
 /** The problems as one text, as a refusal carries it. */
 export const strictDecodingText = (problems: readonly DecodeProblem[]): string => {
   const yaml = problems.filter(({kind}) => kind === 'yaml');

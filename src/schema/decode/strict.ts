@@ -1,5 +1,5 @@
 import {propertyName, type SchemaNode} from '#src/schema/node.js';
-import type {DecodeProblem} from './error.js';
+import {mostProblems, type DecodeProblem} from './error.js';
 
 /** How many fields a text names: strings with a colon after them. The text must be JSON. */
 const fieldsNamed = (text: string): number => {
@@ -36,9 +36,6 @@ const fieldsKept = (value: unknown): number => {
 
 /** Whether some object in the text names a field twice, judged from what parsing kept. */
 export const hasDuplicates = (text: string, parsed: unknown): boolean => fieldsNamed(text) !== fieldsKept(parsed);
-
-/** More are not reported. */
-const mostProblems = 100;
 
 /** Reads a text that is known to be JSON once more, in order, beside its schema. */
 class StrictReader {

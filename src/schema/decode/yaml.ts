@@ -1,5 +1,7 @@
 import {Composer, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, Parser, type CST, type Document, type Node, type Pair} from 'yaml';
-import {DecodeError, type DecodeProblem} from './error.js';
+import {DecodeError, mostProblems, type DecodeProblem} from './error.js';
+import {isNestedDeeper} from './plain.js';
+import {hasDuplicates} from './strict.js';
 
 const dropped = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:set', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:binary']);
 
@@ -47,13 +49,13 @@ const duplicates = (root: unknown, lines: LineCounter): DecodeProblem[] => {
   const found: DecodeProblem[] = [];
   const visit = (node: unknown): void => {
     if (isSeq(node)) for (const item of node.items) visit(item);
-    if (!isMap(node)) return;
+    if (!isMap(node) || found.length >= mostProblems) return;
     const seen = new Set<string>();
     for (const {key, value} of node.items as Pair<unknown, unknown>[]) {
       const name = shownKey(key);
       if (name !== undefined && seen.has(name)) {
         const line = lineOf(value, lines) || lineOf(key, lines);
-        found.push({kind: 'yaml', path: name, text: `line ${line}: key ${name} already set in map`});
+        if (found.length < mostProblems) found.push({kind: 'yaml', path: name, text: `line ${line}: key ${name} already set in map`});
       } else {
         visit(value);
       }
@@ -92,23 +94,53 @@ const unencodable = (value: unknown): string | undefined => {
   return undefined;
 };
 
-/** Every alias may stand for nearly the whole text: so much may come of it all together, in characters. */
-const mostAliased = 64 << 20;
+const tooManyAliases = 'yaml: document contains excessive aliasing';
 
-/** Aliased values are one object in many places, and what follows may change one of them. Throws for a value that contains itself. */
-const apart = (value: unknown, within = new Set<object>()): unknown => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (within.has(value)) throw new DecodeError('yaml: anchor value contains itself');
-  within.add(value);
-  const copy: unknown = Array.isArray(value)
-    ? value.map(item => apart(item, within))
-    : Object.fromEntries(Object.entries(value).map(([key, item]) => [key, apart(item, within)]));
-  within.delete(value);
-  return copy;
+/** What a text with aliases may come to, in characters: no more than a text without them. */
+const mostAliased = 3 * 1024 * 1024;
+
+/** Takes values apart: aliased ones are one object in many places, and what follows may change one of them. */
+class Copying {
+  readonly #within = new Set<object>();
+  #size = 0;
+
+  /** Throws for a value that contains itself, and for one that is too large written out. */
+  copy(value: unknown): unknown {
+    this.#count(typeof value === 'string' ? value.length : 1);
+    if (typeof value !== 'object' || value === null) return value;
+    if (this.#within.has(value)) throw new DecodeError('yaml: anchor value contains itself');
+    this.#within.add(value);
+    const copy: unknown = Array.isArray(value) ? value.map(item => this.copy(item)) : Object.fromEntries(Object.entries(value).map(([key, item]) => [this.#key(key), this.copy(item)]));
+    this.#within.delete(value);
+    return copy;
+  }
+
+  #key(key: string): string {
+    this.#count(key.length);
+    return key;
+  }
+
+  #count(characters: number): void {
+    this.#size += characters + 1;
+    if (this.#size > mostAliased) throw new DecodeError(tooManyAliases);
+  }
+}
+
+/** The value of a text that is JSON, as which nearly all applies come; undefined for one that is not, or that repeats keys or is nested deeply. */
+export const jsonInYaml = (text: string): unknown => {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    const value = JSON.parse(text) as unknown;
+    return isNestedDeeper(value, deepestNesting) || hasDuplicates(text, value) || unencodable(value) ? undefined : value;
+  } catch {
+    return undefined;
+  }
 };
 
 /** What a YAML text says, with the keys that are set twice. The last of them counts. Throws `DecodeError`. */
 export const parseYaml = (text: string): {value: unknown; problems: DecodeProblem[]} => {
+  const json = jsonInYaml(text);
+  if (json !== undefined) return {value: json, problems: []};
   const lines = new LineCounter();
   try {
     const document = firstDocument(text, lines);
@@ -116,16 +148,15 @@ export const parseYaml = (text: string): {value: unknown; problems: DecodeProble
     const error = document.errors[0];
     if (error) throw new DecodeError(`yaml: line ${lines.linePos(error.pos[0]).line}: ${error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '')}`);
     const {aliases} = inspected(document.contents);
-    if (aliases * text.length > mostAliased) throw new DecodeError('yaml: document contains excessive aliasing');
     const shared: unknown = document.toJS({maxAliasCount: 100});
-    const value = aliases > 0 ? apart(shared) : shared;
+    const value = aliases > 0 ? new Copying().copy(shared) : shared;
     const wrong = unencodable(value);
     if (wrong) throw new DecodeError(`json: unsupported value: ${wrong}`);
     return {value, problems: duplicates(document.contents, lines)};
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth', {cause: error});
-    if (error instanceof ReferenceError && /alias count/i.test(error.message)) throw new DecodeError('yaml: document contains excessive aliasing', {cause: error});
+    if (error instanceof ReferenceError && /alias count/i.test(error.message)) throw new DecodeError(tooManyAliases, {cause: error});
     throw new DecodeError(`yaml: ${(error as Error).message}`, {cause: error});
   }
 };

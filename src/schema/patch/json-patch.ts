@@ -14,6 +14,9 @@ export interface JsonPatchOperation {
 /** How much a patch may grow its document by copying. */
 const mostCopiedBytes = 3 * 1024 * 1024;
 
+/** How many items of lists a patch may move to make room or close a gap. Differs from upstream, which has no limit. */
+const mostMovedItems = 20_000_000;
+
 const unescaped = (part: string): string => part.replaceAll(/~[01]/g, escape => (escape === '~1' ? '/' : '~'));
 
 type Container = PlainObject | unknown[];
@@ -55,6 +58,7 @@ interface Place {
 class Document {
   #root: unknown;
   #copiedBytes = 0;
+  #movedItems = 0;
 
   constructor(root: unknown) {
     this.#root = copied(root);
@@ -111,12 +115,12 @@ class Document {
 
   #add(path: string, value: unknown): void {
     const place = this.#place(path, `add operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
-    within(`error in add for path: '${path}'`, () => insert(place, value));
+    within(`error in add for path: '${path}'`, () => this.#insert(place, value));
   }
 
   #remove(path: string): void {
     const place = this.#place(path, `remove operation does not apply: doc is missing path: ${JSON.stringify(path)}`);
-    within(`error in remove for path: '${path}'`, () => drop(place));
+    within(`error in remove for path: '${path}'`, () => this.#drop(place));
   }
 
   /** A missing key of an object is set, as the original does it; a missing index is an error. */
@@ -136,11 +140,11 @@ class Document {
     const source = this.#place(from, `move operation does not apply: doc is missing from path: ${from}`);
     const moved = within(`error in move for path: '${source.key}'`, () => {
       const value = member(source.container, source.key);
-      drop(source);
+      this.#drop(source);
       return value;
     });
     const target = this.#place(path, `move operation does not apply: doc is missing destination path: ${path}`);
-    within(`error in move for path: '${path}'`, () => insert(target, moved));
+    within(`error in move for path: '${path}'`, () => this.#insert(target, moved));
   }
 
   #copy(from: string, path: string): void {
@@ -153,7 +157,34 @@ class Document {
     if (this.#copiedBytes > mostCopiedBytes) {
       throw new Inapplicable(`Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${mostCopiedBytes}`);
     }
-    within('error while adding value during copy', () => insert(target, copied(value) ?? null));
+    within('error while adding value during copy', () => this.#insert(target, copied(value) ?? null));
+  }
+
+  #insert({container, key}: Place, value: unknown): void {
+    if (!Array.isArray(container)) put(container, key, value);
+    else if (key === '-') container.push(value);
+    else {
+      const index = indexIn(key, container.length + 1);
+      this.#countMoved(container, index);
+      container.splice(index, 0, value);
+    }
+  }
+
+  #drop({container, key}: Place): void {
+    if (Array.isArray(container)) {
+      const index = indexIn(key, container.length);
+      this.#countMoved(container, index);
+      container.splice(index, 1);
+      return;
+    }
+    if (!Object.hasOwn(container, key)) throw missing(`Unable to remove nonexistent key: ${key}`);
+    delete container[key];
+  }
+
+  /** Counts the items behind an index, which move with each insertion and removal. */
+  #countMoved(list: readonly unknown[], index: number): void {
+    this.#movedItems += list.length - index;
+    if (this.#movedItems > mostMovedItems) throw new Inapplicable(`the operations move more than ${mostMovedItems} items of lists`);
   }
 }
 
@@ -163,18 +194,6 @@ const isIndex = (key: string, length: number): boolean => {
   } catch {
     return false;
   }
-};
-
-const insert = ({container, key}: Place, value: unknown): void => {
-  if (!Array.isArray(container)) put(container, key, value);
-  else if (key === '-') container.push(value);
-  else container.splice(indexIn(key, container.length + 1), 0, value);
-};
-
-const drop = ({container, key}: Place): void => {
-  if (Array.isArray(container)) return void container.splice(indexIn(key, container.length), 1);
-  if (!Object.hasOwn(container, key)) throw missing(`Unable to remove nonexistent key: ${key}`);
-  delete container[key];
 };
 
 const member = (container: Container, key: string): unknown => {

@@ -55,7 +55,7 @@ const ordered = (merged: readonly unknown[], wanted: readonly unknown[], live: r
 
 /** Carries out `$patch` elements: what is left of the live list, and the patch's plain elements. */
 const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string): {live: unknown[]; patch: PlainObject[]} => {
-  let left = [...live];
+  const gone = new Set<unknown>();
   let replaces = false;
   const plain: PlainObject[] = [];
   for (const item of patch) {
@@ -65,13 +65,12 @@ const withSpecials = (live: readonly unknown[], patch: readonly PlainObject[], m
     }
     const directive = item[patchDirective];
     if (directive === 'replace') replaces = true;
-    else if (directive === 'delete') {
-      const key = keyOf(item, mergeKey);
-      left = left.filter(other => !isPlainObject(other) || own(other, mergeKey) !== key);
-    } else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
+    else if (directive === 'delete') gone.add(keyOf(item, mergeKey));
+    else if (directive === 'merge') throw inapplicable('merging lists cannot yet be specified in the patch');
     else throw inapplicable(`unknown patch type: ${shownValue(directive)} in map: ${shownValue(item)}`);
   }
-  return replaces ? {live: plain.map(cleaned), patch: []} : {live: left, patch: plain};
+  if (replaces) return {live: plain.map(cleaned), patch: []};
+  return {live: live.filter(other => !isPlainObject(other) || !gone.has(own(other, mergeKey))), patch: plain};
 };
 
 const mergedMaps = (live: readonly unknown[], patch: readonly PlainObject[], mergeKey: string, merge: MergeMaps): unknown[] => {

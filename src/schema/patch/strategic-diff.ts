@@ -25,8 +25,9 @@ const objectsDiff = (patch: PlainObject, key: string, from: readonly unknown[], 
 };
 
 const scalarsDiff = (patch: PlainObject, key: string, from: readonly unknown[], to: readonly unknown[]): void => {
-  const added = to.filter(item => !from.includes(item));
-  const removed = from.filter(item => !to.includes(item));
+  const [before, after] = [new Set(from), new Set(to)];
+  const added = to.filter(item => !before.has(item));
+  const removed = from.filter(item => !after.has(item));
   if (added.length > 0) put(patch, key, added);
   if (removed.length > 0) put(patch, `${deleteFromPrimitiveList}/${key}`, [...new Set(removed)]);
   if (!sameJson(from, to)) put(patch, `${setElementOrder}/${key}`, copied(to));

@@ -1,8 +1,10 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {PolicyRule} from '#src/api/types.js';
+import {missing} from '#src/apiserver/authorization/coverage.js';
 import {escalation, escalationCheck} from '#src/apiserver/authorization/escalation.js';
 import type {PolicyChange} from '#src/apiserver/authorization/policy.js';
+import {seededRandom} from '#src/base/random.js';
 import {refusal, startWorld} from '#test/resources/world.js';
 import {aUser, binding, clusterBinding, clusterRole, paths, rbacOf, role, rule, user, words} from './policy.js';
 
@@ -29,6 +31,47 @@ for (const [title, held, wanted, missing] of cases) {
     t.is(escalation(rbac, jane, '', wanted), expected);
   });
 }
+
+/** Every permission of a rule, one by one. */
+const each = ({verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = []}: PolicyRule): PolicyRule[] => [
+  ...apiGroups.flatMap(group =>
+    resources.flatMap(resource => verbs.flatMap(verb => (resourceNames.length ? resourceNames : [undefined]).map(name => ({verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : {resourceNames: [name]})})))),
+  ),
+  ...nonResourceURLs.flatMap(path => verbs.map(verb => ({verbs: [verb], nonResourceURLs: [path]}))),
+];
+
+/** Whether a rule holds a single permission, by the words of the API reference. */
+const covers = (rule: PolicyRule, {verbs: [verb = ''], apiGroups, resources = [], resourceNames, nonResourceURLs}: PolicyRule): boolean => {
+  const holds = (list: readonly string[] = [], text: string): boolean => list.includes(text) || list.includes('*');
+  if (!holds(rule.verbs, verb)) return false;
+  if (nonResourceURLs) return (rule.nonResourceURLs ?? []).some(held => held === nonResourceURLs[0] || (held.endsWith('*') && nonResourceURLs[0]!.startsWith(held.replace(/\*+$/, ''))));
+  const [main = '', subresource = ''] = resources[0]!.split('/');
+  const isOfAny = subresource !== '' && (rule.resources ?? []).includes(`*/${subresource}`);
+  const named = rule.resourceNames?.length ? rule.resourceNames : undefined;
+  return holds(rule.apiGroups, apiGroups![0]!) && (isOfAny || holds(rule.resources, subresource ? `${main}/${subresource}` : main)) && (!named || (resourceNames !== undefined && named.includes(resourceNames[0]!)));
+};
+
+test('comparing rules as sets finds what comparing each permission finds', t => {
+  const {float} = seededRandom(3);
+  const some = (choices: readonly string[]): string[] => choices.filter(() => float() < 0.4);
+  const aRule = (): PolicyRule => ({
+    verbs: some(['get', 'list', '*', 'watch']),
+    apiGroups: some(['', 'apps', '*']),
+    resources: some(['pods', 'pods/log', '*/log', 'nodes', '*', 'pods/']),
+    resourceNames: float() < 0.5 ? [] : some(['a', 'b', '*']),
+    nonResourceURLs: some(['/a', '/a/*', '/a/b', '*', '/', '/a**']),
+  });
+  for (let round = 0; round < 400; round++) {
+    const held = Array.from({length: Math.floor(float() * 4)}, aRule);
+    const wanted = [aRule(), aRule()];
+    const {grants, hasMore} = missing(held, wanted);
+    const singly = wanted.flatMap(each).filter(one => !held.some(rule => covers(rule, one)));
+    const asRules = grants.map(({verb, group, resource, name, path}) => (path === undefined ? {verbs: [verb], apiGroups: [group], resources: [resource], ...(name === undefined ? {} : {resourceNames: [name]})} : {verbs: [verb], nonResourceURLs: [path]}));
+
+    t.deepEqual<unknown[], unknown[]>(asRules, singly);
+    t.false(hasMore);
+  }
+});
 
 test('roles that could not be found are told with what is not held', async t => {
   const {rbac} = await rbacOf(clusterBinding('b', 'gone', user('jane')));

@@ -1,6 +1,6 @@
 import type {KubeObject} from '#src/api/types.js';
 import {isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
-import {misfits, misfitText} from '#src/schema/apply/intent.js';
+import {misfits, misfitText} from '#src/schema/apply/misfits.js';
 import {mergeIntent} from '#src/schema/apply/merge.js';
 import type {SchemaNode} from '#src/schema/node.js';
 

@@ -1,6 +1,7 @@
 import type {Naming} from '#src/api/naming.js';
 import type {ClusterRole, ClusterRoleBinding, ObjectMeta, RbacSubject, Role, RoleBinding} from '#src/api/types.js';
-import {missing, rulesOf} from '#src/apiserver/authorization/rules.js';
+import {missing} from '#src/apiserver/authorization/coverage.js';
+import {rulesOf} from '#src/apiserver/authorization/rules.js';
 import {sameContent} from '#src/resources/validation/equality.js';
 
 /** What has to be done so that an object holds at least what is expected of it. */
@@ -35,7 +36,7 @@ export const reconcileRole = <T extends AnyRole>(existing: T | undefined, expect
   if (!existing) return {do: 'create', object: expected};
   if (isProtected(existing.metadata, naming)) return nothing;
   const gathers = existing.aggregationRule && expected.aggregationRule;
-  const lacking = gathers ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []));
+  const lacking = gathers ? [] : rulesOf(missing(existing.rules ?? [], expected.rules ?? []).grants);
   const wanted = expected.aggregationRule?.clusterRoleSelectors ?? [];
   const selectors = existing.aggregationRule?.clusterRoleSelectors ?? [];
   const absent = wanted.filter(selector => !selectors.some(known => sameContent(known, selector)));

@@ -1,4 +1,5 @@
 import type {Container, Pod, PodAffinityTerm, PodSpec} from '#src/api/pod.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import {wireTime} from '#src/api/time.js';
 import {sameJson} from '#src/api/equal.js';
 import {qualityOf} from '#src/model/pod/quality.js';
@@ -41,7 +42,7 @@ const adoptAppArmor = ({metadata, spec}: Pod, {naming, warn}: HookContext): void
     const annotation = metadata?.annotations?.[key];
     if (annotation === undefined || container.securityContext?.appArmorProfile) continue;
     const profile = appArmorOf(annotation);
-    const isGood = profile && [...validateAppArmor(profile, '')].length === 0;
+    const isGood = profile && !isWrong(validateAppArmor(profile, ''));
     if (isGood && sameJson(profile, spec.securityContext?.appArmorProfile)) continue;
     if (isGood) (container.securityContext ??= {}).appArmorProfile = profile;
     warn(appArmorText(`metadata.annotations[${key}]`));

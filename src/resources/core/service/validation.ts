@@ -1,4 +1,5 @@
 import {duplicate, forbiddenField, invalid, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import type {Naming} from '#src/api/naming.js';
 import type {HookContext} from '#src/resources/definition.js';
 import {endpointIp, legacyIp, legacyRange, type LegacyRules} from '#src/resources/validation/ip-fields.js';
@@ -217,5 +218,5 @@ export function* validateServiceStatus({spec, status}: Readonly<Service>, old: R
 /** A name a balancer answers to, which is no address. */
 export function* balancerHostname(path: string, hostname: string): Iterable<FieldError> {
   yield* dnsSubdomain(path, hostname);
-  if ([...legacyIp(path, hostname, {strict: false})].length === 0) yield invalid(path, hostname, 'must be a DNS name, not an IP address');
+  if (!isWrong(legacyIp(path, hostname, {strict: false}))) yield invalid(path, hostname, 'must be a DNS name, not an IP address');
 }

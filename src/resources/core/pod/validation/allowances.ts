@@ -1,4 +1,4 @@
-import type {FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import type {ObjectMeta} from '#src/api/types.js';
 import type {AnyContainer, PodSpec} from '#src/api/pod.js';
 import type {HookContext} from '#src/resources/definition.js';
@@ -14,8 +14,6 @@ import {hasDeletionCost} from './annotations.js';
 import type {Allowances} from './rules.js';
 import {sysctlOfHost} from './security.js';
 import {mergesSpreadKeys, validateSpreadKeys} from './spreading.js';
-
-const bad = (errors: Iterable<FieldError>): boolean => !errors[Symbol.iterator]().next().done;
 
 const hasPartialPages = (list: Readonly<Record<string, string>> | undefined): boolean =>
   Object.entries(list ?? {}).some(([name, text]) => isHugePages(name) && !isWholePages(name, quantityIn(text)));
@@ -51,7 +49,7 @@ const gated = (spec: PodSpec, {gate}: Gate) => {
 };
 
 /** Whether the selectors of a pod's affinities have values that are no label values. */
-export const oddTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => bad(validateTermSelectors(term, '', false)));
+export const oddTermValues = (spec: Readonly<PodSpec> | undefined): boolean => [...podTerms(spec?.affinity, '')].some(({term}) => isWrong(validateTermSelectors(term, '', false)));
 
 /** What an update may hold because the stored object holds it already; without one, what a new object may hold. */
 export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | undefined, {naming, gate}: Pick<HookContext, 'naming' | 'gate'>): Allowances => {
@@ -61,11 +59,11 @@ export const allowancesOf = (stored: PodSpec | undefined, meta: ObjectMeta | und
   return {
     deletionCost: !gate('PodDeletionCost') || !hasDeletionCost(meta?.annotations, naming),
     selectorValues: oddTermValues(spec),
-    nodeSelectorValues: terms !== undefined && bad(validateNodeSelector(terms, '', false)),
-    spreadSelectors: spreads.some(({labelSelector}) => labelSelector && bad(validateLabelSelector(labelSelector, ''))),
-    spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => bad(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
+    nodeSelectorValues: terms !== undefined && isWrong(validateNodeSelector(terms, '', false)),
+    spreadSelectors: spreads.some(({labelSelector}) => labelSelector && isWrong(validateLabelSelector(labelSelector, ''))),
+    spreadKeys: gate('MatchLabelKeysInPodTopologySpread') && spreads.some(spread => isWrong(validateSpreadKeys(spread, '', mergesSpreadKeys(gate)))),
     partialHugePages: hasPartialPages(spec.overhead) || [...everyContainer(spec)].some(({container: {resources}}) => hasPartialPages(resources?.limits) || hasPartialPages(resources?.requests)),
-    tokenPaths: tokenPaths(spec).some(path => bad(unreservedPath('', path))),
+    tokenPaths: tokenPaths(spec).some(path => isWrong(unreservedPath('', path))),
     hostSysctls: (spec.securityContext?.sysctls ?? []).some(({name}) => sysctlOfHost(spec, name) !== undefined),
     ...gated(spec, {gate}),
   };

@@ -1,4 +1,5 @@
 import {forbiddenField, invalid, notFoundValue, notSupported, required, type FieldError} from '#src/api/field-error.js';
+import {isWrong} from '#src/api/gathered-errors.js';
 import type {AnyContainer, Volume, VolumeDevice, VolumeMount} from '#src/api/pod.js';
 import {descendingPath, withoutBacksteps} from '#src/resources/validation/paths.js';
 import type {ContainerRules} from './rules.js';
@@ -67,7 +68,7 @@ export function* validateDevices(container: AnyContainer, path: string, {volumes
     if (names.has(name)) yield invalid(`${at}.name`, name, 'must be unique');
     yield* device({name, devicePath}, at, volumes.get(name));
     if (paths.has(devicePath)) yield invalid(`${at}.devicePath`, devicePath, 'must be unique');
-    if ([...withoutBacksteps('', devicePath)].length > 0) yield invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')");
+    if (isWrong(withoutBacksteps('', devicePath))) yield invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')");
     else paths.add(devicePath);
     if (mounts.some(mount => mount.name === name)) yield invalid(`${at}.name`, name, 'must not already exist in volumeMounts');
     if (mounts.some(({mountPath}) => mountPath === devicePath)) yield invalid(`${at}.devicePath`, devicePath, 'must not already exist as a path in volumeMounts');

@@ -1,0 +1,177 @@
+import {mostErrors, mostErrorText} from '#src/api/gathered-errors.js';
+import type {PolicyRule} from '#src/api/types.js';
+import {grantedPrefix, type Grant} from './rules.js';
+
+// Rules are compared as products of sets (verbs by groups by resources by names): what they multiply to is never written out.
+
+/** How many comparisons of single values are made for one question. What is undecided then counts as not held. */
+const mostSteps = 1_000_000;
+
+/** Which values of one list of a rule are held. */
+interface Held {
+  readonly all: boolean;
+  /** How many comparisons it takes to tell of one value. */
+  readonly cost: number;
+  /** The values themselves, where nothing but they can be meant. */
+  readonly values?: ReadonlySet<string>;
+  has(value: string): boolean;
+}
+
+const everything: Held = {all: true, cost: 0, has: () => true};
+
+const heldValues = (values: readonly string[] | undefined): Held => {
+  const known = new Set(values);
+  return known.has('*') ? everything : {all: false, cost: 1, values: known, has: value => known.has(value)};
+};
+
+/** A resource is held by itself, with its subresource, as `*`, or as any resource's subresource. */
+const heldResources = (values: readonly string[] | undefined): Held => {
+  const known = new Set(values);
+  if (known.has('*')) return everything;
+  const has = (value: string): boolean => {
+    const [main = '', subresource = ''] = value.split(/\/(.*)/s);
+    return known.has(subresource ? `${main}/${subresource}` : main) || (subresource !== '' && known.has(`*/${subresource}`));
+  };
+  return {all: false, cost: 1, has};
+};
+
+/** A path is held by itself or by what it begins with. */
+const heldPaths = (values: readonly string[] | undefined): Held => {
+  const known = new Set(values);
+  if (known.has('*')) return everything;
+  const prefixes = new Set((values ?? []).map(grantedPrefix).filter(prefix => prefix !== undefined));
+  if (prefixes.has('')) return everything;
+  const lengths = [...new Set([...prefixes].map(({length}) => length))];
+  return {all: false, cost: 1 + lengths.length, has: path => known.has(path) || lengths.some(length => length <= path.length && prefixes.has(path.slice(0, length)))};
+};
+
+/** What a rule holds, list by list, in the order of the lists of a `Box`. */
+interface HeldRule {
+  readonly onResources: readonly Held[];
+  readonly onPaths: readonly Held[];
+}
+
+const heldRule = ({verbs, apiGroups, resources, resourceNames, nonResourceURLs}: Readonly<PolicyRule>): HeldRule => {
+  const ofVerbs = heldValues(verbs);
+  const names = new Set(resourceNames);
+  const ofNames: Held = names.size === 0 ? everything : {all: false, cost: 1, values: names, has: name => name !== noName && names.has(name)};
+  return {onResources: [heldValues(apiGroups), heldResources(resources), ofVerbs, ofNames], onPaths: [heldPaths(nonResourceURLs), ofVerbs]};
+};
+
+/** Stands for no name: met only by rules that name no objects. */
+const noName = '\0';
+
+/** Everything some lists multiply to, each given by places in a list of the rule that is wanted. */
+type Box = readonly (readonly number[])[];
+
+/** A rule that is wanted, or the half of it that is about resources or paths. */
+interface Wanted {
+  readonly lists: readonly (readonly string[])[];
+  grant(values: readonly string[]): Grant;
+}
+
+/** Rules may come as callers wrote them, before anything was validated. */
+const wantedOf = ({verbs = [], apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = []}: Readonly<PolicyRule>): Wanted[] => {
+  const isNamed = resourceNames.length > 0;
+  return [
+    {
+      lists: [apiGroups, resources, verbs, isNamed ? resourceNames : [noName]],
+      grant: ([group = '', resource = '', verb = '', name = '']) => ({verb, group, resource, ...(isNamed ? {name} : {})}),
+    },
+    {lists: [nonResourceURLs, verbs], grant: ([path = '', verb = '']) => ({verb, path})},
+  ];
+};
+
+/** Takes what is held away from what is wanted. */
+class Subtraction {
+  readonly #held: readonly HeldRule[];
+  #steps = 0;
+
+  constructor(held: readonly PolicyRule[]) {
+    this.#held = held.map(heldRule);
+  }
+
+  /** What is left of a wanted rule: boxes that have nothing in common. */
+  left({lists}: Wanted, of: keyof HeldRule): readonly Box[] {
+    if (lists.some(({length}) => length === 0)) return [];
+    let boxes: readonly Box[] = [lists.map(list => [...list.keys()])];
+    const known: (ReadonlySet<string> | undefined)[] = [];
+    for (const {[of]: held} of this.#held) {
+      if (boxes.length === 0 || this.#steps > mostSteps) return boxes;
+      this.#steps += 1;
+      if (held.every(({all}) => all)) return [];
+      if (!this.#meets(lists, held, known)) continue;
+      boxes = boxes.flatMap(box => this.#without(box, lists, held));
+    }
+    return boxes;
+  }
+
+  /** Whether a rule can have anything in common with long lists, seen from the rule, which mostly has short ones. */
+  #meets(lists: readonly (readonly string[])[], held: readonly Held[], known: (ReadonlySet<string> | undefined)[]): boolean {
+    return held.every(({all, values}, at) => {
+      if (all || !values || values.size >= lists[at]!.length) return true;
+      const wanted = (known[at] ??= new Set(lists[at]));
+      this.#steps += values.size;
+      for (const value of values) if (wanted.has(value)) return true;
+      return false;
+    });
+  }
+
+  #without(box: Box, lists: readonly (readonly string[])[], held: readonly Held[]): Box[] {
+    if (this.#steps > mostSteps) return [box];
+    const pieces: Box[] = [];
+    let rest = box;
+    for (const [at, {all, cost, has}] of held.entries()) {
+      if (all) continue;
+      const list = lists[at]!;
+      this.#steps += box[at]!.length * cost;
+      const [inside, outside]: [number[], number[]] = [[], []];
+      for (const place of box[at]!) (has(list[place]!) ? inside : outside).push(place);
+      if (inside.length === 0) return [box];
+      if (outside.length > 0) pieces.push(rest.with(at, outside));
+      rest = rest.with(at, inside);
+    }
+    return pieces;
+  }
+}
+
+/** Permissions somebody lacks, in the order in which the rules have them. */
+export interface Lacking {
+  readonly grants: readonly Grant[];
+  /** Whether there are more than are listed, or than could be compared. */
+  readonly hasMore: boolean;
+}
+
+const byPlaces = (a: readonly number[], b: readonly number[]): number => a.reduce((order, place, at) => order || place - b[at]!, 0);
+
+/** The places in a box, one combination after the other. */
+function* places(box: Box, chosen: readonly number[] = []): Iterable<readonly number[]> {
+  if (chosen.length === box.length) yield chosen;
+  else for (const place of box[chosen.length]!) yield* places(box, [...chosen, place]);
+}
+
+/** Which of the permissions in `wanted` are not among those in `held`: as many of them as are told of. */
+export const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Lacking => {
+  const subtraction = new Subtraction(held);
+  const grants: Grant[] = [];
+  let text = 0;
+  for (const rule of wanted) {
+    const [onResources, onPaths] = wantedOf(rule) as [Wanted, Wanted];
+    for (const [{lists, grant}, boxes] of [[onResources, subtraction.left(onResources, 'onResources')], [onPaths, subtraction.left(onPaths, 'onPaths')]] as const) {
+      const found: (readonly number[])[] = [];
+      let hasMore = false;
+      for (const box of boxes) {
+        for (const combination of places(box)) {
+          hasMore = grants.length + found.length >= mostErrors || text > mostErrorText;
+          if (hasMore) break;
+          found.push(combination);
+          for (const [at, place] of combination.entries()) text += lists[at]![place]!.length;
+        }
+        if (hasMore) break;
+      }
+      for (const combination of found.sort(byPlaces)) grants.push(grant(combination.map((place, at) => lists[at]![place]!)));
+      if (hasMore) return {grants, hasMore};
+    }
+  }
+  return {grants, hasMore: false};
+};

@@ -1,0 +1,104 @@
+import {Worker} from 'node:worker_threads';
+import {entityTooLarge, tooManyRequests} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import {labelledBody, parseBody, type ParsedBody} from './document.js';
+import {DecodeError} from './error.js';
+import {jsonInYaml} from './yaml.js';
+import type {YamlAnswer} from './yaml-worker.js';
+
+/** Texts up to this many bytes are read at once: reading YAML takes some microseconds a byte. */
+const longestAtOnce = 8 * 1024;
+/** What reading may take. */
+export interface YamlLimits {
+  /** How much memory the thread may use, in MiB. */
+  readonly megabytes: number;
+  /** How long one text may take. */
+  readonly ms: number;
+  /** How many texts may wait for the thread. */
+  readonly waiting: number;
+}
+
+const usualLimits: YamlLimits = {megabytes: 256, ms: 15_000, waiting: 16};
+
+interface Job {
+  readonly text: string;
+  readonly signal: AbortSignal | undefined;
+  resolve(answer: YamlAnswer): void;
+  reject(error: Error): void;
+}
+
+const tooLarge = (what: string): Error => entityTooLarge(`reading the YAML takes more than ${what}; send it as JSON`);
+
+/**
+ * Reads YAML bodies: short ones, and those that are JSON, at once; long ones in a thread that is there while there are any, one after the other, so that
+ * nobody else waits for them.
+ */
+export class YamlThread {
+  readonly #clock: Clock;
+  readonly #limits: YamlLimits;
+  readonly #waiting: Job[] = [];
+  #worker: Worker | undefined;
+  #isBusy = false;
+
+  constructor(clock: Clock, limits: YamlLimits = usualLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Throws `DecodeError` for what is no YAML, 413 for what takes too long or too much memory to read, 429 while too many texts wait. */
+  async parse(bytes: Buffer, signal?: AbortSignal): Promise<ParsedBody> {
+    if (bytes.length <= longestAtOnce) return parseBody(bytes, 'yaml');
+    const text = bytes.toString('utf8');
+    const json = jsonInYaml(text);
+    if (json !== undefined) return labelledBody({value: json, problems: []});
+    const answer = await this.#ask(text, signal);
+    if ('refusal' in answer) throw new DecodeError(answer.refusal);
+    return labelledBody({value: JSON.parse(answer.json) as unknown, problems: answer.problems});
+  }
+
+  #ask(text: string, signal: AbortSignal | undefined): Promise<YamlAnswer> {
+    if (this.#waiting.length >= this.#limits.waiting) throw tooManyRequests('too many long YAML bodies are being read, please try again later', 1);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({text, signal, resolve, reject});
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#isBusy) return;
+    const job = this.#waiting.shift();
+    if (!job) {
+      void this.#worker?.terminate();
+      this.#worker = undefined;
+    } else if (job.signal?.aborted) {
+      job.reject(job.signal.reason as Error);
+      this.#next();
+    } else this.#run(job);
+  }
+
+  #run(job: Job): void {
+    const {megabytes, ms} = this.#limits;
+    const worker = (this.#worker ??= new Worker(new URL('./yaml-worker.js', import.meta.url), {resourceLimits: {maxOldGenerationSizeMb: megabytes}}));
+    const hold = this.#clock.hold();
+    this.#isBusy = true;
+    const done = (settle: () => void, isAlive: boolean): void => {
+      timer[Symbol.dispose]();
+      hold[Symbol.dispose]();
+      worker.removeAllListeners();
+      if (!isAlive) {
+        // Whatever else it has to say does not matter any more.
+        worker.on('error', () => undefined);
+        void worker.terminate();
+        this.#worker = undefined;
+      }
+      this.#isBusy = false;
+      settle();
+      this.#next();
+    };
+    const timer = this.#clock.schedule(ms, () => done(() => job.reject(tooLarge(`${ms / 1000} s`)), false));
+    worker.once('message', (answer: YamlAnswer) => done(() => job.resolve(answer), true));
+    worker.once('error', (error: Error & {code?: string}) => done(() => job.reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooLarge(`${megabytes} MiB`) : error), false));
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
+    worker.postMessage(job.text);
+  }
+}

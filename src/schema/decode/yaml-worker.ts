@@ -1,0 +1,19 @@
+import {parentPort} from 'node:worker_threads';
+import {DecodeError} from './error.js';
+import {parseYaml} from './yaml.js';
+
+/** What the thread answers to a text: its value as JSON, which costs the other side less than a value, or what is wrong with it. */
+export type YamlAnswer = {readonly json: string; readonly problems: ReturnType<typeof parseYaml>['problems']} | {readonly refusal: string};
+
+const answer = (text: string): YamlAnswer => {
+  try {
+    const {value, problems} = parseYaml(text);
+    return {json: JSON.stringify(value), problems};
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return {refusal: error.message};
+  }
+};
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
+parentPort?.on('message', (text: string) => parentPort?.postMessage(answer(text)));
