@@ -21,7 +21,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'src/cel': {layers: ['src/schema', ...below]},
   'src/options': {layers: below, packages: ['convict']},
   'src/observe': {layers: ['src/base'], packages: ['pino', 'prom-client']},
-  'src/transport': {layers: ['src/observe', 'src/pki', ...below], packages: ['@kubernetes/client-node', 'undici', 'yaml']},
+  'src/transport': {layers: ['src/observe', 'src/pki', ...below], packages: ['undici', 'yaml']},
   'src/serving': {layers: ['src/transport', 'src/observe', 'src/options', 'src/pki', ...below], packages: ['ws']},
   'src/storage': {layers: ['src/transport', 'src/observe', 'src/base'], packages: ['lmdb']},
   'src/resources': {layers: ['src/cel', 'src/schema', 'src/model', 'src/pki', ...below]},

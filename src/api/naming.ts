@@ -10,6 +10,7 @@ const suffixedGroups = [
   'authentication',
   'authorization',
   'certificates',
+  'client.authentication',
   'coordination',
   'discovery',
   'events',

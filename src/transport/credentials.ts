@@ -1,7 +1,7 @@
 import {readFile} from 'node:fs/promises';
 import type {Clock} from '#src/base/clock.js';
 import {oneLine} from './one-line.js';
-import {pluginCredentials} from './plugin-credentials.js';
+import {pluginCredentials} from './plugins/credentials.js';
 import type {CredentialSource, Proof} from './proof.js';
 import type {ClientIdentity, ConnectionSettings, Impersonation} from './settings.js';
 

@@ -1,7 +1,10 @@
 import {readFile} from 'node:fs/promises';
 import {dirname, resolve} from 'node:path';
+import {naming} from '#src/api/naming.js';
 import {oneLine} from './one-line.js';
-import type {ClientIdentity, ConnectionSettings, Impersonation, Material, ServerTrust} from './settings.js';
+import {execPlugin} from './plugins/exec-settings.js';
+import {oidcProvider, type RawProvider} from './plugins/oidc.js';
+import type {ClientIdentity, ConnectionSettings, ExecCluster, Impersonation, Material, ServerTrust} from './settings.js';
 
 /** The parts of a connection settings file that count (client authentication API, Config v1). All of it is unchecked input. */
 interface RawCluster {
@@ -11,6 +14,7 @@ interface RawCluster {
   readonly 'insecure-skip-tls-verify'?: boolean;
   readonly 'tls-server-name'?: string;
   readonly 'proxy-url'?: string;
+  readonly extensions?: unknown;
 }
 interface RawUser {
   readonly 'client-certificate'?: string;
@@ -25,8 +29,8 @@ interface RawUser {
   readonly 'as-uid'?: string;
   readonly 'as-groups'?: readonly string[];
   readonly 'as-user-extra'?: Readonly<Record<string, readonly string[]>>;
-  readonly exec?: unknown;
-  readonly 'auth-provider'?: unknown;
+  readonly exec?: object;
+  readonly 'auth-provider'?: RawProvider;
 }
 interface RawSettings {
   readonly 'current-context'?: string;
@@ -43,7 +47,7 @@ export const readSettingsFile = async (
   const source = `${flag} ${file}`;
   try {
     const text = await readFile(file, 'utf8');
-    return {...settingsOf(text, await parse(text), {directory: dirname(resolve(file)), context, server}), source};
+    return {...settingsOf(await parse(text), {directory: dirname(resolve(file)), context, server}), source};
   } catch (cause) {
     throw new Error(`${source}: ${oneLine(cause)}`, {cause});
   }
@@ -65,20 +69,13 @@ export const readIdentities = async (file: string, {flag}: {readonly flag: strin
     const raw = await parse(await readFile(file, 'utf8'));
     const named = (Array.isArray(raw.users) ? raw.users : []).flatMap((item: unknown) => (isRecord(item) && typeof item['name'] === 'string' ? [item['name']] : []));
     const directory = dirname(resolve(file));
-    const users = named.map((name): [string, ClientIdentity] => [name, identityOf(entry<RawUser>(raw.users, 'user', name), directory, standingAlone(raw.users, name))]);
+    const users = named.map((name): [string, ClientIdentity] => [name, identityOf(entry<RawUser>(raw.users, 'user', name), {name, directory})]);
     const context = raw['current-context'];
     const current = context ? entry<{readonly user?: string}>(raw.contexts, 'context', context).user : undefined;
     return {users: new Map(users), current, source};
   } catch (cause) {
     throw new Error(`${source}: ${oneLine(cause)}`, {cause});
   }
-};
-
-/** Settings in which one user is all there is, for the library that runs plug-ins. */
-const standingAlone = (users: unknown, user: string) => {
-  const context = 'only';
-  const clusters = [{name: context, cluster: {server: 'https://localhost'}}];
-  return {text: JSON.stringify({apiVersion: 'v1', kind: 'Config', clusters, users, contexts: [{name: context, context: {cluster: context, user}}], 'current-context': context}), context};
 };
 
 const parse = async (text: string): Promise<RawSettings> => {
@@ -88,7 +85,6 @@ const parse = async (text: string): Promise<RawSettings> => {
 };
 
 const settingsOf = (
-  text: string,
   raw: RawSettings,
   {directory, context, server}: {readonly directory: string; readonly context: string | undefined; readonly server: string | undefined},
 ): Omit<ConnectionSettings, 'source'> => {
@@ -100,9 +96,11 @@ const settingsOf = (
   const address = server || cluster.server;
   if (!address) throw new Error(`cluster "${chosen.cluster}" names no server`);
   const trust = trustOf(cluster, directory);
-  const identity = identityOf(user, directory, {text, context: name});
+  const isSecure = Boolean(trust.ca || trust.insecure || user['client-certificate'] || user['client-certificate-data']);
+  const checked = checkedServer(address, isSecure ? 'https' : 'http');
+  const identity = identityOf(user, {name: chosen.user ?? '', directory, cluster: execCluster(checked, trust, cluster)});
   return {
-    server: checkedServer(address, trust.ca || trust.insecure || identity.certificate ? 'https' : 'http'),
+    server: checked,
     trust,
     identity,
     ...(cluster['proxy-url'] ? {proxyUrl: cluster['proxy-url']} : {}),
@@ -144,7 +142,30 @@ const trustOf = (cluster: RawCluster, directory: string): ServerTrust => {
   };
 };
 
-const identityOf = (user: RawUser, directory: string, whole: {readonly text: string; readonly context: string}): ClientIdentity => {
+interface UserPlace {
+  readonly name: string;
+  readonly directory: string;
+  /** The server the user is for, where there is one. */
+  readonly cluster?: ExecCluster;
+}
+
+const execCluster = (server: string, trust: ServerTrust, {extensions, 'proxy-url': proxyUrl}: RawCluster): ExecCluster => {
+  const found = (Array.isArray(extensions) ? extensions : []).find((item: unknown) => isRecord(item) && item['name'] === naming('kubernetes').groupKey('client.authentication', 'exec')) as
+    | {extension?: unknown}
+    | undefined;
+  return {server, trust, ...(proxyUrl ? {proxyUrl} : {}), ...(found ? {config: found.extension} : {})};
+};
+
+/** What proves a user otherwise than by what stands in the file. */
+const pluginOf = ({exec, 'auth-provider': provider}: RawUser, {name, directory, cluster}: UserPlace): ClientIdentity['plugin'] => {
+  if (exec && provider) throw new Error(`authProvider cannot be provided in combination with an exec plugin for ${name}`);
+  if (exec) return execPlugin(exec, {user: name, directory, cluster});
+  return provider && oidcProvider(provider, (data, file) => material(data, file, directory));
+};
+
+const identityOf = (user: RawUser, place: UserPlace): ClientIdentity => {
+  const {directory} = place;
+  const plugin = pluginOf(user, place);
   const cert = material(user['client-certificate-data'], user['client-certificate'], directory);
   const key = material(user['client-key-data'], user['client-key'], directory);
   if (Boolean(cert) !== Boolean(key)) throw new Error(`the user has a client ${cert ? 'certificate without a key' : 'key without a certificate'}`);
@@ -154,7 +175,7 @@ const identityOf = (user: RawUser, directory: string, whole: {readonly text: str
     ...(user.tokenFile ? {tokenFile: resolve(directory, user.tokenFile)} : {}),
     ...(user.username ? {basic: {username: user.username, password: user.password ?? ''}} : {}),
     ...(user.as ? {impersonate: impersonationOf(user)} : {}),
-    ...(user.exec || user['auth-provider'] ? {plugin: whole} : {}),
+    ...(plugin ? {plugin} : {}),
   };
 };
 

@@ -1,3 +1,5 @@
+import type {Naming} from '#src/api/naming.js';
+
 /** Content that is given, or read from a file whenever it is needed. */
 export type Material = {readonly data: string} | {readonly file: string};
 
@@ -27,8 +29,43 @@ export interface ClientIdentity {
   readonly tokenFile?: string;
   readonly basic?: {readonly username: string; readonly password: string};
   readonly impersonate?: Impersonation;
-  /** Users who are proved by a plug-in (exec, OIDC): the settings' text and context, for the library that knows how. */
-  readonly plugin?: {readonly text: string; readonly context: string};
+  /** What proves the user otherwise: a program, or an OpenID Connect provider. */
+  readonly plugin?: ExecPlugin | OidcProvider;
+}
+
+/** The server that a plugin is told of when it asks for that. */
+export interface ExecCluster {
+  readonly server: string;
+  readonly trust: ServerTrust;
+  readonly proxyUrl?: string;
+  /** What the extension for plugins of the cluster's entry holds. */
+  readonly config?: unknown;
+}
+
+/** A program that prints credentials (client authentication API, ExecCredential). */
+export interface ExecPlugin {
+  readonly kind: 'exec';
+  readonly apiVersion: string;
+  /** The vocabulary its API version is in. */
+  readonly naming: Naming;
+  /** As it is run: a name on the PATH, or an absolute path. */
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly (readonly [string, string])[];
+  readonly interactiveMode: 'Never' | 'IfAvailable' | 'Always';
+  readonly installHint: string;
+  readonly cluster?: ExecCluster;
+}
+
+/** A user who is known to an OpenID Connect provider (`auth-provider` named `oidc`). */
+export interface OidcProvider {
+  readonly kind: 'oidc';
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly idToken: string;
+  readonly refreshToken: string;
+  readonly ca?: Material;
 }
 
 /** Where an API server is and how to talk to it. */

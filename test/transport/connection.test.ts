@@ -7,7 +7,6 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {ApiRequest} from '#src/api/exchange.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {connect} from '#src/transport/http-connection.js';
-import {loadSettings} from '#src/transport/load-settings.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';
 import {aPair} from '#test/serving/credentials.js';
 import {type TestServer, answering, json, serve} from '#test/serving/server.js';
@@ -97,25 +96,6 @@ test('a client certificate that is renewed in its files is used for new connecti
   await connection.send(get);
 
   t.deepEqual(seen, ['first', 'first', 'second']);
-});
-
-test('a user behind a plug-in is proved by what the plug-in prints', async t => {
-  const seen: ApiRequest[] = [];
-  await using server = await serve(answering(request => (seen.push(request), json({}))));
-  const printed = JSON.stringify({apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: {token: 'from-plugin'}});
-  const file = await aFile(
-    JSON.stringify({
-      'current-context': 'x',
-      contexts: [{name: 'x', context: {cluster: 'c', user: 'u'}}],
-      clusters: [{name: 'c', cluster: {server: server.url, 'certificate-authority-data': Buffer.from(server.ca).toString('base64')}}],
-      users: [{name: 'u', user: {exec: {apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', `console.log(${JSON.stringify(printed)})`]}}}],
-    }),
-  );
-  await using connection = await connect(await loadSettings({file, env: {}}), {clock: systemClock});
-
-  await connection.send(get);
-
-  t.deepEqual(authorizations(seen), ['Bearer from-plugin']);
 });
 
 test('a server that cannot be reached or trusted is told in one line', async t => {

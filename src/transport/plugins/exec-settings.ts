@@ -1,0 +1,63 @@
+import {resolve, sep} from 'node:path';
+import {naming, type Naming} from '#src/api/naming.js';
+import type {ExecCluster, ExecPlugin} from '#src/transport/settings.js';
+
+/** The `exec` of a user's entry in a connection settings file. All of it is unchecked input. */
+interface RawExec {
+  readonly command?: unknown;
+  readonly args?: unknown;
+  readonly env?: unknown;
+  readonly apiVersion?: unknown;
+  readonly installHint?: unknown;
+  readonly provideClusterInfo?: unknown;
+  readonly interactiveMode?: unknown;
+}
+
+export interface ExecSurroundings {
+  /** The user's name, for messages. */
+  readonly user: string;
+  /** Where the file lies: a command with a slash is found from there. */
+  readonly directory: string;
+  readonly cluster: ExecCluster | undefined;
+}
+
+const namings = [naming('kubernetes'), naming('plat')];
+const versions = ['v1', 'v1beta1'];
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+const namingOf = (apiVersion: string): Naming | undefined => namings.find(each => versions.some(version => each.apiVersion('client.authentication', version) === apiVersion));
+
+const variables = (env: unknown, user: string): (readonly [string, string])[] =>
+  (Array.isArray(env) ? env : []).map((item: unknown) => {
+    const {name, value} = (item ?? {}) as {name?: unknown; value?: unknown};
+    if (!text(name)) throw new Error(`env variable name must be specified for ${user} to use exec authentication plugin`);
+    return [text(name), text(value)] as const;
+  });
+
+const interactiveModeOf = (mode: string, apiVersion: string, user: string): ExecPlugin['interactiveMode'] => {
+  const given = mode || (apiVersion.endsWith('/v1beta1') ? 'IfAvailable' : '');
+  if (!given) throw new Error(`interactiveMode must be specified for ${user} to use exec authentication plugin`);
+  if (given !== 'Never' && given !== 'IfAvailable' && given !== 'Always') throw new Error(`invalid interactiveMode for ${user}: ${JSON.stringify(given)}`);
+  return given;
+};
+
+/** Reads what a settings file says of a plugin. Throws with the message of the original's clients. */
+export const execPlugin = (raw: RawExec, {user, directory, cluster}: ExecSurroundings): ExecPlugin => {
+  const [command, apiVersion] = [text(raw.command), text(raw.apiVersion)];
+  if (!command) throw new Error(`command must be specified for ${user} to use exec authentication plugin`);
+  if (!apiVersion) throw new Error(`apiVersion must be specified for ${user} to use exec authentication plugin`);
+  const naming = namingOf(apiVersion);
+  if (!naming) throw new Error(`exec plugin: invalid apiVersion ${JSON.stringify(apiVersion)}`);
+  return {
+    kind: 'exec',
+    apiVersion,
+    naming,
+    command: command.includes(sep) ? resolve(directory, command) : command,
+    args: Array.isArray(raw.args) ? raw.args.map(String) : [],
+    env: variables(raw.env, user),
+    interactiveMode: interactiveModeOf(text(raw.interactiveMode), apiVersion, user),
+    installHint: text(raw.installHint),
+    ...(raw.provideClusterInfo === true && cluster ? {cluster} : {}),
+  };
+};

@@ -1,0 +1,116 @@
+import {readFile} from 'node:fs/promises';
+import {request} from 'node:https';
+import {messageOf} from '#src/base/message.js';
+import type {Material, OidcProvider} from '#src/transport/settings.js';
+import type {Answer} from './exec.js';
+
+/** The `auth-provider` of a user's entry in a connection settings file. All of it is unchecked input. */
+export interface RawProvider {
+  readonly name?: unknown;
+  readonly config?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Reads what a settings file says of a provider. Throws with the message of the original's clients. */
+export const oidcProvider = ({name, config}: RawProvider, authority: (data: string | undefined, file: string | undefined) => Material | undefined): OidcProvider => {
+  if (name !== 'oidc') throw new Error(`no Auth Provider found for name ${JSON.stringify(name ?? '')}`);
+  const value = (key: string): string => (typeof config?.[key] === 'string' ? config[key] : '');
+  for (const key of ['idp-issuer-url', 'client-id']) if (!value(key)) throw new Error(`Must provide ${key}`);
+  const ca = authority(value('idp-certificate-authority-data') || undefined, value('idp-certificate-authority') || undefined);
+  return {
+    kind: 'oidc',
+    issuer: value('idp-issuer-url'),
+    clientId: value('client-id'),
+    clientSecret: value('client-secret'),
+    idToken: value('id-token'),
+    refreshToken: value('refresh-token'),
+    ...(ca ? {ca} : {}),
+  };
+};
+
+/** A token is not used any more when it ends within so many ms. */
+const expiryDelayMs = 10_000;
+
+/**
+ * Proves a user by the token there is, or by a new one from the provider when that has ended. A refresh token that the provider changes is kept in memory:
+ * the settings file stays as it is.
+ */
+export const oidcUser = (provider: OidcProvider): ((now: number, refused: boolean) => Promise<Answer>) => {
+  let {idToken, refreshToken} = provider;
+  return async (now, refused) => {
+    const end = idToken ? endOf(idToken) : undefined;
+    if (!refused && end !== undefined && end - expiryDelayMs > now) return answer(idToken, end);
+    if (!refreshToken) throw new Error('No valid id-token, and cannot refresh without refresh-token');
+    const fresh = await refreshed(provider, refreshToken);
+    idToken = fresh.idToken;
+    refreshToken = fresh.refreshToken || refreshToken;
+    return answer(idToken, endOf(idToken));
+  };
+};
+
+const answer = (token: string, end: number): Answer => ({proof: {headers: [['authorization', `Bearer ${token}`]]}, expiresAt: end - expiryDelayMs});
+
+/** When a token ends, by its own word: whether it is good is for the server to say. */
+const endOf = (token: string): number => {
+  try {
+    const {exp} = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {exp?: unknown};
+    if (typeof exp === 'number') return exp * 1000;
+  } catch {
+    // Told below.
+  }
+  throw new Error('ID Token is malformed: it tells no expiry');
+};
+
+const refreshed = async ({issuer, clientId, clientSecret, ca}: OidcProvider, refreshToken: string): Promise<{idToken: string; refreshToken: string}> => {
+  const trusted = ca && ('data' in ca ? ca.data : await readFile(ca.file, 'utf8'));
+  const discovery = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {ca: trusted});
+  const endpoint = discovery['token_endpoint'];
+  if (typeof endpoint !== 'string') throw new Error('provider\'s discovery document names no token_endpoint');
+  const form = {grant_type: 'refresh_token', refresh_token: refreshToken};
+  const basic = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`).toString('base64');
+  // Providers differ in where they want to find the client: in a header, or else in the form.
+  const byHeader = ask(endpoint, {ca: trusted, form, authorization: `Basic ${basic}`});
+  const tokens = await byHeader.catch(() => ask(endpoint, {ca: trusted, form: {...form, client_id: clientId, ...(clientSecret ? {client_secret: clientSecret} : {})}}));
+  const {id_token: idToken, refresh_token: next} = tokens;
+  if (typeof idToken !== 'string') {
+    throw new Error('token response did not contain an id_token, either the scope "openid" wasn\'t requested upon login, or the provider doesn\'t support id_tokens as part of the refresh response');
+  }
+  return {idToken, refreshToken: typeof next === 'string' ? next : ''};
+};
+
+interface Question {
+  readonly ca: string | undefined;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly authorization?: string;
+}
+
+const mostBytes = 1 << 20;
+const timeoutMs = 30_000;
+
+/** Asks the provider for a JSON object. */
+const ask = (url: string, {ca, form, authorization}: Question): Promise<Record<string, unknown>> =>
+  new Promise((resolve, reject) => {
+    const failed = (cause: unknown) => reject(new Error(`${url}: ${messageOf(cause)}`, {cause}));
+    const body = form && new URLSearchParams({...form}).toString();
+    const headers = {...(body === undefined ? {} : {'content-type': 'application/x-www-form-urlencoded'}), ...(authorization ? {authorization} : {}), accept: 'application/json'};
+    const asking = request(url, {method: body === undefined ? 'GET' : 'POST', headers, timeout: timeoutMs, ...(ca ? {ca} : {})}, response => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes > mostBytes) response.destroy(new Error('the answer is too long'));
+      });
+      response.once('error', failed);
+      response.once('end', () => {
+        try {
+          if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.statusMessage}`);
+          resolve(JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>);
+        } catch (cause) {
+          failed(cause);
+        }
+      });
+    });
+    asking.once('timeout', () => asking.destroy(new Error('no answer in time')));
+    asking.once('error', failed);
+    asking.end(body);
+  });
