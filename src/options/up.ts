@@ -51,6 +51,7 @@ export const upFlags = flagTable({
   program: 'plat up',
   summary: 'Runs a whole control plane in one process and prints a line that begins with "ready" once it serves.',
   sections: [plane],
+  rules: [({simulationFile, nodes}) => (simulationFile && nodes === 0 ? '--simulation-file needs --nodes: how many of them to simulate' : undefined)],
 });
 
 export type UpOptions = OptionsOf<typeof upFlags>;

@@ -24,6 +24,7 @@ import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
+import {checkOptions} from './check-options.js';
 import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
@@ -67,10 +68,14 @@ export interface Plane extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** Who says where the store is does not want it in memory. */
+const storeFlags = ['storage-backend', 'kvstore-servers'];
+
 const admin: UserInfo = {name: 'plat-admin', groups: ['system:masters', 'system:authenticated']};
 
 /** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
 export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
+  checkOptions(given);
   const options = {...given, naming: given.naming ?? planeNaming.naming.default};
   const {random = systemRandom, log = noLog} = options;
   const unhandled = new UnhandledErrors(log);
@@ -82,14 +87,14 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   await using undo = new Undo();
   if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
   const material = await planeMaterial(join(directory, 'pki'), clock, log);
-  const apiserver = parseFlags(apiserverFlags, apiserverArgs(options, material));
+  const apiserver = parseFlags(apiserverFlags, apiserverArgs({...options, dataDir: directory}, material));
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
   const scheduling = parseFlags(schedulerFlags, schedulerArgs(options));
   const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
   for (const warning of [...apiserver.warnings, ...controllers.warnings, ...scheduling.warnings]) if (concerns(warning, asked)) log.warn(warning);
 
   const store = await openStore({
-    backend: options.dataDir ? apiserver.options.storageBackend : 'memory',
+    backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
     servers: storeServersOf(apiserver.options, naming, gateOf(apiserver)),
     naming: naming.name,

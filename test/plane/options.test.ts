@@ -25,6 +25,44 @@ const authority = await anAuthority();
 const [pair, another] = [await aPair(authority, {commonName: 'one'}, 'client auth'), await aPair(authority, {commonName: 'other'}, 'client auth')];
 const alone = {controllerManagerArgs: ['--controllers=']};
 
+const bad: readonly (readonly [object, string])[] = [
+  [{nameing: 'plat'}, 'there is no option "nameing": did you mean "naming"?'],
+  [{dataDIR: 'x'}, 'there is no option "dataDIR": did you mean "dataDir"?'],
+  [{apiServerArgs: []}, 'there is no option "apiServerArgs": did you mean "apiserverArgs"?'],
+  [{port: 6443}, 'there is no option "port": the options are naming, dataDir, listen, '],
+  [{naming: 'k8s'}, 'naming must be "kubernetes" or "plat", not "k8s"'],
+  [{listen: 'no'}, 'listen must be true or false, not "no"'],
+  [{securePort: 70_000}, 'securePort must be a port from 0 to 65535, not 70000'],
+  [{securePort: '6443'}, 'securePort must be a port from 0 to 65535, not "6443"'],
+  [{nodes: -1}, 'nodes must be a whole number from 0 to 10000, not -1'],
+  [{nodes: 1.5}, 'nodes must be a whole number from 0 to 10000, not 1.5'],
+  [{dataDir: ''}, 'dataDir must be a path, not ""'],
+  [{bindAddress: 'localhost'}, 'bindAddress must be an IP address, not "localhost"'],
+  [{apiserverArgs: '--v=2'}, 'apiserverArgs must be a list of flags such as "--feature-gates=X=true", not "--v=2"'],
+  [{schedulerArgs: ['v=2']}, 'schedulerArgs must be a list of flags such as "--feature-gates=X=true", not ["v=2"]'],
+  [{manifests: 'crds'}, 'manifests must be a list of paths or objects, not "crds"'],
+  [{webhooks: 9443}, 'webhooks must be {port: N} with a port from 1 to 65535, not 9443'],
+  [{clock: () => 0}, 'clock must be a Clock (with now, monotonic, schedule, hold, unhandled, keepAlive), not a function'],
+  [{freeze: null}, 'freeze must be true or false, not null'],
+  [{listen: false, kubeconfig: 'file'}, 'kubeconfig needs a port: leave listen out, or kubeconfig'],
+  [{simulationFile: 'rules.yaml'}, 'simulationFile needs nodes: how many of them to simulate'],
+];
+for (const [options, message] of bad) {
+  test(`a plane does not start with ${Object.keys(options).join(' and ')} like that: ${message}`, async t => {
+    const error = await t.throwsAsync(startPlane(options));
+    t.true(error!.message.startsWith(`startPlane: ${message}`), error!.message);
+  });
+}
+
+test('options that are undefined count as not given, and a store that is asked for is used without a directory', async t => {
+  const undefinedOptions = {naming: undefined, dataDir: undefined, nodes: undefined} as object;
+  await using plane = await startPlane({...undefinedOptions, listen: false, clock: new VirtualClock(), ...alone});
+
+  t.is(plane.naming.name, 'kubernetes');
+  await t.throwsAsync(startPlane({apiserverArgs: ['--storage-backend=etcd3']}), {message: /requires --kvstore-servers/});
+  await t.throwsAsync(startPlane('here' as never), {message: 'startPlane: the options must be an object, not "here"'});
+});
+
 test('admission plugins are told what the file says', async t => {
   const file = aFile(`
 kind: AdmissionConfiguration

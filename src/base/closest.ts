@@ -1,0 +1,26 @@
+/** The word that was probably meant: the one with the fewest letters to change; undefined where none is close. */
+export const closest = (typed: string, words: readonly string[]): string | undefined => {
+  const most = Math.max(1, Math.floor(typed.length / 3));
+  let best: {readonly word: string; readonly changes: number} | undefined;
+  for (const word of words) {
+    const changes = typed.toLowerCase() === word.toLowerCase() ? 0 : distance(typed, word);
+    if (changes <= most && (!best || changes < best.changes)) best = {word, changes};
+  }
+  return best?.word;
+};
+
+/** How many letters must be added, dropped, replaced or swapped with their neighbour. */
+const distance = (one: string, other: string): number => {
+  let before: number[] = [];
+  let row = Array.from({length: other.length + 1}, (_, j) => j);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = row[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1] ? before[j - 2]! + 1 : Infinity;
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, replaced, swapped));
+    }
+    [before, row] = [row, next];
+  }
+  return row[other.length]!;
+};

@@ -1,0 +1,80 @@
+import {isIP} from 'node:net';
+import {closest} from '#src/base/closest.js';
+import type {PlaneOptions} from './options.js';
+
+/** An option that cannot be used. The message is one line and names the option. */
+export class PlaneOptionError extends TypeError {
+  override readonly name = 'PlaneOptionError';
+
+  constructor(message: string) {
+    super(`startPlane: ${message}`);
+  }
+}
+
+/** What is wrong with a value, as it reads after the option's name; undefined where nothing is. */
+type Check = (value: unknown) => string | undefined;
+
+const shown = (value: unknown): string => {
+  if (typeof value === 'function') return 'a function';
+  return (typeof value === 'object' && value !== null ? JSON.stringify(value)?.slice(0, 60) : typeof value === 'string' ? JSON.stringify(value) : undefined) ?? String(value);
+};
+
+const must = (holds: (value: unknown) => boolean, what: string): Check => value => (holds(value) ? undefined : `must be ${what}, not ${shown(value)}`);
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isWhole = (value: unknown, most: number): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= most;
+
+const flag = must(value => typeof value === 'boolean', 'true or false');
+const path = must(isText, 'a path');
+const port = must(value => isWhole(value, 65_535), 'a port from 0 to 65535');
+const flags = must(value => Array.isArray(value) && value.every(item => typeof item === 'string' && item.startsWith('-')), 'a list of flags such as "--feature-gates=X=true"');
+const having = (what: string, ...methods: string[]): Check => must(value => isRecord(value) && methods.every(method => typeof value[method] === 'function'), `${what} (with ${methods.join(', ')})`);
+
+const localWebhooks = must(value => isRecord(value) && Object.keys(value).join() === 'port' && isWhole(value['port'], 65_535) && value['port'] !== 0, '{port: N} with a port from 1 to 65535');
+
+/** Every option, and what it must be. */
+const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
+  naming: must(value => value === 'plat' || value === 'kubernetes', '"kubernetes" or "plat"'),
+  dataDir: path,
+  listen: flag,
+  bindAddress: must(value => typeof value === 'string' && isIP(value) !== 0, 'an IP address'),
+  securePort: port,
+  kubeconfig: path,
+  removeContextOnStop: flag,
+  nodes: must(value => isWhole(value, 10_000), 'a whole number from 0 to 10000'),
+  simulationFile: path,
+  apiserverArgs: flags,
+  controllerManagerArgs: flags,
+  schedulerArgs: flags,
+  manifests: must(value => Array.isArray(value), 'a list of paths or objects'),
+  webhooks: localWebhooks,
+  clock: having('a Clock', 'now', 'monotonic', 'schedule', 'hold', 'unhandled', 'keepAlive'),
+  random: having('a Random', 'float', 'uuid', 'bytes'),
+  log: having('a Log', 'info', 'warn', 'error', 'v', 'child'),
+  freeze: flag,
+};
+
+const names = Object.keys(checks);
+
+/** Options that say something about a port, which there is none of with `listen: false`. */
+const ofThePort = ['bindAddress', 'securePort', 'kubeconfig'] as const;
+
+/** Throws `PlaneOptionError` for an option that does not exist, or whose value cannot be used. What is undefined counts as not given. */
+export const checkOptions = (options: PlaneOptions): void => {
+  if (!isRecord(options)) throw new PlaneOptionError(`the options must be an object, not ${shown(options)}`);
+  for (const [name, value] of Object.entries(options)) {
+    if (!names.includes(name)) throw new PlaneOptionError(unknownOption(name));
+    const problem = value === undefined ? undefined : checks[name as keyof PlaneOptions](value);
+    if (problem !== undefined) throw new PlaneOptionError(`${name} ${problem}`);
+  }
+  if (options.listen === false) {
+    const idle = ofThePort.find(name => options[name] !== undefined);
+    if (idle) throw new PlaneOptionError(`${idle} needs a port: leave listen out, or ${idle}`);
+  }
+  if (options.simulationFile !== undefined && !options.nodes) throw new PlaneOptionError('simulationFile needs nodes: how many of them to simulate');
+};
+
+const unknownOption = (name: string): string => {
+  const meant = closest(name, names);
+  return `there is no option ${JSON.stringify(name)}: ${meant ? `did you mean ${JSON.stringify(meant)}?` : `the options are ${names.join(', ')}`}`;
+};
