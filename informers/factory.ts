@@ -1,13 +1,16 @@
+import {isIntroduced} from '#src/api/kind.js';
 import {apiVersionOf, groupResource, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {onAbort} from '#src/base/signals.js';
 import type {Client} from '#src/client/client.js';
-import {listerWatcher} from './lister-watcher.js';
+import {emptyListerWatcher, listerWatcher} from './lister-watcher.js';
 import {resolveSelection, type ResolvedSelection, type Source} from './selection.js';
 import {SharedInformer, type SharedInformerOptions} from './shared.js';
 
 export interface InformerFactoryOptions extends Omit<SharedInformerOptions, 'name' | 'kind' | 'apiVersion' | 'metadataOnly' | 'onMissing'> {
   readonly client: Client;
+  /** The release of the server where it is not the newest, for example `1.33`: nothing is asked of kinds that it does not have. */
+  readonly release?: string;
   /** The life of every informer. */
   readonly signal: AbortSignal;
 }
@@ -83,9 +86,10 @@ export class InformerFactory {
   }
 
   #make<T extends KubeObject>(selection: ResolvedSelection<T>, onMissing?: Missed): SharedInformer<T> {
-    const {client} = this.#options;
+    const {client, clock, release} = this.#options;
     const {kind, namespace, labelSelector, fieldSelector, metadataOnly} = selection;
-    return new SharedInformer<T>(listerWatcher(client, selection), {
+    const isThere = release === undefined || isIntroduced(kind, release);
+    return new SharedInformer<T>(isThere ? listerWatcher(client, selection) : emptyListerWatcher(client, selection, clock), {
       ...this.#options,
       name: [groupResource(client.naming, kind), namespace, labelSelector, fieldSelector, metadataOnly && 'metadata'].filter(Boolean).join(' '),
       apiVersion: apiVersionOf(client.naming, kind),

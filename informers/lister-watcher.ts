@@ -1,7 +1,10 @@
-import type {Observable} from 'rxjs';
+import {ignoreElements, type Observable} from 'rxjs';
+import {apiVersionOf} from '#src/api/kinds.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {WatchEvent} from '#src/api/watch.js';
+import type {Clock} from '#src/base/clock.js';
 import type {Client, ListOptions, ResourceClient, WatchOptions} from '#src/client/client.js';
+import {after} from './timing.js';
 import type {ResolvedSelection} from './selection.js';
 
 /** The two calls that following a collection takes. */
@@ -23,3 +26,13 @@ export const listerWatcher = <T extends KubeObject>(client: Client, {kind, names
     isProbed: client.isProbed,
   };
 };
+
+/** Shorter than the silence that is taken for a dead connection. */
+const quietMs = 200_000;
+
+/** The calls for a kind that the server's release does not have: there are no objects of it, and none come. */
+export const emptyListerWatcher = <T extends KubeObject>({naming}: Client, {kind}: ResolvedSelection<T>, clock: Clock): ListerWatcher<T> => ({
+  list: () => Promise.resolve({apiVersion: apiVersionOf(naming, kind), kind: kind.listKind, metadata: {resourceVersion: '0'}, items: []}),
+  watch: () => after(clock, quietMs).pipe(ignoreElements()),
+  isProbed: () => Promise.resolve(true),
+});

@@ -6,7 +6,8 @@ import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
 import type {ActionContext, ResourceDefinition, TokenIssuer, VirtualContext} from '#src/resources/definition.js';
-import {servedVersions} from '#src/resources/served-versions.js';
+import {servedVersions, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {storedKindOf} from '#src/resources/stored-version.js';
 import {YamlThread} from '#src/schema/decode/yaml-thread.js';
 import {Schemas} from '#src/schema/schemas.js';
 import type {Authenticator} from '#src/api/authentication.js';
@@ -47,6 +48,10 @@ export interface ApiServerSettings {
   readonly allowPrivileged: boolean;
   /** Which versions are served beside, or not among, those served by default. */
   readonly runtimeConfig: ReadonlyMap<string, string>;
+  /** The release to behave as, where it is not this server's own. */
+  readonly release?: EmulatedRelease | undefined;
+  /** The oldest release whose servers must be able to read what is stored. */
+  readonly minCompatibility?: string | undefined;
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
@@ -140,6 +145,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
     serves: servedVersions(settings.runtimeConfig, settings),
+    storedKind: definition => storedKindOf(definition, settings.minCompatibility),
     pools: () => pools,
   });
   const figures = new StorageFigures(registry, store);

@@ -19,7 +19,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
   const store = await openStore({
     backend: options.storageBackend,
     directory: options.dataDir,
-    servers: storeServersOf(options, naming, gateOf(parsed)),
+    servers: storeServersOf({options, naming, gate: gateOf(parsed), minCompatibility: parsed.versions.minCompatibility}),
     naming: naming.name,
     clock,
     random,
@@ -38,6 +38,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
     metrics,
     store,
     version,
+    versions: parsed.versions,
     gate: gateOf(parsed),
     serverAddress: () => address,
   });

@@ -35,7 +35,7 @@ export const runScheduler = async ({parsed, log, clock, unhandled, version, verb
   const shared = {options, naming, clock, random, log, signal: ending.signal};
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
   const election = electionOf({...shared, program, set, client});
-  const manager = schedulerManager({...shared, metrics, client, election, checks, host: hostname(), gates: {enabled: gate}});
+  const manager = schedulerManager({...shared, metrics, client, election, checks, host: hostname(), gates: {enabled: gate}, release: parsed.versions.emulated});
   if (options.securePort !== 0) {
     const delegate = (file: string, flag: string) => (file ? connection.delegate(file, flag) : undefined);
     const port = await openPort({

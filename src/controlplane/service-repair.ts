@@ -1,10 +1,10 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Client} from '#src/client/client.js';
-import {addressLabels, isServersAddress} from '#src/model/service-range.js';
+import {isServersAddress} from '#src/model/service-range.js';
+import type {AddressPool} from '#src/resources/pools.js';
 import {isHeadless, needsClusterIp, needsHealthPort, nodePortsOf, type Service} from '#src/resources/core/service/traits.js';
 
 type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
@@ -22,8 +22,12 @@ export interface HeldPorts {
   give(ports: readonly number[]): Promise<void>;
 }
 
+/** The addresses as the server holds them, whether their objects have an address or not. */
+export type HeldAddresses = Pick<AddressPool, 'held' | 'hold' | 'give'>;
+
 export interface RepairParts {
   readonly client: Client;
+  readonly addresses: HeldAddresses;
   readonly clock: Clock;
   readonly log: Log;
   readonly ports: HeldPorts;
@@ -61,9 +65,8 @@ export class ServiceRepair {
   }
 
   async #repairAddresses(services: readonly Service[]): Promise<void> {
-    const {client, log} = this.#parts;
-    const objects = client.resource(kinds.ipAddresses);
-    const held = new Map((await objects.list()).items.map(object => [object.metadata?.name ?? '', object]));
+    const {addresses, log} = this.#parts;
+    const held = new Map((await addresses.held()).map(object => [object.metadata?.name ?? '', object]));
     for (const service of services) {
       for (const address of addressesOf(service)) {
         const object = held.get(address);
@@ -74,33 +77,19 @@ export class ServiceRepair {
           continue;
         }
         log.warn({address, service: service.metadata?.name, namespace: service.metadata?.namespace}, 'took an address that its service alone knew of');
-        await objects.create(this.#objectOf(address, service)).catch((error: unknown) => {
-          if (!isAlreadyExists(error)) throw error;
-        });
+        await addresses.hold(address, {namespace: service.metadata?.namespace ?? '', name: service.metadata?.name ?? ''});
       }
     }
     for (const object of held.values()) await this.#release(object);
   }
 
-  #objectOf(address: string, {metadata}: Service): IPAddress {
-    return {
-      metadata: {name: address, labels: addressLabels(this.#parts.client.naming, address)},
-      spec: {parentRef: {resource: kinds.services.plural, namespace: metadata?.namespace ?? '', name: metadata?.name ?? ''}},
-    };
-  }
-
   /** Gives back an address that no service has, if it is the server's to give. */
-  async #release(object: IPAddress): Promise<void> {
-    const {client, clock, log} = this.#parts;
+  async #release(object: Readonly<IPAddress>): Promise<void> {
+    const {addresses, client, clock, log} = this.#parts;
     const {metadata} = object;
     if (!isServersAddress(client.naming, object) || clock.now() - (parseTime(metadata?.creationTimestamp) ?? 0) < graceMs) return;
     log.warn({address: metadata?.name}, 'gave back an address that no service has');
-    await client
-      .resource(kinds.ipAddresses)
-      .delete(metadata?.name ?? '')
-      .catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+    await addresses.give(metadata?.name ?? '');
   }
 
   async #repairPorts(services: readonly Service[]): Promise<void> {

@@ -51,12 +51,10 @@ const versioning = flagSection('Versioning', {
   'emulation-forward-compatible': {
     type: 'bool',
     help: 'Also serve later, more stable versions of APIs that are beta or better at the emulated version. Only when that is lower than the program\'s own.',
-    subject: 'pending',
   },
   'runtime-config-emulation-forward-compatible': {
     type: 'bool',
     help: 'Serve APIs named by --runtime-config even if they are younger than the emulated version; otherwise such an API stops the start. Only when that version is lower than the program\'s own.',
-    subject: 'pending',
   },
 });
 

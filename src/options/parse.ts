@@ -95,6 +95,19 @@ const checkArguments = ({program, positional}: {readonly program: string; readon
 const listIn = (values: ReadonlyMap<string, unknown>, flag: string): readonly string[] => (values.get(flag) ?? []) as readonly string[];
 const mapIn = (values: ReadonlyMap<string, unknown>, flag: string): ReadonlyMap<string, string> => (values.get(flag) ?? new Map()) as ReadonlyMap<string, string>;
 
+const versionFlags: ReadonlySet<string> = new Set(['emulated-version', 'min-compatibility-version', 'feature-gates']);
+
+const releaseIn = (values: ReadonlyMap<string, unknown>): {readonly versions: Versions} & ReturnType<typeof readGates> => {
+  const versions = readVersions(listIn(values, 'emulated-version'), listIn(values, 'min-compatibility-version'));
+  return {versions, ...readGates(mapIn(values, 'feature-gates'), versions)};
+};
+
+/** The gates of a command line whose other flags are not settled yet. Throws as `parseFlags` does for what is wrong with these. */
+export const gatesIn = <R>(table: FlagTable<R>, argv: readonly string[]): FeatureGates => {
+  const untyped = table as unknown as FlagTable;
+  return releaseIn(readValues(untyped, cutWords(untyped, argv).assignments.filter(({flag}) => versionFlags.has(flag)))).gates;
+};
+
 /**
  * Reads a command line against a program's table. Pure: prints nothing and touches nothing. Throws an `OptionError` for whatever
  * cannot be used. When only help or the version is asked for, no rule between flags is applied.
@@ -104,8 +117,7 @@ export const parseFlags = <R>(table: FlagTable<R>, argv: readonly string[]): Par
   const {assignments, args} = cutWords(untyped, argv);
   const values = readValues(untyped, assignments);
   const options = settle(untyped.rows, values) as OptionsOf<R>;
-  const versions = readVersions(listIn(values, 'emulated-version'), listIn(values, 'min-compatibility-version'));
-  const {gates, warnings} = readGates(mapIn(values, 'feature-gates'), versions);
+  const {versions, gates, warnings} = releaseIn(values);
   const help = values.get('help') === true;
   const version = (values.get('version') ?? 'none') as VersionRequest;
   const parsed: Parsed<R> = {

@@ -22,6 +22,8 @@ import {storedResources} from '#src/apiserver/request/stored-versions.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {binaryVersion, type Versions} from '#src/options/versions.js';
+import {alphasNamed, type EmulatedRelease} from '#src/resources/served-versions.js';
 import type {Route} from '#src/apiserver/routes.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
@@ -61,6 +63,8 @@ export interface ApiServerParts {
   readonly metrics: MetricsRegistry;
   readonly store: Store;
   readonly version: VersionInfo;
+  /** The release to behave as, and the oldest one to store for. */
+  readonly versions: Versions;
   gate(name: string): boolean;
   serverAddress(): string;
   /** How nodes, pods and services are reached; over the network of this machine unless given. */
@@ -141,6 +145,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     prefix: storePrefix(options),
     gate: parts.gate,
     runtimeConfig: options.runtimeConfig,
+    release: releaseOf(options, parts.versions, log),
+    minCompatibility: parts.versions.minCompatibility,
     authenticators,
     anonymous: anonymousOf(options, log),
     authorizer: judges.authorizer,
@@ -207,6 +213,13 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       await store.close();
     },
   };
+};
+
+/** What is emulated, if it is another release than the program's own. Alpha versions in it are warned of. */
+const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): EmulatedRelease | undefined => {
+  if (emulated === binaryVersion) return undefined;
+  for (const api of alphasNamed(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
+  return {emulated, forwardCompatible: options.emulationForwardCompatible, namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible};
 };
 
 /** The profiles of this process. */

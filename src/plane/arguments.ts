@@ -1,6 +1,9 @@
 import {join} from 'node:path';
 import {naming as namingOf} from '#src/api/naming.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
 import {OptionError} from '#src/options/option-error.js';
+import {gatesIn} from '#src/options/parse.js';
+import type {Versions} from '#src/options/versions.js';
 import {proxyClientName, type PlaneMaterial} from './material.js';
 import type {PlaneOptions} from './options.js';
 
@@ -42,30 +45,31 @@ export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1',
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
-    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files)),
+    ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files, gatesIn(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
   }),
 ];
 
 const proxyFlag = /^--(requestheader|proxy-client)-/;
 
 /** How the server tells the servers behind it who is calling, and trusts others to tell it. */
-const proxyFlags = (files: PlaneMaterial['files']): Record<string, string> => ({
+const proxyFlags = (files: PlaneMaterial['files'], withUid: boolean): Record<string, string> => ({
   'proxy-client-cert-file': files.proxyClient,
   'proxy-client-key-file': files.proxyClientKey,
   'requestheader-client-ca-file': files.proxyCa,
   'requestheader-allowed-names': proxyClientName,
   'requestheader-username-headers': 'X-Remote-User',
-  'requestheader-uid-headers': 'X-Remote-Uid',
+  ...(withUid ? {'requestheader-uid-headers': 'X-Remote-Uid'} : {}),
   'requestheader-group-headers': 'X-Remote-Group',
   'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
 });
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 
-/** Flags of the controller manager. */
-export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial): string[] =>
+/** Flags of the controller manager. It behaves as the release of its API server. */
+export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial, {emulated}: Versions): string[] =>
   unlessGiven(args, {
     naming,
+    'emulated-version': emulated,
     'leader-elect': 'false',
     'root-ca-file': files.ca,
     'service-account-private-key-file': files.serviceAccountKey,
@@ -76,5 +80,6 @@ export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs:
     ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
   });
 
-/** Flags of the scheduler. */
-export const schedulerArgs = ({naming, schedulerArgs: args = []}: NamedPlaneOptions): string[] => unlessGiven(args, {naming, 'leader-elect': 'false'});
+/** Flags of the scheduler. It behaves as the release of its API server. */
+export const schedulerArgs = ({naming, schedulerArgs: args = []}: NamedPlaneOptions, {emulated}: Versions): string[] =>
+  unlessGiven(args, {naming, 'emulated-version': emulated, 'leader-elect': 'false'});

@@ -24,6 +24,8 @@ export interface InProcessControllers {
   readonly random: Random;
   readonly log: Log;
   gate(name: string): boolean;
+  /** The release that is emulated. */
+  readonly release: string;
   readonly exchange: Exchange;
   readonly freeze: boolean;
   readonly signal: AbortSignal;
@@ -68,6 +70,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     controllers: chosen,
     options,
     gates: {enabled: gate},
+    release: parts.release,
     client: own('shared-informers'),
     clientFor: ({controller, serviceAccount, ...factors}) => {
       const user = options.useServiceAccountCredentials && serviceAccount ? serviceAccountUser(naming.systemNamespace, serviceAccount) : managerUser(naming);

@@ -88,15 +88,15 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
   const material = await planeMaterial(join(directory, 'pki'), clock, log);
   const apiserver = parseFlags(apiserverFlags, apiserverArgs({...options, dataDir: directory}, material));
-  const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material));
-  const scheduling = parseFlags(schedulerFlags, schedulerArgs(options));
+  const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
+  const scheduling = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
   for (const warning of [...apiserver.warnings, ...controllers.warnings, ...scheduling.warnings]) if (concerns(warning, asked)) log.warn(warning);
 
   const store = await openStore({
     backend: options.dataDir || storeFlags.some(flag => apiserver.set.has(flag)) ? apiserver.options.storageBackend : 'memory',
     directory: resolve(apiserver.options.dataDir),
-    servers: storeServersOf(apiserver.options, naming, gateOf(apiserver)),
+    servers: storeServersOf({options: apiserver.options, naming, gate: gateOf(apiserver), minCompatibility: apiserver.versions.minCompatibility}),
     naming: naming.name,
     clock,
     random,
@@ -116,6 +116,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     metrics,
     store,
     version: versionOf(apiserver),
+    versions: apiserver.versions,
     gate: gateOf(apiserver),
     serverAddress: () => address,
     ...(options.nodes ? {network: simulatedNetwork({clock, random, log, simulation: () => simulation})} : {}),
@@ -139,6 +140,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     random,
     log,
     gate: gateOf(controllers),
+    release: controllers.versions.emulated,
     exchange: api.exchange,
     freeze: options.freeze ?? false,
     signal: stopping.signal,
@@ -153,6 +155,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     random,
     log,
     gate: gateOf(scheduling),
+    release: scheduling.versions.emulated,
     exchange: api.exchange,
     freeze: options.freeze ?? false,
     signal: stopping.signal,

@@ -51,6 +51,8 @@ export interface SchedulerManagerParts extends Pick<ManagerOptions, 'clock' | 'r
   readonly election: ManagerOptions['election'];
   readonly host?: string;
   readonly freeze?: boolean;
+  /** The release that is emulated. */
+  readonly release: string;
 }
 
 /** The manager that runs a scheduler, alone or beside its API server. */
@@ -79,6 +81,7 @@ export interface InProcessScheduler {
   readonly random: Random;
   readonly log: Log;
   gate(name: string): boolean;
+  readonly release: string;
   readonly exchange: Exchange;
   readonly freeze: boolean;
   readonly signal: AbortSignal;
@@ -99,7 +102,7 @@ export const inProcessScheduler = (parts: InProcessScheduler): {readonly manager
   const checks = new HealthChecks(log);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   return {
-    manager: schedulerManager({options, metrics, client, election, naming, clock, random, log, checks, freeze, gates: {enabled: gate}}),
+    manager: schedulerManager({options, metrics, client, election, naming, clock, random, log, checks, freeze, gates: {enabled: gate}, release: parts.release}),
     async openPort() {
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
       const {openPort} = await import('./component/port.js');

@@ -85,14 +85,17 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
   let selfService: SelfService | undefined;
   const namespaces = lazily(() => ensureSystemNamespaces(client));
   const loops = lazily(() => serverLoops({client, clock, random, log, meter: parts.meter, gate: parts.gate, watchSeconds: watchSecondsInProcess}, signals.looping));
-  const ranges = lazily(() => ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}));
+  const {registry} = server;
+  // Without such objects, as in releases that do not have them, addresses come from the ranges the server was started with.
+  const hasRanges = registry.serves(kinds.serviceCIDRs);
+  const ranges = lazily(async () => (hasRanges ? ensureDefaultServiceCIDR({client, clock, log, ranges: serviceRangesOf(options)}) : undefined));
   const announced = lazily(async () => {
     await namespaces();
     if (parts.gate('APIServerIdentity')) await announceServer({client, clock, random, log, host: hostname(), isAlone: !store.shared}, signals.serving);
   });
   const versionsTold = lazily(async () => {
     await announced();
-    const {storedVersions, registry} = server;
+    const {storedVersions} = server;
     await tellStorageVersions({client, clock, log, server: serverIdentity(hostname()), resources: storedResources(registry), told: (resource, error) => storedVersions.told(resource, error)}, signals.serving);
   });
   const all: StartHook[] = [
@@ -103,7 +106,7 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
         await publishAuthenticationConfig(client, authenticationConfig(options));
       },
     },
-    {name: `start-${naming.self}-service-cidr-controller`, run: ranges},
+    ...(hasRanges ? [{name: `start-${naming.self}-service-cidr-controller`, run: ranges}] : []),
     {
       name: 'bootstrap-controller',
       async run() {
@@ -115,7 +118,8 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
     {
       name: 'start-service-ip-repair-controllers',
       async run() {
-        const repair = new ServiceRepair({client, clock, log, ports: server.registry.settings.pools().nodePorts});
+        const {addresses, nodePorts: ports} = registry.settings.pools();
+        const repair = new ServiceRepair({client, clock, log, addresses, ports});
         await repair.run();
         repair.follow(signals.serving);
       },
@@ -128,10 +132,10 @@ export const serverStart = (parts: ServerStartParts, signals: StartSignals): Ser
       },
     },
     {name: 'scheduling/bootstrap-system-priority-classes', run: () => ensureSystemPriorityClasses(client)},
-    ...(server.registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
-    ...(server.registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
+    ...(registry.serves(kinds.flowSchemas) ? [{name: 'priority-and-fairness-config-producer', run: () => keepFlowControl({client, clock, log, revision: () => store.revision()}, signals.serving)}, {name: 'priority-and-fairness-config-consumer', run: async () => tellDanglingSchemas({client, clock, random, log, watchSeconds: watchSecondsInProcess}, signals.looping)}] : []),
+    ...(registry.serves(kinds.customResourceDefinitions) ? definitionHooks({instances: customInstances(server.registry, server.custom, parts.user), loops}, signals.looping) : []),
     ...(proxy.pair ? [{name: 'aggregator-reload-proxy-client-cert', run: async () => proxy.follow(() => registrations.renew(), signals.serving)}] : []),
-    ...(aggregation && server.registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
+    ...(aggregation && registry.serves(kinds.apiServices) ? apiServiceHooks({server, health, naming, aggregation, loops}, signals.looping) : []),
     ...(judges.rbac ? [{name: 'rbac/bootstrap-roles', run: () => ensureBootstrapPolicy(client, naming, bootstrapPolicy(naming, parts.gate))}] : []),
   ];
   // What the other hooks write would be held back until then.

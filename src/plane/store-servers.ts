@@ -6,8 +6,16 @@ import type {StoreServers} from '#src/storage/etcd/open.js';
 /** What all keys begin with: a path without a slash at its end, however the flag writes it. */
 export const storePrefix = ({kvstorePrefix}: Pick<ApiserverOptions, 'kvstorePrefix'>): string => posix.join('/', kvstorePrefix).replace(/\/$/, '');
 
+export interface StoreServersParts {
+  readonly options: ApiserverOptions;
+  readonly naming: Naming;
+  /** The oldest release whose servers must be able to read what is stored. */
+  readonly minCompatibility: string;
+  gate(name: string): boolean;
+}
+
 /** The servers of the store by the flags, if it is to be in any. */
-export const storeServersOf = (options: ApiserverOptions, naming: Naming, gate: (name: string) => boolean): StoreServers | undefined => {
+export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreServersParts): StoreServers | undefined => {
   const {storageBackend, storageMediaType, kvstoreServers, kvstoreCafile, kvstoreCertfile, kvstoreKeyfile, watchCache} = options;
   if (storageBackend !== 'etcd3') return undefined;
   return {
@@ -18,7 +26,7 @@ export const storeServersOf = (options: ApiserverOptions, naming: Naming, gate: 
     form: async () => {
       const {storedForm} = await import('#src/apiserver/registry/stored-form.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');
-      return storedForm({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage')});
+      return storedForm({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage'), minCompatibility});
     },
   };
 };

@@ -1,3 +1,4 @@
+import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {IpFamily} from './ip-family.js';
 
 /** Why a pool gave nothing. The text is shown to callers. */
@@ -11,12 +12,16 @@ export interface AddressHolder {
   readonly name: string;
 }
 
-/** The addresses of services. Every method but `sample` changes what all servers see, and throws `PoolError` when it cannot. */
+/** The addresses of services. Every method but `sample`, `check` and `held` changes what all servers see, and throws `PoolError` when it cannot. */
 export interface AddressPool {
   /** The families that services of this cluster may have; the first is the default. */
   readonly families: readonly IpFamily[];
   take(address: string, holder: AddressHolder): Promise<void>;
   takeAny(family: IpFamily, holder: AddressHolder): Promise<string>;
+  /** Holds an address for its service, wherever it lies. False when somebody holds it already. */
+  hold(address: string, holder: AddressHolder): Promise<boolean>;
+  /** What holds addresses now. */
+  held(): Promise<readonly Readonly<ObjectOf<typeof kinds.ipAddresses>>[]>;
   /** Gives an address back. One that nobody holds is passed over. */
   give(address: string): Promise<void>;
   /** An address to show where none may be taken. */

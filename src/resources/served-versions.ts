@@ -1,5 +1,7 @@
+import {isIntroduced} from '#src/api/kind.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
+import {compareVersions} from '#src/api/versions.js';
 
 /**
  * Which versions of the built-in kinds are served. Stable ones are unless they are turned off; no beta or alpha version is unless it is turned on
@@ -54,28 +56,108 @@ const checkKey = (key: string, naming: Naming): void => {
   if (resource !== undefined && !ofVersion.some(({plural}) => plural === resource)) throw new UnknownApi(`unknown resource ${resource} in ${key}`);
 };
 
+/** Which release a server behaves as, where that is not its own. */
+export interface EmulatedRelease {
+  /** Versions that came later are not served, for example `1.33`. */
+  readonly emulated: string;
+  /** Whether they are all the same where a lower version of the resource is served that is beta or better (`--emulation-forward-compatible`). */
+  readonly forwardCompatible: boolean;
+  /** Whether those that `--runtime-config` names are served all the same (`--runtime-config-emulation-forward-compatible`). */
+  readonly namedForwardCompatible: boolean;
+}
+
 export interface ServedSettings {
   readonly naming: Naming;
   gate(name: string): boolean;
+  readonly release?: EmulatedRelease | undefined;
 }
+
+/** A version that `--runtime-config` turns on although the emulated release does not have it; the message names the flag. */
+export class LaterApi extends Error {
+  constructor(cause: string) {
+    super(`--runtime-config: cannot enable ${cause}. Consider setting --runtime-config-emulation-forward-compatible=true`);
+  }
+}
+
+type Serves = (kind: Kind) => boolean;
+
+/** Versions of a group below that of a kind, without those that are alpha: they do not count for what comes after. */
+const lowerVersions = ({group, version}: Kind): readonly Kind[] =>
+  Object.values<Kind>(kinds).filter(other => other.group === group && stageOf(other.version) !== 'alpha' && compareVersions(version, other.version) < 0);
+
+/** What the keys of `--runtime-config` turn on. */
+class Enabled {
+  readonly #config: ReadonlyMap<string, string>;
+  readonly #settings: ServedSettings;
+  readonly #said = new Map<string, boolean>();
+
+  constructor(config: ReadonlyMap<string, string>, settings: ServedSettings) {
+    this.#config = config;
+    this.#settings = settings;
+    for (const [key, value] of config) {
+      if (wholesale.some(([many]) => many === key)) continue;
+      checkKey(key, settings.naming);
+      this.#said.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
+    }
+  }
+
+  /** What was said of the resource itself, and of its version. */
+  named(kind: Kind): {readonly resource: boolean | undefined; readonly version: boolean | undefined} {
+    const address = `${this.#settings.naming.group(kind.group)}/${kind.version}`;
+    return {resource: this.#said.get(`${address}/${kind.plural}`), version: this.#said.get(address)};
+  }
+
+  has(kind: Kind): boolean {
+    return this.named(kind).resource ?? this.#hasVersionOf(kind);
+  }
+
+  #hasVersionOf(kind: Kind): boolean {
+    return this.named(kind).version ?? (this.#byStage(kind) || this.#followsLower(kind));
+  }
+
+  #byStage({version}: Kind): boolean {
+    const stage = stageOf(version);
+    const broad = wholesale.findLast(([key, covers]) => covers(stage) && this.#config.has(key));
+    return broad ? isOn(this.#config.get(broad[0])!) : servedByDefault[stage];
+  }
+
+  #followsLower(kind: Kind): boolean {
+    return this.#settings.release?.forwardCompatible === true && lowerVersions(kind).some(lower => (lower.plural === kind.plural ? this.has(lower) : this.#hasVersionOf(lower)));
+  }
+}
+
+/** Leaves out what the release does not have, unless it may be served all the same. Throws `LaterApi` for what was asked for by name and may not. */
+const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompatible, namedForwardCompatible}: EmulatedRelease, naming: Naming): Serves => {
+  const serves: Serves = kind => {
+    if (!available(kind)) return false;
+    if (isIntroduced(kind, emulated)) return true;
+    if (forwardCompatible && lowerVersions(kind).some(lower => lower.plural === kind.plural && serves(lower))) return true;
+    const {resource, version} = enabled.named(kind);
+    return namedForwardCompatible && (resource ?? version) === true;
+  };
+  for (const kind of Object.values<Kind>(kinds)) {
+    if (!available(kind) || serves(kind)) continue;
+    const apiVersion = naming.apiVersion(kind.group, kind.version);
+    const {resource, version} = enabled.named(kind);
+    if (resource) throw new LaterApi(`resource ${apiVersion}/${kind.plural}, because it is introduced at ${kind.introduced} after the emulated version ${emulated}`);
+    const isWhole = !Object.values<Kind>(kinds).some(other => other.group === kind.group && other.version === kind.version && serves(other));
+    if (version && isWhole) throw new LaterApi(`version ${apiVersion}, because all its resources are introduced after the emulated version ${emulated}`);
+  }
+  return serves;
+};
 
 /**
  * Decides what is served from the pairs of `--runtime-config`: `api/all`, `api/ga`, `api/beta` and `api/alpha`, then a group's version, then one of
- * its resources, the later the stronger. Throws `UnknownApi` for keys that name nothing.
+ * its resources, the later the stronger. Of an older release that is emulated only what it has is served. Throws `UnknownApi` for keys that name
+ * nothing, and `LaterApi` for those that name what came later.
  */
-export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, {naming, gate}: ServedSettings): ((kind: Kind) => boolean) => {
-  const said = new Map<string, boolean>();
-  for (const [key, value] of runtimeConfig) {
-    if (wholesale.some(([many]) => many === key)) continue;
-    checkKey(key, naming);
-    said.set(addressOf(key).filter(part => part !== undefined).join('/'), isOn(value));
-  }
-  return ({group, version, plural}) => {
-    const needed = gates[`${group}/${plural}`] ?? [];
-    if (!needed.every(gate)) return false;
-    const address = `${naming.group(group)}/${version}`;
-    const stage = stageOf(version);
-    const broad = wholesale.findLast(([key, covers]) => covers(stage) && runtimeConfig.has(key));
-    return said.get(`${address}/${plural}`) ?? said.get(address) ?? (broad ? isOn(runtimeConfig.get(broad[0])!) : servedByDefault[stage]);
-  };
+export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, settings: ServedSettings): Serves => {
+  const {gate, release} = settings;
+  const enabled = new Enabled(runtimeConfig, settings);
+  const available: Serves = kind => (gates[`${kind.group}/${kind.plural}`] ?? []).every(gate) && enabled.has(kind);
+  return release ? ofRelease(enabled, available, release, settings.naming) : available;
 };
+
+/** The alpha versions that were asked for by name in an emulated release, where nobody vouches for them. */
+export const alphasNamed = (runtimeConfig: ReadonlyMap<string, string>): readonly string[] =>
+  [...runtimeConfig].filter(([key, value]) => /\/v\d+alpha\d+/.test(key) && isOn(value)).map(([key]) => key);

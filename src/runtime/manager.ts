@@ -32,6 +32,8 @@ export interface ManagerOptions extends Omit<World, 'informers'> {
   readonly minResyncMs: number;
   /** The least time the server is asked to keep a watch, where the informers' own will not do. */
   readonly watchSeconds?: number;
+  /** The release of the server, where it is older than the controllers. */
+  readonly release?: string;
   /** Whether cloud controllers have a provider to work with. */
   readonly hasCloudProvider?: boolean;
   /** Whether cached objects are deeply frozen, for tests. */

@@ -297,7 +297,6 @@ const harmless: readonly (readonly [string, RegExp])[] = [
   ['is about servers that pass requests on to each other, and none does', /^peer-(advertise-ip|advertise-port|ca-file)$/],
   ['times elections that nobody holds here', /^coordinated-leadership-/],
   ['serves logs to who may read them, and none are served', /^enable-logs-handler$/],
-  ['widens what an emulated release serves', /emulation-forward-compatible$/],
   ['shows or counts metrics', /^(allow-metric-labels|allow-metric-labels-manifest|show-hidden-metrics-for-version)$/],
   ['is about volumes, which no controller here provisions, attaches, detaches or recycles', /^(enable-dynamic-provisioning|enable-hostpath-provisioner|flex-volume-plugin-dir|.*attach-detach-reconcile-sync.*|disable-force-detach-on-timeout|pv-recycler-.*|pvclaimbinder-sync-period|concurrent-ephemeralvolume-syncs)$/],
   ['is about clouds, of which there is none', /^(cloud-provider|cloud-config|external-cloud-volume-plugin|configure-cloud-routes|cluster-name|route-reconciliation-period|concurrent-service-syncs)$/],

@@ -93,6 +93,28 @@ test('an object in another version than the one that is stored is read as if it 
   t.like(old, {apiVersion: 'apps/v1', spec: {replicas: 2}});
 });
 
+test('an object is written in a version that the oldest servers know, and read back as it was', async t => {
+  const claim = {apiVersion: 'resource.k8s.io/v1', kind: 'ResourceClaim', metadata: {name: 'a', namespace: 'default'}, spec: {devices: {requests: [{name: 'r', exactly: {deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}}]}}} as KubeObject;
+  const addresses = {apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: {name: '10.0.0.1'}, spec: {parentRef: {group: '', resource: 'services', namespace: 'n', name: 's'}}} as KubeObject;
+  const versionsOf = async (minCompatibility: string, mediaType: string) => {
+    const form = await storedForm({naming, mediaType, cbor: false, minCompatibility});
+    return [claim, addresses, object].map(each => {
+      const bytes = form.stored('', encodeRecord(each));
+      t.deepEqual(form.shown('', bytes), form.shown('', form.stored('', form.shown('', bytes))));
+      t.is(recordObject<KubeObject>(form.shown('', bytes), 1).apiVersion, each.apiVersion);
+      return (mediaType === 'application/json' ? (JSON.parse(bytes.toString()) as KubeObject) : decodeObject(bytes, naming)).apiVersion;
+    });
+  };
+
+  for (const mediaType of ['application/json', naming.protobufMediaType]) {
+    t.deepEqual(await versionsOf('1.34', mediaType), ['resource.k8s.io/v1', 'networking.k8s.io/v1', 'v1']);
+    t.deepEqual(await versionsOf('1.33', mediaType), ['resource.k8s.io/v1beta2', 'networking.k8s.io/v1', 'v1']);
+    t.deepEqual(await versionsOf('1.32', mediaType), ['resource.k8s.io/v1beta1', 'networking.k8s.io/v1beta1', 'v1']);
+  }
+  const flat = await storedForm({naming, mediaType: 'application/json', cbor: false, minCompatibility: '1.32'});
+  t.deepEqual((JSON.parse(flat.stored('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
+});
+
 test('what the binary form leaves out is there again', async t => {
   const set = await shownOf({apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: {name: 'a'}, spec: {volumeClaimTemplates: [{metadata: {name: 'v'}}]}});
   const slice = await shownOf({apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {name: 'a'}, addressType: 'IPv4', endpoints: [], ports: []});

@@ -95,6 +95,7 @@ export const startTogether = async ({store, clock, count, args = [], told}: Toge
         metrics: new MetricsRegistry(),
         store,
         version: versionOf(parsed),
+        versions: parsed.versions,
         gate: gateOf(parsed),
         serverAddress: () => `${address}:6443`,
       });

@@ -1,3 +1,4 @@
+import {createHash} from 'node:crypto';
 import {once} from 'node:events';
 import {mkdtempSync, writeFileSync} from 'node:fs';
 import http2 from 'node:http2';
@@ -197,4 +198,36 @@ for (const dataDir of ['/proc/x/y', '/dev/null/x']) {
 
 test('a certificate directory that cannot be made is refused in one line', async t => {
   await t.throwsAsync(systemFiles.write('/proc/x/y/apiserver.key', '', 0o600), {message: /^ENOENT: /});
+});
+
+for (const [emulated, missing, storedAs] of [
+  ['1.32', ['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'], undefined],
+  ['1.33', ['volumeattributesclasses', 'resourceclaims'], 'v1beta1'],
+  ['1.34', [], 'v1'],
+] as const) {
+  test(`a plane of release ${emulated} has what that release has, and works`, async t => {
+    await using plane = await aPlane({apiserverArgs: [`--emulated-version=${emulated}`]});
+    const {get} = wire(plane.api.exchange);
+    const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{items: {versions: {resources: {resource: string}[]}[]}[]}>();
+    const told = groups.items.flatMap(({versions}) => versions.flatMap(({resources}) => resources.map(({resource}) => resource)));
+    const hashes = (await get('/apis/networking.plat.io/v1')).json<{resources: {name: string; storageVersionHash?: string}[]}>().resources;
+    const hashOf = (version: string) => createHash('sha256').update(`networking.plat.io/${version}/IPAddress`).digest().subarray(0, 8).toString('base64');
+    await plane.client().resource(kinds.namespaces).create({metadata: {name: 'n'}});
+    const service = await plane.client().resource(kinds.services).create({metadata: {name: 's', namespace: 'n'}, spec: {ports: [{port: 80}]}});
+    await plane.clock.drain();
+
+    t.deepEqual(missing.filter(resource => told.includes(resource)), []);
+    t.deepEqual(['ipaddresses', 'servicecidrs', 'volumeattributesclasses', 'resourceclaims'].filter(resource => !told.includes(resource)), [...missing]);
+    t.is(hashes.find(({name}) => name === 'ipaddresses')?.storageVersionHash, storedAs && hashOf(storedAs));
+    t.is((await get('/apis/storage.plat.io/v1/volumeattributesclasses')).status, missing.length > 0 ? 404 : 200);
+    t.is((await get('/readyz')).status, 200);
+    t.regex(service.spec?.clusterIP ?? '', /^10\.96\./);
+    t.is((await plane.client().resource(kinds.serviceAccounts).get('default', {namespace: 'n'})).metadata?.name, 'default');
+  });
+}
+
+test('a version that came after the emulated release stops the start when it is named', async t => {
+  await t.throwsAsync(aPlane({...alone, apiserverArgs: ['--emulated-version=1.33', '--runtime-config=resource.plat.io/v1=true']}), {
+    message: '--runtime-config: cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true',
+  });
 });

@@ -41,8 +41,8 @@ const startRepair = async () => {
   const world = startServer();
   const client = world.clientOf();
   await client.resource(kinds.namespaces).create({metadata: {name: namespace}});
-  const {nodePorts} = world.server.registry.settings.pools();
-  return {...world, client, nodePorts, repair: new ServiceRepair({client, clock: world.clock, log: noLog, ports: nodePorts})};
+  const {addresses, nodePorts} = world.server.registry.settings.pools();
+  return {...world, client, nodePorts, repair: new ServiceRepair({client, clock: world.clock, log: noLog, addresses, ports: nodePorts})};
 };
 
 test('repair takes addresses and ports that only their services know of', async t => {

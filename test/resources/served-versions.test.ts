@@ -2,7 +2,9 @@ import test from 'ava';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {deprecatedVersion} from '#src/resources/deprecated-versions.js';
-import {servedVersions, UnknownApi} from '#src/resources/served-versions.js';
+import {resources} from '#src/resources/index.js';
+import {LaterApi, servedVersions, UnknownApi, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {storedKindOf} from '#src/resources/stored-version.js';
 import {startWire} from '#test/apiserver/wire.js';
 import {startServer} from '#test/fixtures/server.js';
 
@@ -60,6 +62,101 @@ for (const [key, message] of [
 ] as const) {
   test(`the key ${key} is refused`, t => {
     t.throws(() => servedWith([key, 'true']), {instanceOf: UnknownApi, message});
+  });
+}
+
+/** What each release brought, as the original's types say. */
+const brought: Readonly<Record<string, readonly string[]>> = {
+  '1.33': [
+    'certificates/v1beta1/clustertrustbundles',
+    'coordination/v1beta1/leasecandidates',
+    'networking/v1/ipaddresses',
+    'networking/v1/servicecidrs',
+    'resource/v1alpha3/devicetaintrules',
+    'resource/v1beta2/deviceclasses',
+    'resource/v1beta2/resourceclaims',
+    'resource/v1beta2/resourceclaimtemplates',
+    'resource/v1beta2/resourceslices',
+  ],
+  '1.34': [
+    'admissionregistration/v1beta1/mutatingadmissionpolicies',
+    'admissionregistration/v1beta1/mutatingadmissionpolicybindings',
+    'resource/v1/deviceclasses',
+    'resource/v1/resourceclaims',
+    'resource/v1/resourceclaimtemplates',
+    'resource/v1/resourceslices',
+    'storage/v1/volumeattributesclasses',
+  ],
+  '1.35': ['certificates/v1beta1/podcertificaterequests', 'storagemigration/v1beta1/storageversionmigrations'],
+};
+
+const addressOf = ({group, version, plural}: Kind): string => `${group}/${version}/${plural}`;
+const everything = Object.values<Kind>(kinds).filter(({group}) => group !== 'metrics');
+const release = (emulated: string, more: Partial<EmulatedRelease> = {}): EmulatedRelease => ({emulated, forwardCompatible: false, namedForwardCompatible: false, ...more});
+const servedAt = (emulated: EmulatedRelease, ...pairs: readonly (readonly [string, string])[]) => servedVersions(new Map(pairs), {naming: naming('plat'), gate: () => true, release: emulated});
+
+for (const emulated of ['1.32', '1.33', '1.34', '1.35']) {
+  test(`release ${emulated} serves everything but what came after it`, t => {
+    const serves = servedAt(release(emulated), ['api/all', 'true']);
+    const later = Object.entries(brought).filter(([since]) => since > emulated).flatMap(([, addresses]) => addresses);
+
+    t.deepEqual(everything.filter(kind => !serves(kind)).map(addressOf).sort(), later.sort());
+  });
+}
+
+test('a later version is served where it is named and that is allowed', t => {
+  const serves = servedAt(release('1.32', {namedForwardCompatible: true}), ['resource.plat.io/v1', 'true'], ['networking.plat.io/v1/ipaddresses', 'true'], ['api/beta', 'true']);
+
+  t.true(serves(kinds.resourceClaims));
+  t.true(serves(kinds.ipAddresses));
+  t.false(serves(kinds.serviceCIDRs), 'its version was not named');
+  t.false(serves(kinds.resourceClaimsV1beta2), 'keys for many versions name none');
+});
+
+for (const [what, emulated, key, message] of [
+  ['a resource', '1.32', 'networking.plat.io/v1/ipaddresses', 'cannot enable resource networking.plat.io/v1/ipaddresses, because it is introduced at 1.33 after the emulated version 1.32'],
+  ['a version of which nothing is left', '1.33', 'resource.plat.io/v1', 'cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33'],
+] as const) {
+  test(`${what} that came after the emulated release is refused when it is named`, t => {
+    t.throws(() => servedAt(release(emulated), [key, 'true']), {instanceOf: LaterApi, message: `--runtime-config: ${message}. Consider setting --runtime-config-emulation-forward-compatible=true`});
+    t.notThrows(() => servedAt(release('1.35'), [key, 'true']));
+    t.notThrows(() => servedAt(release(emulated), [key, 'false']));
+  });
+}
+
+test('a version that is named is served as far as the release has it', t => {
+  const serves = servedAt(release('1.32'), ['networking.plat.io/v1', 'true']);
+
+  t.true(serves(kinds.ingresses));
+  t.false(serves(kinds.ipAddresses));
+});
+
+test('later versions of what is served as beta or better are served where releases are compatible forwards', t => {
+  const forwards = release('1.32', {forwardCompatible: true});
+  const serves = servedAt(forwards, ['resource.plat.io/v1beta1', 'true'], ['coordination.plat.io/v1alpha2', 'true']);
+
+  t.true(serves(kinds.resourceClaims));
+  t.true(serves(kinds.resourceClaimsV1beta2), 'better than the one that is served');
+  t.false(serves(kinds.deviceTaintRules));
+  t.false(serves(kinds.leaseCandidates), 'alpha versions do not count');
+  t.false(serves(kinds.ipAddresses), 'no older version of it is served');
+  t.false(servedAt(forwards, ['resource.plat.io/v1beta1', 'true'], ['resource.plat.io/v1', 'false'])(kinds.resourceClaims), 'what was said of it wins');
+  t.true(servedAt(forwards, ['networking.plat.io/v1beta1/ipaddresses', 'true'])(kinds.ipAddresses));
+  t.false(servedAt(forwards, ['networking.plat.io/v1beta1/ipaddresses', 'true'])(kinds.serviceCIDRs));
+});
+
+/** What is stored otherwise than in a hub, for servers of which release. */
+const storedOtherwise: Readonly<Record<string, readonly string[]>> = {
+  '1.35': [],
+  '1.34': [],
+  '1.33': ['resource/v1beta2/deviceclasses', 'resource/v1beta2/resourceclaims', 'resource/v1beta2/resourceclaimtemplates', 'resource/v1beta2/resourceslices'],
+  '1.32': ['networking/v1beta1/ipaddresses', 'networking/v1beta1/servicecidrs', 'resource/v1beta1/deviceclasses', 'resource/v1beta1/resourceclaims', 'resource/v1beta1/resourceclaimtemplates', 'resource/v1beta1/resourceslices'],
+};
+for (const [minCompatibility, addresses] of Object.entries(storedOtherwise)) {
+  test(`what servers of ${minCompatibility} must be able to read is stored in versions that they have`, t => {
+    const others = resources.filter(definition => !definition.storedKind).map(definition => [definition.kind, storedKindOf(definition, minCompatibility)] as const).filter(([hub, stored]) => hub !== stored);
+
+    t.deepEqual(others.map(([, stored]) => addressOf(stored)).sort(), addresses);
   });
 }
 

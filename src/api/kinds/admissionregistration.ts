@@ -8,8 +8,8 @@ export const admissionregistrationKinds = {
   validatingAdmissionPolicies: kind<Wire<upstream.V1ValidatingAdmissionPolicy>>('admissionregistration', 'v1', 'ValidatingAdmissionPolicy', 'validatingadmissionpolicies', false),
   validatingAdmissionPolicyBindings: kind<Wire<upstream.V1ValidatingAdmissionPolicyBinding>>('admissionregistration', 'v1', 'ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings', false),
   validatingWebhookConfigurations: kind<Wire<upstream.V1ValidatingWebhookConfiguration>>('admissionregistration', 'v1', 'ValidatingWebhookConfiguration', 'validatingwebhookconfigurations', false),
-  mutatingAdmissionPolicies: kind<Wire<upstream.V1beta1MutatingAdmissionPolicy>>('admissionregistration', 'v1beta1', 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
-  mutatingAdmissionPoliciesV1alpha1: kind<Wire<upstream.V1alpha1MutatingAdmissionPolicy>>('admissionregistration', 'v1alpha1', 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false),
-  mutatingAdmissionPolicyBindings: kind<Wire<upstream.V1beta1MutatingAdmissionPolicyBinding>>('admissionregistration', 'v1beta1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
-  mutatingAdmissionPolicyBindingsV1alpha1: kind<Wire<upstream.V1alpha1MutatingAdmissionPolicyBinding>>('admissionregistration', 'v1alpha1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false),
+  mutatingAdmissionPolicies: kind<Wire<upstream.V1beta1MutatingAdmissionPolicy>>('admissionregistration', 'v1beta1', 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false, '1.34'),
+  mutatingAdmissionPoliciesV1alpha1: kind<Wire<upstream.V1alpha1MutatingAdmissionPolicy>>('admissionregistration', 'v1alpha1', 'MutatingAdmissionPolicy', 'mutatingadmissionpolicies', false, '1.32'),
+  mutatingAdmissionPolicyBindings: kind<Wire<upstream.V1beta1MutatingAdmissionPolicyBinding>>('admissionregistration', 'v1beta1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false, '1.34'),
+  mutatingAdmissionPolicyBindingsV1alpha1: kind<Wire<upstream.V1alpha1MutatingAdmissionPolicyBinding>>('admissionregistration', 'v1alpha1', 'MutatingAdmissionPolicyBinding', 'mutatingadmissionpolicybindings', false, '1.32'),
 } as const;

@@ -48,7 +48,7 @@ export class ServiceAddresses implements AddressPool {
 
   async take(address: string, holder: AddressHolder): Promise<void> {
     const parsed = await this.#within(address);
-    if (!(await this.#hold(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
+    if (!(await this.hold(formatIp(parsed), holder))) throw new PoolError('provided IP is already allocated');
   }
 
   async takeAny(family: IpFamily, holder: AddressHolder): Promise<string> {
@@ -59,7 +59,7 @@ export class ServiceAddresses implements AddressPool {
         const start = BigInt(Math.floor(random.float() * Number(size)));
         for (let i = 0n; i < size; i++) {
           const name = formatIp({family: range.address.family, value: first + from + ((start + i) % size)});
-          if (await this.#hold(name, holder)) return name;
+          if (await this.hold(name, holder)) return name;
         }
       }
     }
@@ -111,8 +111,13 @@ export class ServiceAddresses implements AddressPool {
     return [...texts].flatMap(text => parseRange(text) ?? []).map(usable);
   }
 
-  /** False when somebody holds it already. */
-  async #hold(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {
+  async held(): Promise<readonly Readonly<IPAddress>[]> {
+    const resource = this.#addresses;
+    const {records} = await resource.settings.store.range({start: resource.root, end: endOfPrefix(resource.root)});
+    return records.map(({key, value, revision}) => resource.objects.of(key, value, revision) as Readonly<IPAddress>);
+  }
+
+  async hold(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {
     const resource = this.#addresses;
     const {store, naming} = resource.settings;
     if (await store.get(resource.key('', name))) return false;

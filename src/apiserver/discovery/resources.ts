@@ -66,7 +66,7 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
     verbs: definition.verbs ?? (definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb))),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
-    storageVersionHash: definition.review || definition.virtual || definition.storedUnserved ? undefined : storageHash(settings.naming, definition.storedKind ?? definition.kind),
+    storageVersionHash: definition.review || definition.virtual || definition.storedUnserved ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // Kinds that are defined while the server runs have theirs told in the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',

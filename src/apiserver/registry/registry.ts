@@ -44,6 +44,8 @@ export interface RegistrySettings {
   isCached(resource: ResourceRef): boolean;
   /** Whether a version of a kind has an address; objects may be stored in a version that has none. */
   serves(kind: Kind): boolean;
+  /** The version in which objects of a kind are stored, as clients and other servers are told. */
+  storedKind(definition: ResourceDefinition): Kind;
   /** What kinds allocate from. Asked for with the first object that needs it. */
   pools(): Pools;
 }

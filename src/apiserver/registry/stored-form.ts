@@ -7,6 +7,7 @@ import {yamlText} from '#src/schema/yaml-text.js';
 import type {StoredForm} from '#src/storage/etcd/form.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import {resources} from '#src/resources/index.js';
+import {storedKindOf} from '#src/resources/stored-version.js';
 import {fillAlwaysPresent} from './create.js';
 import {encodeRecord, recordText} from './record.js';
 
@@ -15,6 +16,8 @@ export interface StoredFormSettings {
   /** What built-in kinds are written as; custom resources are always JSON, or CBOR where that is on. */
   readonly mediaType: string;
   readonly cbor: boolean;
+  /** The oldest release whose servers must be able to read what is written, for example `1.33`. */
+  readonly minCompatibility?: string;
 }
 
 const openingBrace = 0x7b;
@@ -22,7 +25,8 @@ const openingBrace = 0x7b;
 const cborMark = Buffer.of(0xd9, 0xd9, 0xf7);
 
 /** Objects in the store's servers as the original has them there, so that either can read what the other wrote. Each is read in whichever form it lies. */
-export const storedForm = async ({naming, mediaType, cbor}: StoredFormSettings): Promise<StoredForm> => {
+export const storedForm = async ({naming, mediaType, cbor, minCompatibility}: StoredFormSettings): Promise<StoredForm> => {
+  const older = olderForms(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
   const parsed = (bytes: Buffer): unknown => {
     if (bytes[0] === openingBrace) return JSON.parse(bytes.toString('utf8'));
@@ -37,7 +41,9 @@ export const storedForm = async ({naming, mediaType, cbor}: StoredFormSettings):
       return encodeRecord(restored({...object, metadata: object.metadata ?? {}} as KubeObject, naming));
     },
     stored(_key, record) {
-      const text = recordText(record);
+      const hub = recordText(record);
+      const form = older.size > 0 ? older.get(typeText(headOf(hub))) : undefined;
+      const text = form ? JSON.stringify(form(JSON.parse(hub) as KubeObject)) : hub;
       const object = (): KubeObject => JSON.parse(text) as KubeObject;
       const {apiVersion, kind} = headOf(text);
       if (!binary.hasBinaryForm(apiVersion, kind, naming)) return cbor ? encodeCbor(object()) : Buffer.from(`${text}\n`);
@@ -48,6 +54,26 @@ export const storedForm = async ({naming, mediaType, cbor}: StoredFormSettings):
 };
 
 const byKind = new Map<string, ResourceDefinition>(resources.flatMap(definition => [definition.kind, ...(definition.otherVersions ?? []).map(({kind}) => kind)].map(({group, kind}) => [`${group}/${kind}`, definition])));
+
+const typeText = ({apiVersion, kind}: {readonly apiVersion: string; readonly kind: string}): string => `${apiVersion} ${kind}`;
+
+/** How objects are written whose best version servers of that release do not know, by what their records say they are. */
+const olderForms = (naming: Naming, minCompatibility: string | undefined): ReadonlyMap<string, (hub: KubeObject) => KubeObject> => {
+  const forms = new Map<string, (hub: KubeObject) => KubeObject>();
+  for (const definition of resources) {
+    const {kind: hub, otherVersions = []} = definition;
+    const stored = storedKindOf(definition, minCompatibility);
+    const version = otherVersions.find(({kind}) => kind === stored);
+    if (!version) continue;
+    const apiVersion = naming.apiVersion(stored.group, stored.version);
+    // What an object says of itself comes first.
+    forms.set(typeText({apiVersion: naming.apiVersion(hub.group, hub.version), kind: hub.kind}), object => {
+      const {metadata = {}, ...rest} = version.fromHub(object, naming);
+      return Object.assign({kind: '', apiVersion: '', metadata}, rest, {kind: stored.kind, apiVersion});
+    });
+  }
+  return forms;
+};
 
 /**
  * An object of a built-in kind as this server would have written it: in the version that is stored, with all fields that are always there. Versions that nobody

@@ -31,7 +31,7 @@ const storedResource = ({definition, settings, ref}: Resource, registry: Registr
   const [group] = [...new Set(served.map(kind => naming.group(kind.group)))].sort(byBytes) as [string];
   const ofGroup = (kind: (typeof all)[number]): boolean => naming.group(kind.group) === group;
   const text = ({group: token, version}: (typeof all)[number]): string => naming.apiVersion(token, version);
-  const encoding = definition.storedKind ?? definition.kind;
+  const encoding = settings.storedKind(definition);
   const bestFirst = [...all, encoding].toSorted((a, b) => Number(ofGroup(b)) - Number(ofGroup(a)) || compareVersions(a.version, b.version));
   return {
     group,

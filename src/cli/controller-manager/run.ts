@@ -47,7 +47,7 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
   const migration = options.enableLeaderMigration && options.leaderElect ? await migrationIn(options, connection.naming) : undefined;
   const under = (place: ReturnType<Migration['placeOf']>) => chosen.filter(({name}) => (migration ? placeOf(migration, name) : 'own') === place);
-  const parts = {...shared, checks, metrics, debugPages, set};
+  const parts = {...shared, checks, metrics, debugPages, set, release: parsed.versions.emulated};
   const manager = new Manager(managerOptions({...parts, chosen: under('own')}));
   const second = migration && new Manager(managerOptions({...parts, chosen: under('migrated'), second: {name: migration.leaderName, check: migrationCheck}}));
   if (options.securePort !== 0) {
@@ -90,11 +90,13 @@ interface Parts {
   /** Given where these controllers run under a lock of their own. */
   readonly second?: {readonly name: string; readonly check: string};
   readonly signal: AbortSignal;
+  /** The release that is emulated. */
+  readonly release: string;
   gate(name: string): boolean;
 }
 
 const managerOptions = (parts: Parts): ManagerOptions => {
-  const {options, connection, checks, debugPages, metrics, clock, log, chosen, gate} = parts;
+  const {options, connection, checks, debugPages, metrics, clock, log, chosen, gate, release} = parts;
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
   const election = electionOf({...parts, program, client, random});
   return {
@@ -106,6 +108,7 @@ const managerOptions = (parts: Parts): ManagerOptions => {
     log,
     meter: metrics,
     gates: {enabled: gate},
+    release,
     checks,
     debugPages,
     controllers: chosen,

@@ -185,6 +185,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
       random: seededRandom(3),
       log,
       gate: gateOf(parsed),
+      release: parsed.versions.emulated,
       exchange: exchangeOf(life),
       freeze: true,
       signal: life.stop.signal,

@@ -1,0 +1,15 @@
+import {isIntroduced} from '#src/api/kind.js';
+import type {Kind} from '#src/api/kinds.js';
+import {compareVersions} from '#src/api/versions.js';
+import type {ResourceDefinition} from './definition.js';
+
+/**
+ * The version in which objects of a kind are stored, so that servers of the release `minCompatibility` can read them: the best one of the hub's group
+ * that the release has, and the hub where it has none or where the hub is no stable version. The hub itself where no release is given.
+ */
+export const storedKindOf = ({kind: hub, storedKind, otherVersions = []}: ResourceDefinition, minCompatibility?: string): Kind => {
+  if (storedKind) return storedKind;
+  if (minCompatibility === undefined || !/^v\d+$/.test(hub.version)) return hub;
+  const versions = [hub, ...otherVersions.map(({kind}) => kind)].filter(({group}) => group === hub.group);
+  return versions.sort((a, b) => compareVersions(a.version, b.version)).find(kind => isIntroduced(kind, minCompatibility)) ?? hub;
+};
