@@ -32,6 +32,8 @@ export interface RangeQuery extends ReadOptions {
   readonly end: string;
   /** At most so many records; absent means all. */
   readonly limit?: number;
+  /** Ends with the record by which the values reach so many bytes, so that much can be read in pieces; absent means no bound. */
+  readonly bytes?: number;
   /** The exact revision to read at; absent means the newest durable one. */
   readonly revision?: number;
 }
@@ -40,7 +42,7 @@ export interface Range {
   readonly records: readonly StoredRecord[];
   /** The revision the range was read at. */
   readonly revision: number;
-  /** Whether keys of the range were left out by the limit. */
+  /** Whether keys of the range were left out by the limit or the bound in bytes. */
   readonly more: boolean;
 }
 

@@ -4,7 +4,7 @@ import {join} from 'node:path';
 import test from 'ava';
 import {seededRandom, systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import {HotRanges} from '#src/storage/embedded/hot-ranges.js';
+import {HotRanges, pageOf} from '#src/storage/embedded/hot-ranges.js';
 import {openEmbeddedStore} from '#src/storage/embedded/index.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {openStore} from '#src/storage/open.js';
@@ -89,7 +89,7 @@ test('a range is kept at its second reading, for as long as it is read, and with
   const two = [record('/a'), record('/b')];
   const reading = (start: string, records = two) => {
     const found = hot.find(start, 'z') !== undefined;
-    if (!found) hot.wasRead(start, 'z', 1, records);
+    if (!found) hot.wasRead(start, 'z', 1, {records, more: false});
     return found;
   };
 
@@ -102,11 +102,30 @@ test('a range is kept at its second reading, for as long as it is read, and with
   t.is(clock.pending, 0);
 });
 
+test('a range that is read in pages is kept as if it were read at once', t => {
+  const hot = new HotRanges(new VirtualClock(), {fewestRecords: 2, mostBytes: 500, idleMs: 1000});
+  const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
+  const reading = (at: number) => {
+    hot.wasRead('/', '0', at, {records: [record('/a'), record('/b')], more: true});
+    hot.wasRead('/b\0', '0', at, {records: [record('/c')], more: true});
+    const between = hot.find('/', '0');
+    hot.wasRead('/c\0', '0', at, {records: [record('/d')], more: false});
+    return between;
+  };
+
+  reading(1);
+  t.is(hot.find('/', '0'), undefined);
+  t.is(reading(2), undefined);
+  t.like(hot.find('/', '0'), {at: 2, bytes: 400});
+  t.like(pageOf(hot.find('/b\0', '0')!, '/b\0', {limit: Infinity, bytes: 100}), {records: [{key: '/c'}], more: true});
+  hot.close();
+});
+
 test('a range that nobody reads is forgotten', async t => {
   const clock = new VirtualClock();
   const hot = new HotRanges(clock, {fewestRecords: 1, mostBytes: 500, idleMs: 1000});
   const records = [{key: '/a', value: Buffer.alloc(1), revision: 1, created: 1}];
-  for (let i = 0; i < 2; i++) hot.wasRead('/a', '/b', 1, records);
+  for (let i = 0; i < 2; i++) hot.wasRead('/a', '/b', 1, {records, more: false});
   await clock.advance(900);
   t.truthy(hot.find('/a', '/b'));
   await clock.advance(999);

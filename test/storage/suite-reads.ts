@@ -28,6 +28,29 @@ export const readSuite = (test: StoreTest): void => {
     t.deepEqual(show(await store.range({start: '/b\0', end: everything.end, limit: 2})), ['/c=/c']);
   });
 
+  test('a range bounded in bytes ends with the record that reaches the bound, whatever is written between its pieces', async (t, {store}) => {
+    for (const key of ['/a', '/b', '/c', '/d', '/e']) await store.create(key, bytes('xxxx'));
+    for (const writes of [false, true]) {
+      const pieces: string[][] = [];
+      let revision: number | undefined;
+      for (let start = everything.start, more = true; more; ) {
+        const range = await store.range({start, end: everything.end, bytes: 5, ...(revision === undefined ? {} : {revision})});
+        ({revision, more} = range);
+        pieces.push(range.records.map(({key}) => key));
+        start = `${range.records.at(-1)!.key}\0`;
+        if (!writes) continue;
+        const {records} = await store.range(everything);
+        await store.delete('/e', records.at(-1)!.revision);
+        await store.create('/e', bytes('other'));
+      }
+
+      t.deepEqual(pieces, [['/a', '/b'], ['/c', '/d'], ['/e']]);
+    }
+    t.is((await store.range({...everything, bytes: 16})).more, true);
+    t.is((await store.range({...everything, bytes: 17})).more, false);
+    t.is((await store.range({...everything, limit: 1, bytes: 20})).records.length, 1);
+  });
+
   test('a range at an earlier revision shows what was there then', async (t, {store}) => {
     await store.create('/a', bytes('1'));
     const b = await store.create('/b', bytes('1'));

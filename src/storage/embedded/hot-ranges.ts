@@ -1,5 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
-import {compareKeys} from '#src/storage/local/keys.js';
+import {compareKeys, within} from '#src/storage/local/keys.js';
+import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
 export interface HotLimits {
@@ -24,6 +25,15 @@ export interface HotRange {
   touched: number;
 }
 
+/** The beginning of a range that is being read in pages. */
+interface Part {
+  readonly start: string;
+  readonly end: string;
+  readonly at: number;
+  readonly records: StoredRecord[];
+  bytes: number;
+}
+
 interface Entry {
   range: HotRange | undefined;
   usedAt: number;
@@ -38,6 +48,8 @@ export class HotRanges {
   readonly #limits: HotLimits;
   /** By start and end, the one used last at the end. */
   readonly #entries = new Map<string, Entry>();
+  /** Ranges that are being read in pages, the one begun last at the end. */
+  #parts: Part[] = [];
   #timer: Disposable | undefined;
 
   constructor(clock: Clock, limits: HotLimits) {
@@ -45,16 +57,64 @@ export class HotRanges {
     this.#limits = limits;
   }
 
+  /** The kept range that begins at `start`, or before it where `start` is in the middle of a range read in pages. */
   find(start: string, end: string): HotRange | undefined {
-    const name = nameOf(start, end);
+    const name = isMiddle(start) ? this.#around(start, end) : nameOf(start, end);
     const entry = this.#entries.get(name);
     if (!entry?.range) return undefined;
     this.#use(name, entry);
     return entry.range;
   }
 
-  /** A range was read from the tree. */
-  wasRead(start: string, end: string, at: number, records: readonly StoredRecord[]): void {
+  /** A range, or the next page of one, was read from the tree as it was at a revision. */
+  wasRead(start: string, end: string, at: number, {records, more}: Page): void {
+    const before = this.#partOf(start, end, at);
+    if (before) this.#extend(before, records, more);
+    else if (isMiddle(start)) return;
+    else if (more) this.#begin({start, end, at, records: [...records], bytes: sizeOf(records)});
+    else this.#isWhole({start, end, at, records, bytes: sizeOf(records)});
+  }
+
+  close(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#entries.clear();
+    this.#parts = [];
+  }
+
+  #around(start: string, end: string): string {
+    for (const [name, {range}] of this.#entries) if (range?.end === end && within(start, range.start, end)) return name;
+    return '';
+  }
+
+  /** Takes out the part of a range that ends where `next` begins. */
+  #partOf(next: string, end: string, at: number): Part | undefined {
+    const index = isMiddle(next) ? this.#parts.findIndex(part => part.at === at && part.end === end && next === `${part.records.at(-1)!.key}\0`) : -1;
+    return index < 0 ? undefined : this.#parts.splice(index, 1)[0];
+  }
+
+  /** The first page of a range: the rest is gathered where the range was read before. */
+  #begin(part: Part): void {
+    const name = nameOf(part.start, part.end);
+    const known = this.#entries.get(name);
+    this.#use(name, known ?? {range: undefined, usedAt: 0});
+    if (known) this.#gather(part);
+  }
+
+  #extend(part: Part, records: readonly StoredRecord[], more: boolean): void {
+    for (const record of records) part.records.push(record);
+    part.bytes += sizeOf(records);
+    if (more) this.#gather(part);
+    else this.#isWhole(part);
+  }
+
+  #gather(part: Part): void {
+    this.#parts.push(part);
+    let bytes = 0;
+    for (const other of this.#parts) bytes += other.bytes;
+    while (bytes > this.#limits.mostBytes) bytes -= this.#parts.shift()!.bytes;
+  }
+
+  #isWhole({start, end, at, records, bytes}: Pick<HotRange, 'start' | 'end' | 'at' | 'records' | 'bytes'>): void {
     const name = nameOf(start, end);
     const known = this.#entries.get(name);
     if (records.length < this.#limits.fewestRecords) {
@@ -62,14 +122,9 @@ export class HotRanges {
       return;
     }
     const entry = known ?? {range: undefined, usedAt: 0};
-    if (known) entry.range = {start, end, at, records, bytes: sizeOf(records), touched: 0};
+    if (known) entry.range = {start, end, at, records, bytes, touched: 0};
     this.#use(name, entry);
     this.#fit();
-  }
-
-  close(): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#entries.clear();
   }
 
   #use(name: string, entry: Entry): void {
@@ -82,6 +137,8 @@ export class HotRanges {
   #forgetIdle(): void {
     this.#timer = undefined;
     const before = this.#clock.monotonic() - this.#limits.idleMs;
+    // Whoever reads on begins again.
+    this.#parts = [];
     for (const [name, {usedAt}] of this.#entries) if (usedAt <= before) this.#entries.delete(name);
     const [oldest] = this.#entries.values();
     if (oldest) this.#timer = this.#clock.schedule(oldest.usedAt - before, () => this.#forgetIdle());
@@ -97,6 +154,9 @@ export class HotRanges {
     }
   }
 }
+
+/** No key holds a NUL: it follows the last key of the page before. */
+const isMiddle = (start: string): boolean => start.endsWith('\0');
 
 const nameOf = (start: string, end: string): string => `${start}\0${end}`;
 
@@ -127,6 +187,15 @@ export const bringForward = (range: HotRange, touches: readonly Touch[], at: num
   }
   range.records = records;
   range.touched += touches.length;
+};
+
+/** The page of a range that begins at `start`. */
+export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
+  const from = lowerBound(all, start);
+  if (from === 0 && extent.bytes === Infinity) return {records: all, more: false};
+  const page = new PageReader(extent);
+  for (let index = from; index < all.length; index++) if (!page.add(all[index]!)) break;
+  return page;
 };
 
 const lowerBound = (records: readonly StoredRecord[], key: string): number => {

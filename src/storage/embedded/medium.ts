@@ -2,9 +2,10 @@ import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import {holdable, within} from '#src/storage/local/keys.js';
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
+import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
-import {bringForward, type HotRange, type HotRanges, type Touch} from './hot-ranges.js';
+import {bringForward, pageOf, type HotRange, type HotRanges, type Touch} from './hot-ranges.js';
 import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, roomForMany, tables, underKey, type Room} from './layout.js';
 import {Recent} from './recent.js';
 import {nothing, Writes, type Tree} from './writes.js';
@@ -68,22 +69,28 @@ export class EmbeddedMedium implements Medium {
     return record;
   }
 
-  range(start: string, end: string, limit: number): readonly StoredRecord[] {
-    if (limit !== Infinity) return this.#read(start, end, limit);
+  range(start: string, end: string, extent: Extent): Page {
+    if (extent.limit !== Infinity) return this.#read(start, end, extent);
     const newest = this.revision();
     const hot = this.#hot.find(start, end);
-    if (hot && this.#catchUp(hot, newest)) return hot.records;
-    const records = this.#read(start, end, limit);
-    this.#hot.wasRead(start, end, newest, records);
-    return records;
+    if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
+    const page = this.#read(start, end, extent);
+    this.#hot.wasRead(start, end, newest, page);
+    return page;
   }
 
-  #read(start: string, end: string, limit: number): StoredRecord[] {
-    const records: StoredRecord[] = [];
+  #read(start: string, end: string, extent: Extent): Page {
+    const page = new PageReader(extent);
     // A page or less is not worth a slab, which the last of its values would keep.
-    const room = limit > fewRecords ? roomForMany() : undefined;
-    for (const {key, revision} of this.#walk(tables.head, start, end, limit)) records.push(this.#record(key, revision, room)!);
-    return records;
+    const room = extent.limit > fewRecords ? roomForMany() : undefined;
+    for (const {key, revision} of this.#walk(tables.head, start, end, extent.limit + 1)) {
+      if (page.isFull) {
+        page.more = true;
+        break;
+      }
+      page.add(this.#record(key, revision, room)!);
+    }
+    return page;
   }
 
   /** Brings a range that was kept to the newest revision by what history tells, unless reading it anew is less work. */
@@ -102,8 +109,17 @@ export class EmbeddedMedium implements Medium {
     return true;
   }
 
-  rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[] {
-    return undo(this.#living(start, end, revision), this.#deleted(start, end, revision), limit);
+  rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
+    if (extent.limit !== Infinity) return this.#readAt(start, end, extent, revision);
+    const hot = this.#hot.find(start, end);
+    if (hot?.at === revision) return pageOf(hot, start, extent);
+    const page = this.#readAt(start, end, extent, revision);
+    this.#hot.wasRead(start, end, revision, page);
+    return page;
+  }
+
+  #readAt(start: string, end: string, extent: Extent, revision: number): Page {
+    return undo(this.#living(start, end, revision), this.#deleted(start, end, revision), extent);
   }
 
   count(start: string, end: string): number {

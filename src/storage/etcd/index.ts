@@ -3,6 +3,7 @@ import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
 import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
 import {checkKey, compareKeys} from '#src/storage/local/keys.js';
+import {PageReader} from '#src/storage/local/page.js';
 import type {CompactionTurn, LeaseId, Range, RangeQuery, ReadOptions, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
@@ -32,6 +33,9 @@ const longestRecord = 3 << 20;
 
 /** Servers refuse to grant more. */
 const longestLeaseSeconds = 9_000_000_000;
+
+/** How many records are asked of the servers at a time when they are read in pieces. */
+const recordsAPiece = 100;
 
 /** How long a read waits for the copy here to come up with the store before it asks the store itself, and a write to be told to those who follow. */
 const patienceMs = 3000;
@@ -68,6 +72,9 @@ const waitFor = async (client: EtcdClient, {clock, log, signal}: {clock: Clock; 
     }
   }
 };
+
+/** What part of the store is read. */
+type Bounds = Required<Pick<RangeQuery, 'start' | 'end' | 'limit' | 'bytes'>>;
 
 interface Parts {
   readonly client: EtcdClient;
@@ -114,19 +121,19 @@ export class EtcdStore implements Store {
     return kvs[0] && feed.mirror.shown(kvs[0]);
   }
 
-  async range({start, end, limit = Infinity, revision, near = false}: RangeQuery): Promise<Range> {
+  async range({start, end, limit = Infinity, bytes = Infinity, revision, near = false}: RangeQuery): Promise<Range> {
     const {feed, cached} = this.#open();
     const {mirror} = feed;
-    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, mirror.revision);
+    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror({start, end, limit, bytes}, mirror.revision);
     if (revision !== undefined && revision <= mirror.revision) {
-      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit}, revision);
-      return this.#fromServer({start, end, limit, revision});
+      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit, bytes}, revision);
+      return this.#fromServer({start, end, limit, bytes, revision});
     }
     const newest = await this.#newest.pass();
     if (revision !== undefined && revision > newest) throw new FutureRevision(newest);
     if (!(cached || revision !== undefined) || !mirror.covers(start, end) || !(await feed.soonReached(newest, patienceMs)))
-      return this.#fromServer({start, end, limit, ...(revision === undefined ? {} : {revision})});
-    return this.#fromMirror({start, end, limit}, revision ?? mirror.revision);
+      return this.#fromServer({start, end, limit, bytes, ...(revision === undefined ? {} : {revision})});
+    return this.#fromMirror({start, end, limit, bytes}, revision ?? mirror.revision);
   }
 
   async count(start: string, end: string): Promise<number> {
@@ -199,20 +206,22 @@ export class EtcdStore implements Store {
     return this.#parts;
   }
 
-  #fromMirror({start, end, limit}: {start: string; end: string; limit: number}, revision: number): Range {
-    const {mirror} = this.#parts.feed;
+  #fromMirror({start, end, limit, bytes}: Bounds, revision: number): Range {
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision, more: false};
-    const records = mirror.range(start, end, limit + 1, revision);
-    const more = records.length > limit;
-    return {records: more ? records.slice(0, limit) : records, revision, more};
+    const {records, more} = this.#parts.feed.mirror.range(start, end, {limit, bytes}, revision);
+    return {records, revision, more};
   }
 
-  async #fromServer({start, end, limit = Infinity, revision}: RangeQuery): Promise<Range> {
+  async #fromServer({start, end, limit, bytes, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
     const {client, feed} = this.#parts;
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: revision ?? (await client.revision()), more: false};
+    // The servers bound an answer by records alone.
+    const most = bytes === Infinity ? limit : Math.min(limit, recordsAPiece);
     try {
-      const {kvs, more, revision: read} = await client.range({start, end, limit: limit === Infinity ? 0 : limit, ...(revision === undefined ? {} : {revision})});
-      return {records: kvs.map(kv => feed.mirror.shown(kv)), revision: revision ?? read, more};
+      const {kvs, more, revision: read} = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
+      const page = new PageReader({limit: most, bytes});
+      for (const kv of kvs) if (!page.add(feed.mirror.shown(kv))) break;
+      return {records: page.records, revision: revision ?? read, more: more || page.more};
     } catch (error) {
       throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
     }

@@ -3,6 +3,7 @@ import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {Watchers} from '#src/storage/local/watchers.js';
 import {within} from '#src/storage/local/keys.js';
+import {everything, type Extent, type Page} from '#src/storage/local/page.js';
 import {MemoryMedium} from '#src/storage/memory/medium.js';
 import {endOfPrefix, type Change, type LeaseId, type StoredRecord} from '#src/storage/store.js';
 import type {StoredForm} from './form.js';
@@ -66,10 +67,10 @@ export class Mirror {
     return record && this.#readable(record);
   }
 
-  range(start: string, end: string, limit: number, revision: number): readonly StoredRecord[] {
-    const records = revision === this.revision ? this.#medium.range(start, end, limit) : this.#medium.rangeAt(start, end, limit, revision);
-    for (const record of records) this.#readable(record);
-    return records;
+  range(start: string, end: string, extent: Extent, revision: number): Page {
+    const page = revision === this.revision ? this.#medium.range(start, end, extent) : this.#medium.rangeAt(start, end, extent, revision);
+    for (const record of page.records) this.#readable(record);
+    return page;
   }
 
   count(start: string, end: string): number {
@@ -109,7 +110,7 @@ export class Mirror {
   /** Takes in what there is now, where the changes that led to it are lost. */
   replace(kvs: readonly KeyValue[], revision: number): void {
     const present = new Set(kvs.map(({key}) => key));
-    const known = this.#medium.range(this.#start, this.#end, Infinity);
+    const known = this.#medium.range(this.#start, this.#end, everything).records;
     const gone = known.filter(({key}) => !present.has(key)).map(({key}) => ({isDeletion: true, kv: {key, revision, created: 0, version: 0, lease: 0, value: Buffer.alloc(0)}}));
     const other = kvs.filter(({key, revision: at}) => this.#medium.get(key)?.revision !== at).map(kv => ({isDeletion: false, kv}));
     this.apply([...other.sort((a, b) => a.kv.revision - b.kv.revision), ...gone]);

@@ -1,4 +1,5 @@
 import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
+import type {Extent, Page} from './page.js';
 
 export interface GrantedLease {
   readonly id: LeaseId;
@@ -39,9 +40,9 @@ export interface Medium {
   compacted(): number;
   get(key: string): StoredRecord | undefined;
   /** What is answered stays as it is, whatever happens later. */
-  range(start: string, end: string, limit: number): readonly StoredRecord[];
+  range(start: string, end: string, extent: Extent): Page;
   /** As `range`, at an earlier revision whose history is there. */
-  rangeAt(start: string, end: string, limit: number, revision: number): readonly StoredRecord[];
+  rangeAt(start: string, end: string, extent: Extent, revision: number): Page;
   count(start: string, end: string): number;
   history(query: HistoryQuery): History;
   leases(): Iterable<GrantedLease>;

@@ -63,16 +63,15 @@ export class LocalStore implements Store {
     return this.#open().get(key);
   }
 
-  range({start, end, limit = Infinity, revision}: RangeQuery): Range {
+  range({start, end, limit = Infinity, bytes = Infinity, revision}: RangeQuery): Range {
     const medium = this.#open();
     const newest = medium.revision();
     const at = revision ?? newest;
     if (at > newest) throw new FutureRevision(newest);
     if (at < medium.compacted() && revision !== undefined) throw new Compacted(medium.compacted());
-    const empty = limit < 1 || compareKeys(start, end) >= 0;
-    const records = empty ? [] : at === newest ? medium.range(start, end, limit + 1) : medium.rangeAt(start, end, limit + 1, at);
-    const more = records.length > limit;
-    return {records: more ? records.slice(0, limit) : records, revision: at, more};
+    if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: at, more: false};
+    const {records, more} = at === newest ? medium.range(start, end, {limit, bytes}) : medium.rangeAt(start, end, {limit, bytes}, at);
+    return {records, revision: at, more};
   }
 
   count(start: string, end: string): number {

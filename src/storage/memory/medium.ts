@@ -1,5 +1,6 @@
 import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
 import {within} from '#src/storage/local/keys.js';
+import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
 import {undo, type Former} from '#src/storage/local/undo.js';
 import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {SortedKeys} from './sorted-keys.js';
@@ -51,17 +52,14 @@ export class MemoryMedium implements Medium {
     return this.#records.get(key);
   }
 
-  range(start: string, end: string, limit: number): StoredRecord[] {
-    const records: StoredRecord[] = [];
-    for (const key of this.#keys.between(start, end)) {
-      if (records.length >= limit) break;
-      records.push(this.#records.get(key)!);
-    }
-    return records;
+  range(start: string, end: string, extent: Extent): Page {
+    const page = new PageReader(extent);
+    for (const key of this.#keys.between(start, end)) if (!page.add(this.#records.get(key)!)) break;
+    return page;
   }
 
-  rangeAt(start: string, end: string, limit: number, revision: number): StoredRecord[] {
-    return undo(this.#newest(start, end), this.#former(start, end, revision), limit);
+  rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
+    return undo(this.#newest(start, end), this.#former(start, end, revision), extent);
   }
 
   count(start: string, end: string): number {
