@@ -28,6 +28,8 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** Whether the connection may speak another protocol from here on: the answer may then be an `upgrade`. Never so over HTTP/2. */
   readonly upgradable?: boolean;
+  /** Whether the answer's bytes are sent somewhere, which may take its time: then the answer tells the `delivery` it has to keep to. */
+  readonly sendsBytes?: boolean;
   /** Whether the caller takes objects instead of encoded bytes: then responses and watch events carry parsed, frozen values. */
   readonly inProcess?: boolean;
 }
@@ -66,6 +68,7 @@ export type ResponseBody =
   | {readonly kind: 'bytes'; readonly bytes: Buffer | string; readonly contentType: string}
   /** An object with its encoding at hand; whichever the face wants. */
   | {readonly kind: 'object'; readonly contentType: string; bytes(): Buffer; object(): unknown}
+  | PagedBody
   | {readonly kind: 'watch'; readonly contentType: string; start(sink: WatchSink): Disposable}
   /**
    * Bytes that someone else answers with, passed on as they come; their type and length, where told, are among the headers. An error in the middle breaks the answer off.
@@ -78,16 +81,46 @@ export type ResponseBody =
    */
   | {readonly kind: 'upgrade'; take(socket: Duplex, head: Buffer): void | Promise<void>; drop(): void};
 
+/** A collection too large to be held at once: it is read and encoded page by page, as of one revision. Either `next` or `object` is used, and only by one reader. */
+export interface PagedBody {
+  readonly kind: 'pages';
+  readonly contentType: string;
+  /** The next bytes, or undefined after the last. To be called again only once they are on their way. Rejects when the rest cannot be read any more. */
+  next(): Promise<Buffer | undefined>;
+  /** The whole collection as an object. */
+  object(): Promise<unknown>;
+  /** Lets go of the rest; pages that are not read yet never are. */
+  close(): void;
+}
+
 /** One answer. Header names in their usual spelling. */
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;
   readonly body: ResponseBody;
+  /** Only for requests that send bytes. Whoever sends them ends it once the last byte is on its way, or the caller is gone. */
+  delivery?: Delivery;
+}
+
+/** The sending of an answer, which belongs to the time of its request. */
+export interface Delivery extends Disposable {
+  /** When all bytes must have been sent, by the monotonic clock. */
+  readonly endsAt: number;
+}
+
+/** The pages of a body, in order. Whoever stops early closes it. */
+export async function* pagesOf(body: PagedBody): AsyncGenerator<Buffer, undefined> {
+  try {
+    for (let page = await body.next(); page !== undefined; page = await body.next()) yield page;
+  } finally {
+    body.close();
+  }
 }
 
 /** Lets go of an answer that nobody will read. */
 export const discard = ({body}: ApiResponse): void => {
   if (body.kind === 'stream') body.source.destroy();
+  else if (body.kind === 'pages') body.close();
   else if (body.kind === 'upgrade') body.drop();
 };
 

@@ -1,4 +1,4 @@
-import {discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
+import {type Delivery, discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -60,11 +60,16 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     let info: RequestInfo | undefined;
     const warnings = new Warnings();
     let response: ApiResponse;
+    let begun: Begun | undefined;
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
-      const work = answer(settings, request, info, {auditId, warnings, deadlineAt: startedAt + Math.min(deadline ?? Infinity, longestWriteMs)});
-      response = await (request.inProcess ? work : deadlines.within(deadline, work, discard));
+      const endsAt = deadline === undefined ? undefined : startedAt + deadline;
+      begun = {auditId, warnings, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, entered: undefined};
+      const started = begun;
+      const work = answer(settings, request, info, begun);
+      response = await (request.inProcess ? work : deadlines.within(deadline, work, late => letGo(late, started)));
+      if (begun.entered) hand(request, response, begun);
     } catch (error) {
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
@@ -86,23 +91,62 @@ interface Begun {
   readonly auditId: string;
   readonly warnings: Set<string>;
   readonly deadlineAt: number;
+  readonly endsAt: number | undefined;
+  /** The place among the requests in flight of one that has its answer. */
+  entered: Disposable | undefined;
 }
 
-const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, {auditId, warnings, deadlineAt}: Begun): Promise<ApiResponse> => {
+/** The sending of an answer whose request is in flight until it ends. */
+class Sending implements Delivery {
+  readonly endsAt: number;
+  #entered: Disposable | undefined;
+
+  constructor(endsAt: number, entered: Disposable) {
+    this.endsAt = endsAt;
+    this.#entered = entered;
+  }
+
+  [Symbol.dispose](): void {
+    this.#entered?.[Symbol.dispose]();
+    this.#entered = undefined;
+  }
+}
+
+/** A request is in flight until its answer is sent, where sending takes time. */
+const hand = ({sendsBytes}: ApiRequest, response: ApiResponse, {entered, endsAt}: Begun): void => {
+  if (sendsBytes && endsAt !== undefined) response.delivery = new Sending(endsAt, entered!);
+  else entered![Symbol.dispose]();
+};
+
+/** Lets go of an answer that came after its time was up. */
+const letGo = (response: ApiResponse, {entered}: Begun): void => {
+  entered?.[Symbol.dispose]();
+  discard(response);
+};
+
+const answer = async (settings: CoreSettings, request: ApiRequest, info: RequestInfo, begun: Begun): Promise<ApiResponse> => {
+  const {warnings} = begun;
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
   const found = whoIs(settings, request, info, warnings);
   const user = found instanceof Promise ? await found : found;
-  using entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
+  const entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
   if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
-  const context = new Context(request, info, auditId, user, warnings, deadlineAt);
-  const attributes = attributesOf(user, info);
-  const decision = settings.authorizer.authorize(attributes);
-  allowed(attributes, decision instanceof Promise ? await decision : decision);
-  settings.holdBack?.(info, user);
-  const codecs = codecsFor(request, settings);
-  if (codecs) await codecs;
-  const response = settings.route(info)(context);
-  return response instanceof Promise ? await response : response;
+  try {
+    const context = new Context(request, info, user, begun);
+    const attributes = attributesOf(user, info);
+    const decision = settings.authorizer.authorize(attributes);
+    allowed(attributes, decision instanceof Promise ? await decision : decision);
+    settings.holdBack?.(info, user);
+    const codecs = codecsFor(request, settings);
+    if (codecs) await codecs;
+    const handled = settings.route(info)(context);
+    const response = handled instanceof Promise ? await handled : handled;
+    begun.entered = entered;
+    return response;
+  } catch (error) {
+    entered[Symbol.dispose]();
+    throw error;
+  }
 };
 
 /** Loads what reads and writes the forms that a request speaks of. */

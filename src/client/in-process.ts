@@ -46,7 +46,7 @@ export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InPr
     async call(call) {
       call.signal?.throwIfAborted();
       const response = await unlessAborted(exchange(request(call)), call.signal);
-      return replyOf(response.body.kind === 'stream' ? await whole(response, response.body.source) : response);
+      return replyOf(await complete(response, call.signal));
     },
     async watch(call, listener) {
       call.signal.throwIfAborted();
@@ -98,11 +98,21 @@ const contentOf = (body: ApiResponse['body']): unknown => {
       return body.contentType.startsWith('application/json') ? JSON.parse(text) : text;
     }
     case 'empty':
+    case 'pages':
     case 'watch':
     case 'stream':
     case 'upgrade':
       return undefined;
   }
+};
+
+/** An answer that is at hand as a whole. */
+const complete = async (response: ApiResponse, signal: AbortSignal | undefined): Promise<ApiResponse> => {
+  const {body} = response;
+  if (body.kind === 'stream') return whole(response, body.source);
+  if (body.kind !== 'pages') return response;
+  const object = await unlessAborted(body.object(), signal);
+  return {...response, body: {kind: 'object', contentType: body.contentType, object: () => object, bytes: () => Buffer.from(JSON.stringify(object))}};
 };
 
 /** An answer of someone else, read to its end. */

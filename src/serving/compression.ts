@@ -1,6 +1,7 @@
 import {promisify} from 'node:util';
-import {constants, gzip} from 'node:zlib';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {pipeline} from 'node:stream';
+import {constants, createGzip, gzip} from 'node:zlib';
+import {pagesOf, type ApiRequest, type ApiResponse, type PagedBody} from '#src/api/exchange.js';
 import {acceptsGzip} from './http-headers.js';
 
 /** Bodies up to this size are sent as they are. */
@@ -17,6 +18,7 @@ export const compressedHeaders = (headers: ApiResponse['headers']): ApiResponse[
 /** The response with its body compressed when that pays and the caller takes it. Streams are left alone. */
 export const compressed = (request: ApiRequest, response: ApiResponse): ApiResponse | Promise<ApiResponse> => {
   const {body} = response;
+  if (body.kind === 'pages') return request.method === 'HEAD' || !acceptsGzip(request.headers['accept-encoding']) ? response : {...response, headers: compressedHeaders(response.headers), body: zippedPages(body)};
   if ((body.kind !== 'bytes' && body.kind !== 'object') || request.method === 'HEAD') return response;
   const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
   if (response.headers['Content-Encoding'] !== undefined || !goesCompressed(request, bytes.length)) {
@@ -24,10 +26,23 @@ export const compressed = (request: ApiRequest, response: ApiResponse): ApiRespo
     return body.kind === 'object' ? {...response, body: {kind: 'bytes', bytes, contentType: body.contentType}} : response;
   }
   return deflate(bytes, {level: constants.Z_BEST_SPEED}).then(packed => ({
-    status: response.status,
+    ...response,
     headers: compressedHeaders(response.headers),
     body: {kind: 'bytes', bytes: packed, contentType: body.contentType},
   }));
+};
+
+/** The pages of a body, compressed as they are read. */
+const zippedPages = (body: PagedBody): PagedBody => {
+  const zipped = pipeline(pagesOf(body), createGzip({level: constants.Z_BEST_SPEED, chunkSize: 64 << 10}), () => body.close());
+  const chunks = zipped[Symbol.asyncIterator]() as AsyncIterator<Buffer, undefined>;
+  return {
+    kind: 'pages',
+    contentType: body.contentType,
+    next: async () => (await chunks.next()).value,
+    object: () => body.object(),
+    close: () => void zipped.destroy(),
+  };
 };
 
 const vary = (before: string | string[] | undefined): string => (before === undefined ? 'Accept-Encoding' : `${String(before)}, Accept-Encoding`);

@@ -3,7 +3,7 @@ import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
-import {type StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
+import {StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
 import {compressed} from './compression.js';
@@ -11,6 +11,7 @@ import {connectionOf} from './connection.js';
 import {type Cors, cors} from './cors.js';
 import {sendHttp1} from './http1-response.js';
 import {sendHttp2} from './http2-response.js';
+import {Deliveries} from './deliveries.js';
 import {Http1Request, Http2Request, upgradeRequest} from './http-request.js';
 import type {RequestHandler} from './listener.js';
 import {tokenOf, wantsWebSocket, WebSocketWatches} from './websocket.js';
@@ -26,6 +27,8 @@ export interface FaceOptions {
   /** Regular expressions of allowed origins; none turns CORS off. */
   readonly corsOrigins?: readonly string[] | undefined;
   readonly outbox?: Partial<OutboxLimits>;
+  /** Looks after the answers on their way; unless it is given, with the default bound. */
+  readonly deliveries?: Deliveries;
   /** Told of what went wrong while answering: a fault of ours, never the caller's. */
   readonly onFault?: (fault: unknown) => void;
 }
@@ -50,10 +53,12 @@ class Face implements HttpFace {
   readonly #goaway: (() => boolean) | undefined;
   readonly #onFault: (fault: unknown) => void;
   readonly #watches: WebSocketWatches;
+  readonly #deliveries: Deliveries;
 
-  constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, onFault = ignore}: FaceOptions) {
+  constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, deliveries = new Deliveries(clock), onFault = ignore}: FaceOptions) {
     this.#exchange = exchange;
     this.#watches = new WebSocketWatches();
+    this.#deliveries = deliveries;
     this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
     this.#cors = corsOrigins.length > 0 ? cors(corsOrigins) : undefined;
     this.#hsts = hsts.length > 0 ? hsts.join('; ') : undefined;
@@ -94,7 +99,11 @@ class Face implements HttpFace {
   #http1(incoming: IncomingMessage, outgoing: ServerResponse): void {
     outgoing.on('error', ignore);
     const request = new Http1Request(incoming, outgoing, connectionOf(incoming.socket));
-    const send = (response: ApiResponse) => sendHttp1(incoming, outgoing, response, this.#frames);
+    const {socket} = incoming;
+    const send = (response: ApiResponse) => {
+      const sent = this.#deliveries.send(outgoing, response.delivery, () => socket.destroyed);
+      return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent});
+    };
     this.#answer(request, send, () => outgoing.destroy());
   }
 
@@ -102,12 +111,15 @@ class Face implements HttpFace {
     socket.on('error', ignore);
     const speaksWebSocket = wantsWebSocket(incoming);
     const request = upgradeRequest(incoming, socket, connectionOf(incoming.socket), speaksWebSocket ? tokenOf(incoming) : undefined);
-    const send = (response: ApiResponse): void => {
+    const send = (response: ApiResponse): void | Promise<void> => {
       const {body} = response;
       if (socket.destroyed) discard(response);
       else if (body.kind === 'upgrade') body.take(socket, head)?.catch(abandon);
       else if (body.kind === 'watch' && speaksWebSocket) this.#watches.serve(body, incoming, socket, head).catch(abandon);
-      else sendHttp1(incoming, plainly(incoming, socket), response, this.#frames);
+      else {
+        const outgoing = plainly(incoming, socket);
+        return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
+      }
     };
     const abandon = (fault?: unknown): void => {
       if (fault) this.#onFault(fault);
@@ -122,22 +134,27 @@ class Face implements HttpFace {
     if (!session) return;
     const request = new Http2Request(stream, headers, flags, raw, connectionOf(session));
     if (this.#goaway?.()) session.close();
-    const send = (response: ApiResponse) => sendHttp2(stream, request, response, this.#frames);
+    const send = (response: ApiResponse) => sendHttp2(stream, request, response, {frames: this.#frames, sent: this.#deliveries.send(stream, response.delivery)});
     this.#answer(request, send, () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
   }
 
-  #answer(request: ApiRequest, send: (response: ApiResponse) => void, abandon: () => void): void {
+  #answer(request: ApiRequest, send: (response: ApiResponse) => void | Promise<void>, abandon: () => void): void {
     const deliver = (response: ApiResponse): void => {
       try {
         const ready = compressed(request, response);
-        if (ready instanceof Promise) ready.then(send).catch(fail);
-        else send(ready);
+        const sending = ready instanceof Promise ? ready.then(send) : send(ready);
+        if (sending) sending.catch(failed);
       } catch (fault) {
+        failed(fault);
+      }
+      function failed(fault: unknown): void {
+        response.delivery?.[Symbol.dispose]();
         fail(fault);
       }
     };
     const fail = (fault: unknown): void => {
-      this.#onFault(fault);
+      // What ends in the middle with a status was told all that could be told.
+      if (!(fault instanceof StatusError)) this.#onFault(fault);
       abandon();
     };
     const refuse = (fault: unknown): void => {
@@ -171,6 +188,7 @@ class Face implements HttpFace {
 const plainly = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
   const outgoing = new ServerResponse(incoming);
   outgoing.shouldKeepAlive = false;
+  outgoing.on('error', ignore);
   outgoing.assignSocket(socket as Socket);
   outgoing.once('finish', () => socket.end());
   return outgoing;

@@ -14,6 +14,7 @@ const goneError = (): Error => new Error('the caller went away');
 export class Http1Request implements ApiRequest {
   readonly method: string;
   readonly url: string;
+  readonly sendsBytes = true;
   readonly caller: Caller;
   readonly remoteAddress: string;
   readonly #request: IncomingMessage;
@@ -74,6 +75,7 @@ export const upgradeRequest = (incoming: IncomingMessage, socket: Duplex, connec
 export class Http2Request implements ApiRequest {
   readonly method: string;
   readonly url: string;
+  readonly sendsBytes = true;
   readonly caller: Caller;
   readonly remoteAddress: string;
   readonly body: ApiBody | undefined;

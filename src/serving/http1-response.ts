@@ -1,11 +1,19 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {finished, type Readable, type Writable} from 'node:stream';
 import {discard, type ApiResponse} from '#src/api/exchange.js';
+import type {Sent} from './deliveries.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';
+import {sendPages} from './pages.js';
 
-/** Sends an answer over HTTP/1.1. */
-export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, frames: Frames): void => {
+/** What sending an answer takes beside the answer. */
+export interface Sender {
+  readonly frames: Frames;
+  readonly sent: Sent;
+}
+
+/** Sends an answer over HTTP/1.1. The promise of one that is sent page by page rejects when its rest cannot be read. */
+export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
   if (outgoing.destroyed || incoming.socket.destroyed) return discard(response);
   const {body} = response;
   if (body.kind === 'upgrade') {
@@ -16,7 +24,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
   if (body.kind === 'watch') {
     outgoing.writeHead(response.status, fields);
     outgoing.flushHeaders();
-    startWatch(outgoing, body, frames);
+    startWatch(outgoing, body, frames, sent);
     return;
   }
   if (body.kind === 'stream') {
@@ -30,12 +38,21 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
     outgoing.writeHead(response.status, fields).end();
     return;
   }
+  if (body.kind === 'pages') {
+    if (leavesMuchUnread(incoming)) outgoing.shouldKeepAlive = false;
+    outgoing.writeHead(response.status, fields);
+    if (incoming.method !== 'HEAD') return sendPages(body, outgoing, sent);
+    body.close();
+    outgoing.end();
+    return;
+  }
   // Never text: Node would write the headers in the text's encoding then.
   const bytes = body.kind === 'object' ? body.bytes() : typeof body.bytes === 'string' ? Buffer.from(body.bytes) : body.bytes;
   fields.push('Content-Length', String(bytes.length));
   const unread = leavesMuchUnread(incoming);
   if (unread) outgoing.shouldKeepAlive = false;
   outgoing.writeHead(response.status, fields);
+  sent.waits(bytes.length);
   if (unread) linger(incoming, outgoing, bytes, frames);
   else outgoing.end(bytes);
 };
@@ -55,7 +72,7 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
 /** Passes bytes on as they come and no faster than they are taken. An answer that breaks off breaks off here too; who stops reading stops the source. */
 export const passOn = (source: Readable, outlet: Writable): void => {
   finished(source, error => {
-    if (error) outlet.destroy();
+    if (error) outlet.destroy(error);
   });
   outlet.once('close', () => source.destroy());
   if (outlet.destroyed) source.destroy();
@@ -66,8 +83,9 @@ export const startWatch = (
   outlet: ConstructorParameters<typeof Outbox>[0],
   body: Extract<ApiResponse['body'], {kind: 'watch'}>,
   frames: Frames,
+  sent: Sent,
 ): void => {
-  const subscription = body.start(new Outbox(outlet, frames));
+  const subscription = body.start(new Outbox(outlet, frames, sent));
   if (outlet.destroyed) subscription[Symbol.dispose]();
   else outlet.once('close', () => subscription[Symbol.dispose]());
 };

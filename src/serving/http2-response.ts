@@ -1,11 +1,11 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
 import {discard, type ApiRequest, type ApiResponse} from '#src/api/exchange.js';
 import {wireValue} from './http-headers.js';
-import {passOn, startWatch} from './http1-response.js';
-import type {Frames} from './outbox.js';
+import {passOn, startWatch, type Sender} from './http1-response.js';
+import {sendPages} from './pages.js';
 
-/** Sends an answer over HTTP/2. */
-export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, frames: Frames): void => {
+/** Sends an answer over HTTP/2. The promise of one that is sent page by page rejects when its rest cannot be read. */
+export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, response: ApiResponse, {frames, sent}: Sender): void | Promise<void> => {
   if (stream.destroyed || stream.closed) return discard(response);
   const {body} = response;
   if (body.kind === 'upgrade') {
@@ -15,7 +15,7 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
   const headers = headersOf(response);
   if (body.kind === 'watch') {
     stream.respond(headers);
-    startWatch(stream, body, frames);
+    startWatch(stream, body, frames, sent);
     return;
   }
   if (body.kind === 'stream') {
@@ -24,7 +24,13 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
     stream.once('finish', () => excuse(stream, request));
     return;
   }
-  if (body.kind === 'empty') {
+  if (body.kind === 'pages' && request.method !== 'HEAD') {
+    stream.respond(headers);
+    stream.once('finish', () => excuse(stream, request));
+    return sendPages(body, stream, sent);
+  }
+  if (body.kind === 'pages') body.close();
+  if (body.kind === 'empty' || body.kind === 'pages') {
     stream.respond(headers, {endStream: true});
   } else {
     const bytes = body.kind === 'object' ? body.bytes() : body.bytes;
@@ -32,6 +38,7 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
     if (request.method === 'HEAD') stream.respond(headers, {endStream: true});
     else {
       stream.respond(headers);
+      sent.waits(headers['content-length']);
       stream.end(bytes);
     }
   }

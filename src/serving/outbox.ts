@@ -1,6 +1,7 @@
 import type {Writable} from 'node:stream';
 import type {EncodedEvent, WatchSink} from '#src/api/exchange.js';
 import {guarded, type Clock} from '#src/base/clock.js';
+import type {Sent} from './deliveries.js';
 
 /** The part of a response stream that an outbox uses; `ServerResponse` and HTTP/2 streams both have it. */
 type Outlet = Pick<Writable, 'write' | 'end' | 'destroy' | 'destroyed' | 'once'> & {readonly writableNeedDrain: boolean};
@@ -84,16 +85,21 @@ const frameBytes = 256 << 10;
 export class Outbox implements WatchSink {
   readonly #outlet: Outlet;
   readonly #frames: Frames;
+  readonly #sent: Pick<Sent, 'grows' | 'waits'> | undefined;
   #events: Buffer[] = [];
+  /** What the outlet has and did not send yet. */
+  #stuck = 0;
   #bytes = 0;
   #state: 'open' | 'ending' | 'over' = 'open';
   #isDirty = false;
   #blocked = false;
   #waiting: (() => void)[] = [];
 
-  constructor(outlet: Outlet, frames: Frames) {
+  /** `sent` is told what waits while the outlet takes nothing. */
+  constructor(outlet: Outlet, frames: Frames, sent?: Pick<Sent, 'grows' | 'waits'>) {
     this.#outlet = outlet;
     this.#frames = frames;
+    this.#sent = sent;
     frames.watchers++;
     outlet.once('close', () => {
       frames.watchers--;
@@ -110,7 +116,8 @@ export class Outbox implements WatchSink {
       this.#cutOff();
       return false;
     }
-    this.#schedule();
+    if (this.#blocked) this.#sent?.grows(this.#stuck + this.#bytes);
+    else this.#schedule();
     return this.#bytes < this.#frames.limits.patienceBytes;
   }
 
@@ -130,7 +137,8 @@ export class Outbox implements WatchSink {
   flush(): void {
     this.#isDirty = false;
     while (!this.#blocked && this.#events.length > 0) {
-      if (!this.#outlet.write(this.#frames.joined(this.#take()))) this.#block();
+      const bytes = this.#frames.joined(this.#take());
+      if (!this.#outlet.write(bytes)) this.#block(bytes.length);
     }
     if (this.#bytes < this.#frames.limits.patienceBytes) this.#release();
     if (this.#state === 'ending' && this.#events.length === 0) {
@@ -145,10 +153,14 @@ export class Outbox implements WatchSink {
     this.#frames.dirty(this);
   }
 
-  #block(): void {
+  #block(bytes: number): void {
     this.#blocked = true;
+    this.#stuck = bytes;
+    this.#sent?.waits(bytes + this.#bytes);
     this.#outlet.once('drain', () => {
       this.#blocked = false;
+      this.#stuck = 0;
+      this.#sent?.waits(0);
       this.flush();
     });
   }

@@ -95,7 +95,7 @@ const headersOf = (chance: Chance): Record<string, string> => ({
 /** What is wrong with an answer; nothing for a good one. */
 const complaint = ({status, body, headers}: ApiResponse): string | undefined => {
   if (!headers['Audit-Id']) return 'no audit id';
-  if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade') return status === 200 ? undefined : 'a stream that is none';
+  if (body.kind === 'watch' || body.kind === 'stream' || body.kind === 'upgrade' || body.kind === 'pages') return status === 200 ? undefined : 'a stream that is none';
   const text = body.kind === 'empty' ? '' : body.kind === 'bytes' ? body.bytes.toString() : body.bytes().toString();
   if (status < 400) return undefined;
   if (/\n\s+at |node:internal|\.ts:\d|\.js:\d/.test(text)) return `a stack: ${text}`;

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, EncodedEvent, Exchange, WatchSink} from '#src/api/exchange.js';
+import {pagesOf, type ApiRequest, type ApiResponse, type EncodedEvent, type Exchange, type PagedBody, type WatchSink} from '#src/api/exchange.js';
 import {naming, type NamingName} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -68,6 +68,7 @@ const bytesOf = ({body}: ApiResponse): Buffer => {
       return Buffer.from(body.bytes);
     case 'object':
       return body.bytes();
+    case 'pages':
     case 'watch':
     case 'stream':
     case 'upgrade':
@@ -75,8 +76,14 @@ const bytesOf = ({body}: ApiResponse): Buffer => {
   }
 };
 
-const received = (response: ApiResponse): Received => {
-  const bytes = bytesOf(response);
+const joined = async (body: PagedBody): Promise<Buffer> => {
+  const pages: Buffer[] = [];
+  for await (const page of pagesOf(body)) pages.push(page);
+  return Buffer.concat(pages);
+};
+
+const received = async (response: ApiResponse): Promise<Received> => {
+  const bytes = response.body.kind === 'pages' ? await joined(response.body) : bytesOf(response);
   const text = bytes.toString();
   return {
     status: response.status,
@@ -138,7 +145,7 @@ class Recorder implements Stream, WatchSink {
 
 /** Calls an exchange with bytes, as a client over HTTP does. */
 export const wire = (exchange: Exchange) => {
-  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => received(await exchange(requestOf(method, url, sent)));
+  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => await received(await exchange(requestOf(method, url, sent)));
   return {
     send,
     get: (url: string, sent?: Sent) => send('GET', url, sent),

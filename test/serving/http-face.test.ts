@@ -1,9 +1,14 @@
 import test from 'ava';
+import {PassThrough} from 'node:stream';
+import tls, {type TLSSocket} from 'node:tls';
 import {gunzipSync} from 'node:zlib';
-import type {ApiRequest} from '#src/api/exchange.js';
-import {StatusError} from '#src/api/status.js';
+import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/exchange.js';
+import {badRequest, StatusError} from '#src/api/status.js';
+import {sleep, systemClock} from '#src/base/clock.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {aPair} from './credentials.js';
-import {answering, ask1, ask2, bothVersions, json, serve} from './server.js';
+import {anEvent, answering, ask1, ask2, aWatch, bothVersions, json, serve, type TestServer} from './server.js';
 
 for (const [version, ask] of bothVersions) {
   test(`${version}: a request reaches the exchange as it was sent, and the answer comes back whole`, async t => {
@@ -196,4 +201,169 @@ test('a body is made once, compressed or not', async t => {
     await ask1(server, {path, headers: {'accept-encoding': encoding}});
     t.is(made, 1, `${path} ${encoding}`);
   }
+});
+
+/** A collection of pages of 64 kB, without end unless `count` is given, and how many of them were asked for. */
+const aCollection = (count = Infinity) => {
+  const state = {asked: 0, closed: false};
+  const body: PagedBody = {
+    kind: 'pages',
+    contentType: 'text/plain',
+    next: () => Promise.resolve(state.asked < count ? Buffer.alloc(64 << 10, String(state.asked++ % 10)) : undefined),
+    object: () => Promise.resolve(undefined),
+    close() {
+      state.closed = true;
+    },
+  };
+  return {state, body};
+};
+
+/** Asks for something and does not read the answer. */
+const stalled = (server: TestServer): Promise<TLSSocket> =>
+  new Promise((resolve, reject) => {
+    const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => {
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+      socket.pause();
+      resolve(socket);
+    });
+    socket.on('error', reject);
+  });
+
+/** Waits for what depends on sockets alone. */
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise(resolve => setImmediate(resolve));
+};
+
+for (const [version, ask] of bothVersions) {
+  for (const encoding of ['identity', 'gzip']) {
+    test(`${version}: a collection is sent page by page, ${encoding}`, async t => {
+      const {body, state} = aCollection(20);
+      await using server = await serve(answering(() => ({status: 200, headers: {}, body})));
+      const answer = await ask(server, {headers: {'accept-encoding': encoding}});
+      const text = (encoding === 'gzip' ? gunzipSync(answer.body) : answer.body).toString();
+
+      t.is(answer.headers['content-encoding'], encoding === 'gzip' ? 'gzip' : undefined);
+      t.is(answer.headers['content-length'], undefined);
+      t.is(text, Array.from({length: 20}, (_, page) => String(page % 10).repeat(64 << 10)).join(''));
+      await until(() => state.closed);
+      t.deepEqual(server.faults, []);
+    });
+  }
+
+  test(`${version}: a collection whose rest cannot be read breaks off`, async t => {
+    const {body} = aCollection(3);
+    const next = async () => (await body.next()) ?? Promise.reject(badRequest('gone'));
+    await using server = await serve(answering(() => ({status: 200, headers: {}, body: {...body, next}})));
+
+    await t.throwsAsync(ask(server));
+    t.deepEqual(server.faults, []);
+  });
+
+  test(`${version}: HEAD of a collection reads none of it`, async t => {
+    const {body, state} = aCollection(3);
+    await using server = await serve(answering(() => ({status: 200, headers: {}, body})));
+    const {status} = await ask(server, {method: 'HEAD'});
+
+    t.deepEqual([status, state], [200, {asked: 0, closed: true}]);
+  });
+}
+
+/** What an answer says of its sending, and whether that has ended. */
+const aDelivery = (endsAt: number) => {
+  const delivery = {endsAt, ended: 0, [Symbol.dispose]: () => void delivery.ended++};
+  return delivery;
+};
+
+test('a reader who takes nothing holds one page, and is cut off when the time of the request is up', async t => {
+  const clock = new VirtualClock();
+  const deliveries = new Deliveries(clock);
+  const {body, state} = aCollection();
+  const delivery = aDelivery(60_000);
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {face: {clock, deliveries}});
+  const socket = await stalled(server);
+  let pages = -1;
+  while (pages !== state.asked) {
+    pages = state.asked;
+    await sleep(systemClock, 50);
+  }
+  t.is(deliveries.waitingBytes, 64 << 10);
+  await clock.advance(59_999);
+  t.deepEqual([delivery.ended, state.closed], [0, false]);
+  await clock.advance(1);
+
+  t.deepEqual([delivery.ended, deliveries.waitingBytes, deliveries.cutOff.time], [1, 0, 1]);
+  await until(() => state.closed);
+  socket.destroy();
+});
+
+test('the sending of an answer ends with its last byte, or with its caller', async t => {
+  const deliveries = new Deliveries(new VirtualClock());
+  const given: ReturnType<typeof aDelivery>[] = [];
+  const answers: ApiResponse['body'][] = [{kind: 'bytes', bytes: Buffer.alloc(1 << 20), contentType: 'text/plain'}, {kind: 'empty'}, {kind: 'object', contentType: 'text/plain', bytes: () => { throw new Error('unreadable'); }, object: () => undefined}];
+  await using server = await serve(
+    answering(({url}) => {
+      const delivery = aDelivery(60_000);
+      given.push(delivery);
+      return {status: 200, headers: {}, body: answers[Number(url.slice(1))]!, delivery};
+    }),
+    {face: {deliveries}},
+  );
+  for (const [, ask] of bothVersions) for (const index of answers.keys()) await ask(server, {path: `/${index}`}).catch(() => undefined);
+  await until(() => given.every(({ended}) => ended === 1));
+  t.is(given.length, 6);
+
+  const socket = await stalled(server);
+  await until(() => given.length === 7);
+  socket.destroy();
+  await until(() => given[6]!.ended === 1);
+  t.is(deliveries.waitingBytes, 0);
+});
+
+test('when too much waits for readers in all, those go who have taken nothing for the longest time', t => {
+  const deliveries = new Deliveries(new VirtualClock(), 1000);
+  const outlets = [1, 2, 3, 4].map(() => new PassThrough().on('error', () => {}));
+  const [a, b, c, d] = outlets.map(outlet => deliveries.send(outlet, undefined));
+  a!.waits(300);
+  b!.waits(300);
+  c!.waits(300);
+  a!.waits(250);
+  b!.grows(390);
+  t.deepEqual(outlets.map(({destroyed}) => destroyed), [false, false, false, false]);
+  d!.waits(100);
+  t.deepEqual(outlets.map(({destroyed}) => destroyed), [false, true, false, false]);
+  t.is(deliveries.waitingBytes, 650);
+  d!.waits(900);
+
+  t.deepEqual(outlets.map(({destroyed}) => destroyed), [true, true, true, false]);
+  t.deepEqual([deliveries.waitingBytes, deliveries.cutOff.bytes], [900, 3]);
+});
+
+test('forty readers of a large list who take nothing are held to the bound of all that waits', async t => {
+  const deliveries = new Deliveries(systemClock, 10 * (64 << 10));
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body: aCollection().body})), {face: {deliveries}});
+  const sockets = await Promise.all(Array.from({length: 40}, () => stalled(server)));
+  let most = 0;
+  await until(() => {
+    most = Math.max(most, deliveries.waitingBytes);
+    return deliveries.cutOff.bytes >= 30;
+  });
+
+  t.true(most <= 10 * (64 << 10));
+  for (const socket of sockets) socket.destroy();
+});
+
+test('a watcher who takes nothing counts among what waits', async t => {
+  const deliveries = new Deliveries(systemClock, 1 << 20);
+  const {response, sinks} = aWatch();
+  await using server = await serve(answering(() => response), {face: {deliveries}});
+  const socket = await stalled(server);
+  await until(() => sinks.length === 1);
+  const event = anEvent('ADDED', 'x'.repeat(64 << 10));
+  await until(() => {
+    sinks[0]!.event(event);
+    return deliveries.cutOff.bytes > 0;
+  });
+
+  t.is(deliveries.waitingBytes, 0);
+  socket.destroy();
 });

@@ -1,4 +1,4 @@
-import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import {pagesOf, type ApiResponse, type Exchange} from '#src/api/exchange.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {CallGivenUp, type Answer, type Call, type KeptCalls} from '#src/transport/kept-calls.js';
@@ -28,10 +28,10 @@ const answered = async ({method, path, headers, body, mostBytes}: Call, exchange
 const bytesOf = async ({body}: ApiResponse, mostBytes: number): Promise<Buffer> => {
   if (body.kind === 'bytes') return Buffer.from(body.bytes);
   if (body.kind === 'object') return body.bytes();
-  if (body.kind !== 'stream') return Buffer.alloc(0);
+  if (body.kind !== 'stream' && body.kind !== 'pages') return Buffer.alloc(0);
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of body.source as AsyncIterable<Buffer>) {
+  for await (const chunk of body.kind === 'pages' ? pagesOf(body) : (body.source as AsyncIterable<Buffer>)) {
     if ((length += chunk.length) > mostBytes) throw new Error(`the response has more than ${mostBytes} bytes`);
     chunks.push(chunk);
   }

@@ -14,7 +14,8 @@ export const encoded = (form: Pick<Accepted, 'media' | 'naming' | 'cbor' | 'cont
 /** What does not tell its version is of the core group: the oldest document of discovery. */
 const unversioned = {apiVersion: 'v1', kind: ''};
 
-const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
+/** The encoding of an object in the media type agreed on. */
+export const bytesOf = ({media, naming, cbor}: Pick<Accepted, 'media' | 'naming' | 'cbor'>, object: unknown, pretty: boolean): Buffer => {
   switch (media) {
     case 'json':
       return Buffer.from(`${pretty ? JSON.stringify(object, undefined, 2) : JSON.stringify(object)}\n`);

@@ -4,12 +4,11 @@ import type {ListMeta} from '#src/api/types.js';
 import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
-import {listJson, recordJson, wholeListJson} from '#src/apiserver/registry/record.js';
+import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
-import type {ResourceContext} from '#src/apiserver/request/context.js';
-import type {Representation} from '#src/apiserver/present/representation.js';
+import {whileWanted, type ResourceContext} from '#src/apiserver/request/context.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
-import {encoded} from './encode.js';
+import {listResponse} from './list-pages.js';
 import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
 
 /** GET of one object, or of one of its subresources that show the whole object. */
@@ -47,11 +46,10 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const shown = representationFor(context, served, 'list');
   const options = listOptions(resource.settings, context.info.query, false);
   const filter = filterOf(served, options);
-  const listed = await listObjects(resource, context.target.namespace, filter, options);
-  const meta = metaOf(listed);
-  const whole = () => shown.list(listed.records.map(listed.object), meta);
-  if (!shown.raw || isPretty(context)) return {status: 200, headers: {}, body: encoded(shown.accepted, whole, isPretty(context))};
-  return {status: 200, headers: {}, body: {kind: 'object', contentType: 'application/json', bytes: () => listBytes(shown, listed, meta, resource.definition.custom === true), object: whole}};
+  const pretty = isPretty(context);
+  const check = whileWanted(context, resource.settings.clock);
+  const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: !shown.raw || pretty, check});
+  return listResponse({resource, shown, listed, meta: metaOf(listed), pretty});
 };
 
 const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
@@ -59,14 +57,6 @@ const metaOf = ({revision, continue: token, remaining}: Listed): ListMeta => ({
   ...(token ? {continue: token} : {}),
   ...(remaining === undefined ? {} : {remainingItemCount: remaining}),
 });
-
-/** A list as bytes: the stored items with their revisions put in, nothing parsed. */
-const listBytes = ({listKind}: Representation, {records}: Listed, meta: ListMeta, custom: boolean): Buffer =>
-  (custom ? wholeListJson : listJson)(
-    records,
-    `{"kind":${JSON.stringify(listKind.kind)},"apiVersion":${JSON.stringify(listKind.apiVersion)},"metadata":${JSON.stringify(custom ? {continue: '', ...meta} : meta)},"items":[`,
-    ']}\n',
-  );
 
 /** A watch of a collection or of one object. */
 export const watch = (services: ResourceServices, served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {

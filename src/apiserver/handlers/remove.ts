@@ -2,15 +2,17 @@ import type {ApiResponse} from '#src/api/exchange.js';
 import {invalid, invalidObject, notSupported, type FieldError} from '#src/api/field-error.js';
 import {gathered} from '#src/api/gathered-errors.js';
 import {isNotFound, success} from '#src/api/status.js';
-import type {DeleteOptions, KubeObject} from '#src/api/types.js';
+import type {DeleteOptions} from '#src/api/types.js';
 import {deleteObject, type Deleted} from '#src/apiserver/registry/delete.js';
 import {listObjects} from '#src/apiserver/registry/list.js';
+import {objectOf} from '#src/apiserver/registry/read.js';
 import {dryRunErrors, filterOf, listOptions, whole} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {readDeleteOptions} from '#src/apiserver/request/body.js';
-import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {whileWanted, type ResourceContext} from '#src/apiserver/request/context.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 import {encoded} from './encode.js';
+import {listResponse} from './list-pages.js';
 import {acceptedShape, isPretty, objectResponse, representationFor, statusKind, writeContext} from './resource.js';
 
 /** Reads the options of a deletion from the body, or from the query when there is none, and judges them. */
@@ -65,9 +67,6 @@ const statusResponse = ({resource: {ref, settings}}: ServedResource, context: Re
   return {status: code, headers: {}, body: encoded(acceptedShape(context, 'item', statusKind(settings)), () => status, isPretty(context))};
 };
 
-/** How many objects a collection delete reads at a time. */
-const page = 10_000;
-
 /** DELETE of a collection: each object on its own, those already gone passed over. */
 export const removeCollection = async (served: ServedResource, context: ResourceContext): Promise<ApiResponse> => {
   const {resource} = served;
@@ -77,27 +76,23 @@ export const removeCollection = async (served: ServedResource, context: Resource
   const filter = filterOf(served, selection);
   const options = await deleteOptions(served, context);
   const write = {...writeContext(context, served, Boolean(options.dryRun?.length)), ofCollection: true};
-  const gone: KubeObject[] = [];
-  let revision = 0;
-  for (let next = {...selection, limit: selection.limit || page}; ; ) {
-    const listed = await listObjects(resource, context.target.namespace, filter, next);
-    revision = listed.revision;
-    const objects = listed.records.map(listed.object);
-    await inParallel(settings.deleteCollectionWorkers, objects, async object => {
+  const listed = await listObjects(resource, context.target.namespace, {filter, options: selection, parses: true, check: whileWanted(context, settings.clock)});
+  const first = [...listed.first];
+  for await (const records of listed.pieces()) {
+    await inParallel(settings.deleteCollectionWorkers, records, async record => {
+      const {metadata} = objectOf(resource, record);
       try {
-        await deleteObject(resource, object.metadata!.namespace ?? '', object.metadata!.name!, options, write);
+        await deleteObject(resource, metadata!.namespace ?? '', metadata!.name!, options, write);
       } catch (error) {
         if (!isNotFound(error)) throw error;
       }
     });
-    gone.push(...objects);
-    if (!listed.continue || selection.limit) break;
-    next = {...next, continue: listed.continue, resourceVersion: undefined, match: ''};
   }
   if (resource.definition.deleteAnswers === 'statusAlways') {
     return {status: 200, headers: {}, body: encoded(acceptedShape(context, 'list', statusKind(settings)), () => success(), isPretty(context))};
   }
-  return {status: 200, headers: {}, body: encoded(shown.accepted, () => shown.list(gone, {resourceVersion: String(revision)}), isPretty(context))};
+  // What is gone is still kept as of the revision it was listed at.
+  return listResponse({resource, shown, listed: listed.isWhole ? {...listed, first} : listed, meta: {resourceVersion: String(listed.revision)}, pretty: isPretty(context)});
 };
 
 const inParallel = async <T>(workers: number, items: readonly T[], run: (item: T) => Promise<void>): Promise<void> => {

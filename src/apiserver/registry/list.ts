@@ -1,8 +1,8 @@
 import {badRequest, expired, statusError} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
-import {sleep} from '#src/base/clock.js';
+import {held, sleep} from '#src/base/clock.js';
+import {ownTurn} from '#src/base/turn.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
-import {endOfPrefix, type Store, type StoredRecord} from '#src/storage/store.js';
+import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {behind, decodeContinue, encodeContinue} from './continue-token.js';
 import type {Filter, ListOptions} from './options.js';
 import {objectOf} from './read.js';
@@ -11,16 +11,25 @@ import type {Resource} from './registry.js';
 /** How long a read waits for a revision the store has not reached. */
 const futureWaitMs = 3000;
 const pollMs = 20;
-/** How many records a filtered page reads at a time. */
-const chunk = 1000;
+/**
+ * How much is read at a time, in bytes of records: what is sent as it lies there costs little, what has to be parsed much. Either is worked through in a few
+ * milliseconds.
+ */
+export const pieceBytes = {raw: 256 << 10, parsed: 64 << 10} as const;
+/** A limited page up to this size is kept while it is found out where it ends; a larger one is read again. */
+const keptBytes = 1 << 20;
 
+/** Objects of a collection at one revision. */
 export interface Listed {
-  readonly records: readonly StoredRecord[];
-  /** Parsed where the filter had to look; else on demand. */
-  object(record: StoredRecord): Readonly<KubeObject>;
   readonly revision: number;
   readonly continue?: string;
   readonly remaining?: number;
+  /** Whether `first` is all there is. */
+  readonly isWhole: boolean;
+  /** What was read to begin with. */
+  readonly first: readonly StoredRecord[];
+  /** All records in order, piece by piece, each read when it is asked for. The first time it begins with `first`, which is empty from then on. */
+  pieces(): AsyncGenerator<readonly StoredRecord[], undefined>;
 }
 
 /** Waits until the store has reached `revision`. Throws 504 when it does not come. */
@@ -42,13 +51,23 @@ const tooLarge = (asked: number, current: number) =>
 
 const oldList = 'The resourceVersion for the provided list is too old.';
 
-/** Reads one page of a collection as the options ask (the API reference, resource versions and chunking). */
-export const listObjects = async (resource: Resource, namespace: string, filter: Filter, options: ListOptions): Promise<Listed> => {
+/** What is listed, and how it will be shown. */
+export interface Listing {
+  readonly filter: Filter;
+  readonly options: ListOptions;
+  /** Whether the objects have to be parsed to be shown. */
+  readonly parses: boolean;
+  /** Throws when nobody waits for the objects any more. */
+  check?(): void;
+}
+
+/** Reads the beginning of a collection as the options ask (the API reference, resource versions and chunking). */
+export const listObjects = async (resource: Resource, namespace: string, {filter, options, parses, check}: Listing): Promise<Listed> => {
   const prefix = resource.prefixOf(namespace);
   const scope = scopeOf(resource, namespace, filter);
   const plan = await planOf(resource, prefix, scope, options);
   try {
-    return await readPage(resource, prefix, plan, filter);
+    return await readList(resource, prefix, {...plan, filter, check, bytes: parses || !filter.all ? pieceBytes.parsed : pieceBytes.raw});
   } catch (error) {
     if (error instanceof FutureRevision) throw tooLarge(plan.revision ?? 0, error.current);
     if (!(error instanceof Compacted)) throw error;
@@ -101,38 +120,95 @@ const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, o
   return {start, end, limit, revision: undefined};
 };
 
-const readPage = async (resource: Resource, prefix: string, {start, end, limit, revision}: Plan, filter: Filter): Promise<Listed> => {
-  const {store, naming} = resource.settings;
-  const object = (record: StoredRecord) => objectOf(resource, record);
-  const at = (from: string, most: number, exact: number | undefined) =>
-    store.range({start: from, end, ...(most ? {limit: most} : {}), ...(exact === undefined ? {} : {revision: exact})});
-  if (filter.all) {
-    const {records, revision: read, more} = await at(start, limit, revision);
-    if (!more) return {records, object, revision: read};
-    const next = behind(records.at(-1)!.key);
-    return {records, object, revision: read, continue: encodeContinue(naming, prefix, {revision: read, start: next}), remaining: await countAt(store, next, end, read)};
-  }
-  const found: StoredRecord[] = [];
-  let from = start;
+/** What is read of a collection: at most `limit` records (0: all) that pass the filter. */
+interface Reading extends Plan {
+  readonly filter: Filter;
+  /** How much is read at a time. */
+  readonly bytes: number;
+  readonly check?: Listing['check'];
+}
+
+/** Records that passed the filter, of a revision. `next` is where the rest of the collection begins, if there is any. */
+export interface Piece {
+  readonly records: readonly StoredRecord[];
+  readonly revision: number;
+  readonly next: string | undefined;
+}
+
+/** Reads a collection piece by piece at one revision, each in a turn of its own. What is yielded may be empty. */
+export async function* piecesOf(resource: Resource, {start, end, limit, revision, filter, bytes, check}: Reading): AsyncGenerator<Piece, undefined> {
+  const {store, clock} = resource.settings;
+  let left = limit || Infinity;
   let exact = revision;
-  for (;;) {
-    const page = await at(from, limit ? Math.max(limit, chunk) : 0, exact);
-    exact = page.revision;
-    for (const [index, record] of page.records.entries()) {
-      if (!filter.matches(object(record))) continue;
-      found.push(record);
-      if (found.length === limit && (page.more || index < page.records.length - 1)) {
-        return {records: found, object, revision: exact, continue: encodeContinue(naming, prefix, {revision: exact, start: behind(record.key)})};
-      }
-    }
-    if (!page.more) return {records: found, object, revision: exact};
-    from = behind(page.records.at(-1)!.key);
+  for (let from = start; ; ) {
+    const most = filter.all ? left : Infinity;
+    const range = await store.range({start: from, end, bytes, ...(most === Infinity ? {} : {limit: most}), ...(exact === undefined ? {} : {revision: exact})});
+    exact = range.revision;
+    const records = filter.all ? range.records : passing(resource, filter, range.records, left);
+    left -= records.length;
+    const last = left === 0 ? records.at(-1) : range.records.at(-1);
+    const more = range.more || last !== range.records.at(-1);
+    const next = more ? behind(last!.key) : undefined;
+    yield {records, revision: exact, next};
+    if (next === undefined || left === 0) return;
+    from = next;
+    await held(clock, ownTurn);
+    check?.();
   }
+}
+
+/** The records that the filter lets through, until there are `most`. */
+const passing = (resource: Resource, filter: Filter, records: readonly StoredRecord[], most: number): readonly StoredRecord[] => {
+  const found: StoredRecord[] = [];
+  for (const record of records) {
+    if (filter.matches(objectOf(resource, record)) && found.push(record) === most) break;
+  }
+  return found;
+};
+
+/** Reads on until there is a piece to begin with, or to the end of the list where that is soon or where it must be known. */
+const readList = async (resource: Resource, prefix: string, reading: Reading): Promise<Listed> => {
+  const {limit, filter} = reading;
+  const kept: StoredRecord[] = [];
+  let size = 0;
+  let count = 0;
+  let rest: string | undefined;
+  let last: Piece | undefined;
+  for await (const piece of piecesOf(resource, reading)) {
+    last = piece;
+    count += piece.records.length;
+    if (rest !== undefined) continue;
+    kept.push(...piece.records);
+    for (const {value} of piece.records) size += value.length;
+    if (piece.next === undefined || count === limit || size < (limit ? keptBytes : reading.bytes)) continue;
+    rest = piece.next;
+    if (limit === 0) break;
+  }
+  const {revision, next} = last!;
+  const read = kept.length;
+  const listed = {
+    revision,
+    isWhole: rest === undefined,
+    first: kept,
+    async *pieces(): AsyncGenerator<readonly StoredRecord[], undefined> {
+      const begun = kept.splice(0);
+      if (begun.length > 0) yield begun;
+      const from = begun.length > 0 ? {start: rest, limit: limit && limit - read} : {start: reading.start, limit};
+      if (from.start === undefined) return;
+      for await (const {records} of piecesOf(resource, {...reading, ...from, start: from.start, revision})) if (records.length > 0) yield records;
+    },
+  };
+  if (limit === 0 || count < limit || next === undefined) return listed;
+  const token = encodeContinue(resource.settings.naming, prefix, {revision, start: next});
+  return {...listed, continue: token, ...(filter.all ? {remaining: await countAt(resource, next, reading, revision)} : {})};
 };
 
 /** How many keys there were at a revision. A store counts its newest state without reading records; for an older one they are read. */
-const countAt = async (store: Store, start: string, end: string, revision: number): Promise<number> => {
-  const count = await store.count(start, end);
+const countAt = async (resource: Resource, start: string, reading: Reading, revision: number): Promise<number> => {
+  const {store} = resource.settings;
+  const count = await store.count(start, reading.end);
   if ((await store.revision()) === revision) return count;
-  return (await store.range({start, end, revision})).records.length;
+  let read = 0;
+  for await (const {records} of piecesOf(resource, {...reading, start, limit: 0, revision})) read += records.length;
+  return read;
 };

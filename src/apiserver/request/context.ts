@@ -1,4 +1,6 @@
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {timeout} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
 
@@ -14,6 +16,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** When nobody waits for what a write still has to ask others, by the monotonic clock. */
   readonly deadlineAt?: number | undefined;
+  /** When the answer must have been sent, by the monotonic clock; undefined for what goes on for as long as somebody listens. */
+  readonly endsAt?: number | undefined;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -28,14 +32,16 @@ export class Context implements RequestContext {
   readonly user: UserInfo;
   readonly warnings: Set<string>;
   readonly deadlineAt: number | undefined;
+  readonly endsAt: number | undefined;
 
-  constructor(request: ApiRequest, info: RequestInfo, auditId: string, user: UserInfo, warnings: Set<string>, deadlineAt?: number) {
+  constructor(request: ApiRequest, info: RequestInfo, user: UserInfo, {auditId, warnings, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'deadlineAt' | 'endsAt'>) {
     this.request = request;
     this.info = info;
     this.auditId = auditId;
     this.user = user;
     this.warnings = warnings;
     this.deadlineAt = deadlineAt;
+    this.endsAt = endsAt;
   }
 
   get signal(): AbortSignal {
@@ -47,6 +53,13 @@ export class Context implements RequestContext {
     return this.info.resource!;
   }
 }
+
+/** What long work calls between its pieces: throws when the caller is gone, or the time of the request is up. */
+export const whileWanted =
+  ({signal, endsAt}: Pick<RequestContext, 'signal' | 'endsAt'>, clock: Clock): (() => void) =>
+  () => {
+    if (signal.aborted || (endsAt !== undefined && clock.monotonic() >= endsAt)) throw timeout('request did not complete within the allotted timeout');
+  };
 
 /** What answers a request. Throws a `StatusError` (or anything, which becomes an internal error) to refuse. */
 export type Handler = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;

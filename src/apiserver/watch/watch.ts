@@ -5,9 +5,8 @@ import {jittered} from '#src/base/random.js';
 import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
-import {reached, scopeOf} from '#src/apiserver/registry/list.js';
+import {pieceBytes, piecesOf, reached, scopeOf, type Piece} from '#src/apiserver/registry/list.js';
 import type {Filter, ListOptions} from '#src/apiserver/registry/options.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
 import type {Bookmarks} from './bookmarks.js';
 import {bookmark, eventOf, errorEvent, initialEvent} from './events.js';
@@ -30,7 +29,9 @@ interface Start {
   readonly after: number;
   /** Where the store is followed from. */
   readonly from: number;
-  readonly initial: readonly StoredRecord[];
+  /** The state the watch begins with: what was read of it, and the rest. */
+  readonly initial: Piece | undefined;
+  readonly rest?: AsyncGenerator<Piece, undefined>;
   readonly marksEnd: boolean;
   /** What ends the stream before it tells anything. */
   readonly refusal?: unknown;
@@ -48,7 +49,7 @@ export const watchObjects = async (
   representation: Representation,
   settings: WatchSettings,
 ): Promise<ApiResponse> => {
-  const start = await startOf(resource, namespace, filter, options);
+  const start = await startOf(resource, namespace, filter, options, representation.raw);
   return {
     status: 200,
     headers: {},
@@ -60,21 +61,24 @@ export const watchObjects = async (
   };
 };
 
-const startOf = async (resource: Resource, namespace: string, filter: Filter, options: ListOptions): Promise<Start> => {
+const startOf = async (resource: Resource, namespace: string, filter: Filter, options: ListOptions, raw: boolean): Promise<Start> => {
   const {store} = resource.settings;
   const {resourceVersion: asked, sendInitialEvents, match} = options;
   const wantsInitial = sendInitialEvents ?? (match === '' && !asked);
   if (!wantsInitial) {
     const current = await store.revision();
-    return {after: asked || current, from: asked ? Math.min(asked, current) : current, initial: [], marksEnd: false};
+    return {after: asked || current, from: asked ? Math.min(asked, current) : current, initial: undefined, marksEnd: false};
   }
   try {
     if (asked) await reached(resource, asked);
   } catch (refusal) {
-    return {after: 0, from: 0, initial: [], marksEnd: false, refusal};
+    return {after: 0, from: 0, initial: undefined, marksEnd: false, refusal};
   }
-  const {records, revision} = await store.range(scopeOf(resource, namespace, filter));
-  return {after: revision, from: revision, initial: records, marksEnd: sendInitialEvents === true && options.bookmarks};
+  const bytes = raw && filter.all ? pieceBytes.raw : pieceBytes.parsed;
+  const rest = piecesOf(resource, {...scopeOf(resource, namespace, filter), limit: 0, revision: undefined, filter, bytes});
+  const initial = (await rest.next()).value!;
+  const {revision} = initial;
+  return {after: revision, from: revision, initial, rest, marksEnd: sendInitialEvents === true && options.bookmarks};
 };
 
 /** One watcher: follows the store from where it starts and pushes what its filter lets through, until either side ends it. */
@@ -121,7 +125,7 @@ class WatchStream implements Disposable {
   }
 
   #begin(namespace: string, start: Start): void {
-    this.#sendInitial(start.initial.values(), () => {
+    this.#sendInitial(start.initial, start.rest, () => {
       this.#hasBegun = true;
       if (start.marksEnd) this.#mark(true);
       this.#follow(namespace, start.from);
@@ -138,14 +142,25 @@ class WatchStream implements Disposable {
   }
 
   /** Tells the state the watch begins with as fast as its consumer takes it, so that a large one does not pile up, and then goes on. */
-  #sendInitial(records: Iterator<StoredRecord>, then: () => void): void {
+  #sendInitial(piece: Piece | undefined, rest: Start['rest'], then: () => void): void {
+    this.#sendRecords((piece?.records ?? []).values(), () => {
+      if (piece?.next === undefined || !rest) return then();
+      rest
+        .next()
+        .then(({value}) => {
+          if (!this.#over) this.#sendInitial(value, rest, then);
+        })
+        .catch((error: unknown) => this.#fail(error));
+    });
+  }
+
+  #sendRecords(records: Iterator<StoredRecord>, then: () => void): void {
     for (let next = records.next(); !next.done; next = records.next()) {
       if (this.#over) return;
-      if (!this.#filter.all && !this.#filter.matches(objectOf(this.#resource, next.value))) continue;
       if (this.#send(initialEvent(this.#resource, this.#representation, next.value, this.#isFirst()))) continue;
       this.#sink
         .drained()
-        .then(() => this.#sendInitial(records, then))
+        .then(() => this.#sendRecords(records, then))
         .catch((error: unknown) => this.#fail(error));
       return;
     }

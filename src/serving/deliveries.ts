@@ -1,0 +1,132 @@
+import type {Writable} from 'node:stream';
+import type {Delivery} from '#src/api/exchange.js';
+import type {Clock} from '#src/base/clock.js';
+
+/** How many bytes may wait for readers, in all answers and watches of a server together. */
+export const defaultWaitingBytes = 256 << 20;
+
+/** Answers that take longer than this are looked after. */
+const lookMs = 1000;
+
+/** What answers are written to; `ServerResponse` and HTTP/2 streams both are. */
+export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
+
+/**
+ * The answers of a server on their way to their readers. Each belongs to the time of its request and is cut off when that is up. What waits for all
+ * readers together has a bound: beyond it those are cut off who have not taken anything for the longest time.
+ */
+export class Deliveries {
+  readonly #clock: Clock;
+  readonly #mostBytes: number;
+  readonly #timed = new Set<Sent>();
+  /** Who waits longest is first. */
+  readonly #waiting = new Set<Sent>();
+  #timer: Disposable | undefined;
+  /** Bytes that wait for readers. */
+  waitingBytes = 0;
+  /** How many readers were cut off because too much waited, and because their time was up. */
+  readonly cutOff = {bytes: 0, time: 0};
+
+  constructor(clock: Clock, mostBytes = defaultWaitingBytes) {
+    this.#clock = clock;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Looks after an answer until its outlet closes. */
+  send(outlet: Outlet, delivery: Delivery | undefined, isGone: () => boolean = () => outlet.destroyed): Sent {
+    const sent = new Sent(this, outlet, delivery, isGone);
+    if (delivery) {
+      this.#timed.add(sent);
+      this.#timer ??= this.#look();
+    }
+    outlet.once('close', () => sent.over());
+    if (isGone()) sent.over();
+    return sent;
+  }
+
+  /** For the answer itself: `bytes` wait instead of what waited before. Whoever took some goes to the end of the queue. */
+  account(sent: Sent, before: number, bytes: number, hasTaken: boolean): void {
+    this.waitingBytes += bytes - before;
+    if (hasTaken || bytes === 0) this.#waiting.delete(sent);
+    if (bytes > 0) this.#waiting.add(sent);
+    if (this.waitingBytes <= this.#mostBytes) return;
+    for (const slowest of this.#waiting) {
+      this.cutOff.bytes++;
+      slowest.cut();
+      if (this.waitingBytes <= this.#mostBytes) return;
+    }
+  }
+
+  over(sent: Sent): void {
+    this.#timed.delete(sent);
+  }
+
+  #look(): Disposable {
+    return this.#clock.schedule(lookMs, () => {
+      this.#timer = undefined;
+      const now = this.#clock.monotonic();
+      for (const sent of this.#timed) {
+        if (sent.isGone()) sent.over();
+        else if (sent.endsAt <= now) {
+          this.cutOff.time++;
+          sent.cut();
+        }
+      }
+      if (this.#timed.size > 0) this.#timer = this.#look();
+    });
+  }
+}
+
+/** One answer on its way. */
+export class Sent {
+  readonly #deliveries: Deliveries;
+  readonly #outlet: Outlet;
+  readonly #delivery: Delivery | undefined;
+  /** Whether the reader is gone: an outlet that was never written to may not hear of it. */
+  readonly isGone: () => boolean;
+  #bytes = 0;
+  #over = false;
+
+  constructor(deliveries: Deliveries, outlet: Outlet, delivery: Delivery | undefined, isGone: () => boolean) {
+    this.#deliveries = deliveries;
+    this.#outlet = outlet;
+    this.#delivery = delivery;
+    this.isGone = isGone;
+  }
+
+  get endsAt(): number {
+    return this.#delivery?.endsAt ?? Infinity;
+  }
+
+  /** So many bytes wait now that others were taken. */
+  waits(bytes: number): void {
+    this.#account(bytes, true);
+  }
+
+  /** So many bytes wait, and none were taken. */
+  grows(bytes: number): void {
+    this.#account(bytes, false);
+  }
+
+  over(): void {
+    if (this.#over) return;
+    this.#account(0, true);
+    this.#over = true;
+    this.#deliveries.over(this);
+    this.#delivery?.[Symbol.dispose]();
+  }
+
+  /** Ends the connection of a reader who is too slow. */
+  cut(): void {
+    this.over();
+    // Without an error a stream of HTTP/2 would seem to have come to its end.
+    this.#outlet.destroy(new Error('the reader is too slow'));
+  }
+
+  #account(bytes: number, hasTaken: boolean): void {
+    if (this.#over) return;
+    const before = this.#bytes;
+    this.#bytes = bytes;
+    if (bytes !== before || hasTaken) this.#deliveries.account(this, before, bytes, hasTaken);
+  }
+}

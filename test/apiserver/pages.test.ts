@@ -1,0 +1,192 @@
+import test from 'ava';
+import {pagesOf, type PagedBody, type WatchSink} from '#src/api/exchange.js';
+import type {KubeList, KubeObject} from '#src/api/types.js';
+import {StatusError} from '#src/api/status.js';
+import {ownTurn} from '#src/base/turn.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
+import type {PlainObject} from '#src/schema/decode/plain.js';
+import {loadedCodec} from '#src/schema/protobuf/codec.js';
+import {yamlText} from '#src/schema/yaml-text.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+import type {RangeQuery} from '#src/storage/store.js';
+import {aConfigMap, admin, configMaps, settled, startWire, words} from './wire.js';
+
+type List = KubeList<KubeObject>;
+
+/** A server with 40 config maps of 40 kB each, the odd ones with a label, and what was read of its store in ranges. */
+const start = async () => {
+  const clock = new VirtualClock();
+  const store = memoryStore({clock});
+  const ranges: RangeQuery[] = [];
+  const range = store.range.bind(store);
+  store.range = query => (ranges.push(query), range(query));
+  const world = await startWire({clock, store});
+  const made: KubeObject[] = [];
+  for (let i = 10; i < 50; i++) made.push((await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}))).json());
+  const open = async (query: string, headers: Record<string, string> = {}, signal = new AbortController().signal): Promise<PagedBody> => {
+    const {body} = await world.server.exchange({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
+    if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
+    return body;
+  };
+  ranges.length = 0;
+  return {...world, made, open, ranges, last: made.at(-1)!.metadata!.resourceVersion!};
+};
+
+const textOf = async (body: PagedBody): Promise<string> => {
+  let text = '';
+  for await (const page of pagesOf(body)) text += page.toString();
+  return text;
+};
+
+const bytesIn = async (body: PagedBody): Promise<Buffer[]> => {
+  const pages: Buffer[] = [];
+  for await (const page of pagesOf(body)) pages.push(page);
+  return pages;
+};
+
+test('a list of many pages has the bytes of the list at once, in every form', async t => {
+  const {get, made} = await start();
+  const items = made.map(({kind: _, apiVersion: __, metadata, ...rest}) => ({metadata: {resourceVersion: metadata!.resourceVersion, ...metadata}, ...rest}));
+  const plain = await get(configMaps);
+  const list = plain.json<PlainObject>();
+
+  t.is(plain.text, `${JSON.stringify(list)}\n`);
+  t.deepEqual(list['items'], items as unknown);
+  const pretty = await get(`${configMaps}?pretty=true`);
+  t.is(pretty.text, `${JSON.stringify(pretty.json(), undefined, 2)}\n`);
+  t.deepEqual(pretty.json<PlainObject>(), list);
+  t.is((await get(configMaps, {headers: {accept: 'application/yaml'}})).text, yamlText(list));
+  const binary = await get(configMaps, {headers: {accept: words.protobufMediaType}});
+  t.is(binary.type, words.protobufMediaType);
+  t.true(binary.bytes.equals(loadedCodec()!.encodeObject(list, words)));
+  for (const shape of ['Table;v=v1;g=meta.plat.io', 'PartialObjectMetadataList;v=v1;g=meta.plat.io']) {
+    const shown = await get(`${configMaps}?includeObject=Object`, {headers: {accept: `application/json;as=${shape}`}});
+    t.is(shown.text, `${JSON.stringify(shown.json())}\n`);
+    const {rows, items: partial} = shown.json<{rows?: unknown[]; items?: unknown[]}>();
+    t.is((rows ?? partial)?.length, 40);
+  }
+});
+
+test('a list is of one revision whatever is written while it is sent, and no page is large', async t => {
+  const {open, remove, post, put, made, last} = await start();
+  const body = await open('');
+  const pages = [await body.next()];
+  await remove(`${configMaps}/m49`);
+  await post(configMaps, aConfigMap('m48a'));
+  await put(`${configMaps}/m47`, aConfigMap('m47'));
+  pages.push(...(await bytesIn(body)));
+  const list = JSON.parse(Buffer.concat(pages as Buffer[]).toString()) as List;
+
+  t.is(list.metadata?.resourceVersion, last);
+  t.deepEqual(list.items.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]), made.map(({metadata}) => [metadata!.name, metadata!.resourceVersion]));
+  t.true(pages.length > 4);
+  t.true(pages.every(page => page!.length < 300 << 10));
+});
+
+test('the one who takes objects gets the whole list', async t => {
+  const {open, made} = await start();
+  const {items} = (await (await open('')).object()) as List;
+
+  t.deepEqual(items.map(({metadata}) => metadata), made.map(({metadata}) => metadata));
+});
+
+test('a limited page that is large says what remains, and goes on behind it', async t => {
+  const {open, get} = await start();
+  const first = JSON.parse(await textOf(await open('limit=36'))) as List;
+  const rest = (await get(`${configMaps}?limit=36&continue=${first.metadata?.continue}`)).json<List>();
+
+  t.is(first.items.length, 36);
+  t.is(first.metadata?.remainingItemCount, 4);
+  t.deepEqual(rest.items.map(({metadata}) => metadata!.name), ['m46', 'm47', 'm48', 'm49']);
+  const odd = (await get(`${configMaps}?labelSelector=odd%3Dtrue&limit=19`)).json<List>();
+  const last = (await get(`${configMaps}?labelSelector=odd%3Dtrue&limit=19&continue=${odd.metadata?.continue}`)).json<List>();
+  t.deepEqual([odd.items.length, last.items.map(({metadata}) => metadata!.name), last.metadata?.continue], [19, ['m49'], undefined]);
+  t.is(odd.metadata?.remainingItemCount, undefined);
+});
+
+test('a list is read as it is sent, and no further once it is closed', async t => {
+  const {open, ranges} = await start();
+  const body = await open('');
+  await body.next();
+  await body.next();
+  const read = ranges.length;
+  t.true(read < 4);
+  body.close();
+
+  t.is(await body.next(), undefined);
+  t.is(ranges.length, read);
+});
+
+test('a selection stops when its caller is gone, and a list when its time is up', async t => {
+  const {server, clock, ranges, open} = await start();
+  const gone = new AbortController();
+  const answer = server.exchange({method: 'GET', url: `${configMaps}?labelSelector=no%3Done`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: gone.signal});
+  await ownTurn();
+  gone.abort();
+  t.is((await answer).status, 504);
+  t.true(ranges.length < 4);
+
+  ranges.length = 0;
+  const body = await open('timeout=5s');
+  await body.next();
+  await clock.advance(5000);
+  const error = await t.throwsAsync(body.next(), {instanceOf: StatusError});
+  t.like(error.status, {code: 504, message: 'Timeout: request did not complete within the allotted timeout'});
+  t.true(ranges.length < 4);
+});
+
+test('others have their turn between the pieces of a selection, a table and the state a watch begins with', async t => {
+  const {get, server} = await start();
+  const turnsDuring = async (act: () => Promise<unknown>): Promise<number> => {
+    let turns = 0;
+    let done = false;
+    const count = () => {
+      turns++;
+      if (!done) setImmediate(count);
+    };
+    setImmediate(count);
+    await act();
+    done = true;
+    return turns;
+  };
+  const headers = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
+  const watchOf = async (tables: boolean) => {
+    const {body} = await server.exchange({method: 'GET', url: `${configMaps}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`, headers: tables ? headers : {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    if (body.kind !== 'watch') throw new Error('no watch');
+    const types: string[] = [];
+    await new Promise<void>(resolve => {
+      const sink: WatchSink = {event: ({type}) => (types.push(type), type === 'BOOKMARK' && resolve(), true), drained: () => Promise.resolve(), end() {}};
+      body.start(sink);
+    });
+    t.deepEqual(types, [...Array.from({length: 40}, () => 'ADDED'), 'BOOKMARK']);
+  };
+
+  t.true((await turnsDuring(() => get(`${configMaps}?labelSelector=no%3Done`))) > 10);
+  t.true((await turnsDuring(() => get(configMaps, {headers}))) > 10);
+  t.true((await turnsDuring(() => watchOf(false))) > 3);
+  t.true((await turnsDuring(() => watchOf(true))) > 10);
+});
+
+test('a watch sends the state it begins with at one revision, and then what was written meanwhile', async t => {
+  const {server, remove, post, clock} = await start();
+  const told: string[] = [];
+  const {body} = await server.exchange({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  if (body.kind !== 'watch') return t.fail();
+  const sink: WatchSink = {event: event => (told.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true), drained: () => Promise.resolve(), end() {}};
+  using _ = body.start(sink);
+  const before = told.length;
+  await remove(`${configMaps}/m49`);
+  await post(configMaps, aConfigMap('m0'));
+  await settled(clock);
+
+  t.true(before < 40);
+  t.deepEqual(told.slice(38), ['ADDED m48', 'ADDED m49', 'DELETED m49', 'ADDED m0']);
+});
+
+test('deleting a large collection answers with what was deleted', async t => {
+  const {remove, get, made} = await start();
+  const {items} = (await remove(configMaps)).json<List>();
+
+  t.deepEqual(items.map(({metadata}) => metadata!.uid), made.map(({metadata}) => metadata!.uid));
+  t.deepEqual((await get(configMaps)).json<List>().items, []);
+});
