@@ -21,7 +21,7 @@ export class Deliveries {
   readonly #timed = new Set<Sent>();
   /** Who waits longest is first. */
   readonly #waiting = new Set<Sent>();
-  #timer: Disposable | undefined;
+  #isLooking = false;
   /** Bytes that wait for readers. */
   waitingBytes = 0;
   /** How many readers were cut off because too much waited, and because their time was up. */
@@ -37,7 +37,7 @@ export class Deliveries {
     const sent = new Sent(this, outlet, delivery, isGone);
     if (delivery) {
       this.#timed.add(sent);
-      this.#timer ??= this.#look();
+      this.#look();
     }
     outlet.once('close', () => sent.over());
     if (isGone()) sent.over();
@@ -61,9 +61,11 @@ export class Deliveries {
     this.#timed.delete(sent);
   }
 
-  #look(): Disposable {
-    return this.#clock.schedule(lookMs, () => {
-      this.#timer = undefined;
+  #look(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#clock.schedule(lookMs, () => {
+      this.#isLooking = false;
       const now = this.#clock.monotonic();
       for (const sent of this.#timed) {
         if (sent.isGone()) sent.over();
@@ -72,7 +74,7 @@ export class Deliveries {
           sent.cut();
         }
       }
-      if (this.#timed.size > 0) this.#timer = this.#look();
+      if (this.#timed.size > 0) this.#look();
     });
   }
 }

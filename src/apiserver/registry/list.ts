@@ -141,6 +141,7 @@ export async function* piecesOf(resource: Resource, {start, end, limit, revision
   let left = limit || Infinity;
   let exact = revision;
   for (let from = start; ; ) {
+    check?.();
     const most = filter.all ? left : Infinity;
     const range = await store.range({start: from, end, bytes, ...(most === Infinity ? {} : {limit: most}), ...(exact === undefined ? {} : {revision: exact})});
     exact = range.revision;
@@ -153,7 +154,6 @@ export async function* piecesOf(resource: Resource, {start, end, limit, revision
     if (next === undefined || left === 0) return;
     from = next;
     await held(clock, ownTurn);
-    check?.();
   }
 }
 
