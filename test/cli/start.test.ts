@@ -176,12 +176,15 @@ counting('another version of Node starts beside the code of this one, and keeps 
   t.is(verdict(), 'undefined', 'nor is code in a folder that others may write');
 });
 
+/** The environment without what a `make` that runs these tests puts into it: one within it names its directory first. */
+const {MAKELEVEL: _level, MAKEFLAGS: _flags, MFLAGS: _oldFlags, ...environment} = process.env;
+
 /** Runs a command on a Node.js that says it is an old one. */
 const onOldNode = (file: string, ...args: string[]) => {
   const folder = aDirectory();
   writeFileSync(join(folder, 'old.cjs'), "Object.defineProperty(process, 'versions', {value: {...process.versions, node: '20.10.0'}});");
   writeFileSync(join(folder, 'node'), `#!/bin/sh\nexec '${process.execPath}' -r '${folder}/old.cjs' "$@"\n`, {mode: 0o755});
-  return spawnSync(file, args, {encoding: 'utf8', env: {...process.env, PATH: `${folder}:${process.env['PATH']}`}});
+  return spawnSync(file, args, {encoding: 'utf8', env: {...environment, PATH: `${folder}:${process.env['PATH']}`}});
 };
 const isTooOld = `needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`;
 
@@ -200,14 +203,14 @@ test('make says in one line that Node.js is too old, or not there, before it mak
 
   const folder = aDirectory();
   for (const tool of ['bash', 'make', 'find', 'sed', 'awk']) symlinkSync(execFileSync('which', [tool], {encoding: 'utf8'}).trim(), join(folder, tool));
-  const without = (target: string) => spawnSync('make', [target], {encoding: 'utf8', env: {...process.env, PATH: folder}});
+  const without = (target: string) => spawnSync('make', [target], {encoding: 'utf8', env: {...environment, PATH: folder}});
   t.is(without('demo').stderr.replace(/^Makefile:\d+/, 'Makefile'), 'Makefile: *** plat: needs Node.js 20.19 or newer, and there is no node on the PATH.  Stop.\n');
   t.is(without('help').status, 0);
 });
 
 const built = bundled && existsSync('dist/built') && statSync('dist/built').mtimeMs >= statSync('bin/plat').mtimeMs;
 (built ? test : test.skip)('make builds again only what was changed', t => {
-  const isBuilding = (...args: string[]) => execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8'}).includes('tools/build.mjs');
+  const isBuilding = (...args: string[]) => execFileSync('make', ['-n', 'build', ...args], {encoding: 'utf8', env: environment}).includes('tools/build.mjs');
 
   t.false(isBuilding());
   t.true(isBuilding('--what-if=src/cli/plat.ts'));
