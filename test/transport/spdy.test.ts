@@ -154,6 +154,20 @@ const aRawPeer = async (side: 'client' | 'server', onStream: (stream: SpdyStream
   };
 };
 
+test('what is written is sent also where the peer ends its half before all of it is', async t => {
+  const {say, heard, socket} = await aRawPeer('server', stream => void stream.resume().end('x'.repeat(100)));
+  say({kind: 'settings', initialWindow: 60});
+  say({kind: 'open', id: 1, headers: {}, fin: true, unidirectional: false});
+  say({kind: 'ping', id: 1});
+  const before = await heard(100 + 12);
+  say({kind: 'window', id: 1, delta: 100});
+  const all = await heard(before.length + 40 + 8);
+
+  t.true(before.toString('latin1').includes('x'.repeat(60)));
+  t.true(all.subarray(before.length).toString('latin1').includes('x'.repeat(40)));
+  socket.destroy();
+});
+
 test('windows of a peer who grants them are heeded', async t => {
   const {session, say, heard, socket} = await aRawPeer('client');
   say({kind: 'settings', initialWindow: 10});
