@@ -18,6 +18,7 @@ import {Context, header, type Handler} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {PlainRefusal} from './request/plain-refusal.js';
+import type {RequestLog} from './request/request-log.js';
 import type {LongLived} from './request/long-lived.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
 import {warningHeaders, Warnings} from './request/warnings.js';
@@ -41,8 +42,10 @@ export interface CoreSettings {
   route(info: RequestInfo): Handler;
   /** Refuses, by throwing, what is allowed but has to wait. */
   holdBack?(info: RequestInfo, user: UserInfo): void;
-  /** Told of every finished request: for metrics and logs. */
+  /** Told of every finished request: for metrics. */
   finished?(info: RequestInfo | undefined, response: ApiResponse, startedAt: number): void;
+  /** Told of every answer, with what the caller sent. */
+  readonly answered?: RequestLog;
   /** Told of failures that are the server's own fault. */
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -77,6 +80,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     }
     finish(response, auditId, warnings);
     settings.finished?.(info, response, startedAt);
+    settings.answered?.(request, info, {response, auditId, startedAt});
     return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response) : response;
   };
 };

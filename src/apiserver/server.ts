@@ -2,6 +2,7 @@ import type {ApiRequest, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
+import type {Log} from '#src/base/log.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
@@ -29,6 +30,7 @@ import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
+import {requestLog} from './request/request-log.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
@@ -70,6 +72,8 @@ export interface ApiServerSettings {
   readonly requestTimeoutMs: number;
   readonly minRequestTimeoutSeconds: number;
   readonly maxInFlight: InFlightLimits;
+  /** Where requests are told of, for those who ask for it. */
+  readonly log?: Log;
   /** How the other components of the control plane are. */
   components: VirtualContext['components'];
   /** Where figures of use come from; without it their API is not there. */
@@ -214,6 +218,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     draining: server.draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
     finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
+    ...(settings.log ? {answered: requestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     holdBack: (info, user) => server.storedVersions.check(info, user),
   });

@@ -15,6 +15,7 @@ import {untilStopped, type Invocation} from './program.js';
 export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options} = parsed;
   const naming = namingOf(options.naming);
+  for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
   const store = await openStore({
     backend: options.storageBackend,

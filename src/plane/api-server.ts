@@ -144,6 +144,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     meter: parts.metrics,
     prefix: storePrefix(options),
     gate: parts.gate,
+    log,
     runtimeConfig: options.runtimeConfig,
     release: releaseOf(options, parts.versions, log),
     minCompatibility: parts.versions.minCompatibility,

@@ -95,5 +95,6 @@ export class ServerHealth {
     });
     await run();
     finished = true;
+    this.#settings.log.v(2).info({hook: name}, 'a start hook has finished');
   }
 }

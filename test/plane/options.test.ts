@@ -8,6 +8,8 @@ import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import {systemFiles, type Files} from '#src/base/files.js';
 import {noLog} from '#src/base/log.js';
+import {createLog} from '#src/observe/log.js';
+import {Verbosity} from '#src/observe/verbosity.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {followedAgentTrust} from '#src/plane/agent-trust.js';
 import {startPlane} from '#src/plane/plane.js';
@@ -231,3 +233,23 @@ test('a version that came after the emulated release stops the start when it is 
     message: '--runtime-config: cannot enable version resource.plat.io/v1, because all its resources are introduced after the emulated version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true',
   });
 });
+
+for (const [v, vmodule, told] of [
+  [2, '', false],
+  [3, '', true],
+  [0, 'httplog=3', true],
+  [5, 'httplog=2', false],
+] as const) {
+  test(`requests are ${told ? '' : 'not '}told of at -v=${v} --vmodule=${vmodule}`, async t => {
+    const lines: string[] = [];
+    const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
+    await using plane = await aPlane({...alone, log});
+    const {get} = wire(plane.api.exchange);
+    await get('/api/v1/namespaces/default/configmaps?limit=7', {headers: {'user-agent': 'me/1', 'audit-id': 'a-1'}});
+
+    const line = lines.find(text => text.includes('limit=7')) ?? '';
+    t.is(line !== '', told);
+    if (told) t.regex(line, /httplog\] "HTTP" verb="LIST" URI="\/api\/v1\/namespaces\/default\/configmaps\?limit=7" latency="\S+" userAgent="me\/1" audit-ID="a-1" srcIP="127\.0\.0\.1" resp=200/);
+    t.is(lines.some(text => text.includes('a start hook has finished')), v >= 2);
+  });
+}
