@@ -2,7 +2,9 @@ import type {TlsOptions} from 'node:tls';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {Deliveries} from '#src/serving/deliveries.js';
 import {httpFace} from '#src/serving/http-face.js';
 import {listen, type Listener} from '#src/serving/listener.js';
 import {openAdministration} from '#src/serving/administration/exchange.js';
@@ -19,6 +21,18 @@ export interface SocketParts {
   readonly log: Log;
 }
 
+const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
+  meter.observed({name: 'apiserver_response_waiting_bytes', help: 'Bytes that wait for readers in all responses and watches.', labels: []}, () => [[{}, deliveries.waitingBytes]]);
+  meter.observed({name: 'apiserver_responses_cut_off', help: 'Number of responses cut off because their readers were too slow, by what ran out.', labels: ['reason']}, () => [
+    [{reason: 'bytes'}, deliveries.cutOff.bytes],
+    [{reason: 'time'}, deliveries.cutOff.time],
+  ]);
+  meter.observed({name: 'apiserver_connections', help: 'Number of open connections, and of those refused because there were too many.', labels: ['state']}, () => [
+    [{state: 'open'}, listener.connections],
+    [{state: 'refused'}, listener.refused],
+  ]);
+};
+
 /** The HTTPS port of an API server. */
 export interface Sockets {
   readonly listener: Listener;
@@ -31,8 +45,10 @@ export interface Sockets {
 
 /** Opens the port and lets the server answer on it. */
 export const openSockets = async ({options, running, tls, clock, random, log}: SocketParts): Promise<Sockets> => {
+  const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
   const face = httpFace(running.exchange, {
     clock,
+    deliveries,
     random,
     goawayChance: options.goawayChance,
     hsts: options.strictTransportSecurityDirectives,
@@ -49,7 +65,9 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
     maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
     permitAddressSharing: options.permitAddressSharing,
     permitPortSharing: options.permitPortSharing,
+    maxConnections: options.maxConnections,
   });
+  observeConnections(running.metrics, deliveries, listener);
   const socket = options.debugSocketPath
     ? await listenOnSocket(options.debugSocketPath, httpFace(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
     : undefined;

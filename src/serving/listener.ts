@@ -45,6 +45,8 @@ export interface Listener {
   readonly address: string;
   readonly port: number;
   readonly connections: number;
+  /** How many connections were closed at once because there were too many. */
+  readonly refused: number;
   /** New connections get these from now on. */
   setSecureContext(options: SecureContextOptions): void;
   /** Asks clients to go elsewhere: `Connection: close` on every answer and a GOAWAY on every session. Still accepts. */
@@ -91,6 +93,7 @@ class Endpoint implements Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #streams = new WeakMap<ServerHttp2Session, number>();
   #draining = false;
+  refused = 0;
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
@@ -186,6 +189,7 @@ class Endpoint implements Listener {
       keepAlive: true,
     });
     if (options.maxConnections) server.maxConnections = options.maxConnections;
+    server.on('drop', () => void this.refused++);
     server.on('request', (request, response) => {
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);

@@ -219,3 +219,13 @@ const openWatch = (version: string, server: TestServer, receive: ((chunk: string
     request.on('error', reject);
   });
 
+
+test('connections beyond the limit are closed at once and counted', async t => {
+  await using server = await serve(answering(() => json({})), {listener: {maxConnections: 1}});
+  const first = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
+  await once(first, 'secureConnect');
+
+  await t.throwsAsync(ask1(server));
+  t.is(server.listener.refused, 1);
+  first.destroy();
+});

@@ -111,6 +111,17 @@ export const limits = flagSection('Limits', {
     range: {min: 0},
     refused: notYet('leave it out, and slow connections down in front of the server'),
   },
+  'max-waiting-response-bytes': {
+    type: 'quantity',
+    help: 'How much may wait for readers in all responses and watches together. Beyond it the connections of those are closed who have taken nothing for the longest time.',
+    default: '256Mi',
+  },
+  'max-connections': {
+    type: 'int',
+    help: 'How many connections the secure port takes at once; further ones are closed at once. 0 means no limit.',
+    default: '10000',
+    range: {min: 0},
+  },
   'livez-grace-period': {
     type: 'duration',
     help: 'How long after the start /livez counts start hooks that are not finished as successful.',
