@@ -281,10 +281,10 @@ test('a reader who takes nothing holds one page, and is cut off when the time of
   const delivery = aDelivery(60_000);
   await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {face: {clock, deliveries}});
   const socket = await stalled(server);
-  let pages = -1;
-  while (pages !== state.asked) {
-    pages = state.asked;
-    await sleep(systemClock, 50);
+  // Until neither side takes any more: the buffers of sockets are full.
+  for (let quiet = 0, pages = 0; quiet < 10; pages = state.asked) {
+    await sleep(systemClock, 20);
+    quiet = pages === state.asked && deliveries.waitingBytes > 0 ? quiet + 1 : 0;
   }
   t.is(deliveries.waitingBytes, 64 << 10);
   await clock.advance(59_999);

@@ -115,6 +115,7 @@ export const limits = flagSection('Limits', {
     type: 'quantity',
     help: 'How much may wait for readers in all responses and watches together. Beyond it the connections of those are closed who have taken nothing for the longest time.',
     default: '256Mi',
+    range: {min: 1},
   },
   'max-connections': {
     type: 'int',
