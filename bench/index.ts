@@ -1,6 +1,7 @@
 import {certificateRows} from './certificates.js';
 import {definitionRows} from './definitions.js';
 import {garbageRows} from './garbage.js';
+import {lookRows} from './looks.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
 import type {Row} from './row.js';
@@ -23,6 +24,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   definitions: definitionRows,
   simulation: simulationRows,
   rollout: rolloutRows,
+  looks: lookRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,

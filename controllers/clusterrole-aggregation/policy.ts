@@ -1,18 +1,22 @@
-import {sameContent} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
 import type {ClusterRole, PolicyRule} from '#src/api/types.js';
+import {canonicalJson} from '#src/base/canonical-json.js';
 
 const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number => ((one.metadata?.name ?? '') < (other.metadata?.name ?? '') ? -1 : 1);
 
 /** The rules a role gathers from all others that its selectors match: selector by selector, in the order of names, none twice. Throws for a selector that makes no sense. */
 export const gatheredRules = (role: Frozen<ClusterRole>, all: readonly Frozen<ClusterRole>[]): Frozen<PolicyRule>[] => {
   const rules: Frozen<PolicyRule>[] = [];
+  const known = new Set<string>();
   const sorted = all.filter(({metadata}) => metadata?.name !== role.metadata?.name).sort(byName);
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const {matches} = labelSelectorOf(selector as Parameters<typeof labelSelectorOf>[0]);
     for (const rule of sorted.filter(({metadata}) => matches(metadata?.labels)).flatMap(other => other.rules ?? [])) {
-      if (!rules.some(known => sameContent(known, rule))) rules.push(rule);
+      const text = canonicalJson(rule);
+      if (known.has(text)) continue;
+      known.add(text);
+      rules.push(rule);
     }
   }
   return rules;

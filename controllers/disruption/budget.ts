@@ -1,6 +1,8 @@
+import {selecting} from '#controllers/shared/parents.js';
+import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
-import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
+import type {LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import {percentOf, resolvedIntOrPercent} from '#src/model/int-or-percent.js';
 import {isReady} from '#src/model/pod/state.js';
@@ -11,15 +13,26 @@ type BudgetCondition = NonNullable<BudgetStatus['conditions']>[number];
 /** How long an eviction that was granted counts as a pod lost, while the pod is still there. */
 const evictionMs = 120_000;
 
+/** Budgets by what they select. */
+export const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
+
 /** Whether the budget is about a pod: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
-export const covers = ({spec, metadata}: Frozen<PodDisruptionBudget>, pod: Frozen<Pod>): boolean => {
-  if (metadata?.namespace !== pod.metadata?.namespace) return false;
-  try {
-    return labelSelectorOf(spec?.selector as Parameters<typeof labelSelectorOf>[0]).matches(pod.metadata?.labels);
-  } catch {
-    return false;
-  }
+export const covers = (budget: Frozen<PodDisruptionBudget>, pod: Frozen<Pod>): boolean => {
+  if (budget.metadata?.namespace !== pod.metadata?.namespace) return false;
+  return budgetSelection.selectorOf(budget)?.matches(pod.metadata?.labels) ?? false;
 };
+
+/** The budgets that take in their whole namespace, by it. */
+const unbounded: Index<PodDisruptionBudget> = {
+  name: 'whole namespace',
+  values: budget => (budget.spec?.selector && budgetSelection.selectorOf(budget)?.empty ? [budget.metadata?.namespace ?? ''] : []),
+};
+
+/** The budgets that are about a pod. */
+export const budgetsAbout = (budgets: Lister<PodDisruptionBudget>, pod: Frozen<Pod>): Frozen<PodDisruptionBudget>[] => [
+  ...budgetSelection.parentsOf(budgets, pod),
+  ...budgets.by(unbounded, pod.metadata?.namespace ?? ''),
+];
 
 /** Whether the budget speaks of a share of all pods there should be, so that those who own the pods must be asked. */
 export const needsScale = ({spec}: Frozen<PodDisruptionBudget>): boolean => spec?.maxUnavailable !== undefined || typeof spec?.minAvailable === 'string';

@@ -8,7 +8,7 @@ import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {againAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {covers, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
+import {budgetsAbout, covers, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
 import {expiryOf} from './targets.js';
 
@@ -22,7 +22,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
   const expectationOf = owners(context);
 
   const askFor = (pod: Frozen<Pod>) => {
-    const found = budgets.list(pod.metadata?.namespace ?? '').filter(budget => covers(budget, pod));
+    const found = budgetsAbout(budgets, pod);
     const [first] = found.sort((a, b) => ((a.metadata?.name ?? '') < (b.metadata?.name ?? '') ? -1 : 1));
     if (!first) return;
     if (found.length > 1) {

@@ -1,16 +1,27 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {accountKeyOf, tokenSecrets} from '#controllers/shared/token-secrets.js';
+import type {Index} from '#informers/lister.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isConflict} from '#src/api/status.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
+import {nextTurn} from '#src/base/turn.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {dayOf, knowsEnough, verdictOn} from './policy.js';
 
 export type CleanerOptions = Pick<ControllerManagerOptions, 'legacyServiceAccountTokenCleanUpPeriod'>;
+
+/** Pods by the secrets they use. */
+const podsBySecret: Index<Pod> = {
+  name: 'secret',
+  values: ({metadata, spec}) => (spec ? [...new Set(secretNamesOf(spec as NonNullable<Pod['spec']>))].map(name => keyText({namespace: metadata?.namespace ?? '', name})) : []),
+};
+
+/** After so many secrets everybody else gets a turn. */
+const secretsATurn = 100;
 
 /** One pass over all token secrets. What cannot be written now is looked at again the next day. */
 export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
@@ -21,12 +32,11 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
 
-  const used = (namespace: string): ReadonlySet<string> => new Set(pods.list(namespace).flatMap(({spec}) => (spec ? secretNamesOf(spec as NonNullable<Pod['spec']>) : [])));
   const mark = (secret: Frozen<Secret>, now: number) =>
     secrets.patch(secret, 'merge', {metadata: {uid: secret.metadata?.uid, labels: {[naming.key('legacy-token-invalid-since')]: dayOf(now)}}});
   const act = async (secret: Frozen<Secret>, now: number): Promise<void> => {
     const {namespace = '', name = ''} = keyOf(secret);
-    const isMounted = () => used(namespace).has(name);
+    const isMounted = () => pods.count(podsBySecret, keyText({namespace, name})) > 0;
     const verdict = verdictOn(secret, {account: accounts.get(accountKeyOf(secret, naming)), isMounted, periodMs, now, naming});
     if (verdict === 'mark') await mark(secret, now);
     if (verdict === 'delete') await unlessMissing(secrets.delete(secret, {onlyIf: 'unchanged'}));
@@ -36,7 +46,8 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
     const now = clock.now();
     const tracking = await unlessMissing(client.resource(kinds.configMaps).get(naming.legacyTokenTracking, {namespace: naming.systemNamespace}));
     if (!knowsEnough(tracking?.data?.['since'], periodMs, now)) return settled;
-    for (const secret of cached.list()) {
+    for (const [index, secret] of cached.list().entries()) {
+      if (index % secretsATurn === secretsATurn - 1) await nextTurn();
       await act(secret, now).catch((error: unknown) => {
         if (!isConflict(error)) log.error({err: error, secret: keyText(keyOf(secret))}, 'a token secret could not be cleaned');
       });

@@ -1,7 +1,8 @@
+import type {Index} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
-import {compareQuantities, parseQuantity} from '#src/api/quantity.js';
-import {labelSelectorOf} from '#src/api/selectors/label-selector.js';
+import {compareQuantities, parseQuantity, type Quantity} from '#src/api/quantity.js';
+import {labelSelectorOf, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {claimedStorage, classOf, isReachable, matchingVolume, volumeAnnotations, type Claim, type StorageClass, type Volume} from '#src/model/volumes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
@@ -30,17 +31,35 @@ const isAllowed = ({allowedTopologies}: Frozen<StorageClass>, {labels}: NodeInfo
 
 const largest = ({maximumVolumeSize, capacity}: Frozen<Capacity>): string | undefined => maximumVolumeSize ?? capacity;
 
+const capacitiesByClass: Index<Capacity> = {name: 'class', values: ({storageClassName}) => [storageClassName]};
+
+interface ReadCapacity {
+  readonly most: Quantity | undefined;
+  readonly topology: LabelSelector | undefined;
+}
+
+/** Capacities as they were read, once for each state of one: they are asked about for every node and pod. */
+const capacities = new WeakMap<object, ReadCapacity>();
+
+const readCapacity = (capacity: Frozen<Capacity>): ReadCapacity => {
+  let known = capacities.get(capacity);
+  if (known) return known;
+  const most = largest(capacity);
+  known = {most: most === undefined ? undefined : parseQuantity(most), topology: capacity.nodeTopology && labelSelectorOf(capacity.nodeTopology)};
+  capacities.set(capacity, known);
+  return known;
+};
+
 /** Whether storage of that class is left that the node has access to, as far as the driver tells. */
 const hasSpace = (claim: Frozen<Claim>, storageClass: Frozen<StorageClass>, {labels}: NodeInfo, {lister}: Cluster): boolean => {
   if (!claim.spec?.resources?.requests?.['storage']) return true;
   if (!lister(kinds.csiDrivers).get(storageClass.provisioner)?.spec.storageCapacity) return true;
   const wanted = claimedStorage(claim);
   return lister(kinds.csiStorageCapacities)
-    .list()
+    .by(capacitiesByClass, storageClass.metadata?.name ?? '')
     .some(capacity => {
-      const most = largest(capacity);
-      if (capacity.storageClassName !== storageClass.metadata?.name || most === undefined || !capacity.nodeTopology) return false;
-      return compareQuantities(parseQuantity(most), wanted) >= 0 && labelSelectorOf(capacity.nodeTopology).matches(labels);
+      const {most, topology} = readCapacity(capacity);
+      return most !== undefined && topology !== undefined && compareQuantities(most, wanted) >= 0 && topology.matches(labels);
     });
 };
 

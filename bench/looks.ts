@@ -1,0 +1,120 @@
+import {join} from 'node:path';
+import {controllers} from '#controllers/index.js';
+import {naming} from '#src/api/naming.js';
+import {systemClock as clock} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {systemRandom as random} from '#src/base/random.js';
+import type {Client} from '#src/client/client.js';
+import {connectedClient} from '#src/client/connected.js';
+import {HealthChecks} from '#src/observe/health.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {parseFlags} from '#src/options/parse.js';
+import {gateOf} from '#src/options/parsed.js';
+import {requirementsOf} from '#src/runtime/choice.js';
+import type {Controller} from '#src/runtime/controller.js';
+import {Manager} from '#src/runtime/manager.js';
+import {schedulerController} from '#src/scheduler/controller.js';
+import {connect} from '#src/transport/http-connection.js';
+import {loadSettings} from '#src/transport/load-settings.js';
+import {crowd} from './crowd.js';
+import {startPlane, type Running} from './programs.js';
+import {type Row, row} from './row.js';
+
+const count = 5_000;
+const limitMs = 50;
+
+/** How long a controller is at rest before the next one is measured, and how long it takes at least and at most: some only look now and then. */
+const restMs = 3_000;
+const leastMs = 8_000;
+const patienceMs = 60_000;
+
+const flags = ['--horizontal-pod-autoscaler-sync-period=5s', '--legacy-service-account-token-clean-up-period=1s', '--resource-quota-sync-period=20s', '--controller-start-interval=0s'];
+
+/** A client of its own connection, without limits. */
+export const remoteClient = async ({directory}: Pick<Running, 'directory'>): Promise<Client & AsyncDisposable> => {
+  const connection = await connect(await loadSettings({file: join(directory, 'kubeconfig'), env: {}}), {clock});
+  const client = connectedClient(connection, {clock, meter: noMeter, naming: naming('kubernetes'), userAgent: 'bench'});
+  return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
+};
+
+/** The longest time that the event loop was held, in ms. Time in which the process had no processor does not count. */
+class Holds {
+  longest = 0;
+  #turn: NodeJS.Immediate | undefined;
+
+  constructor() {
+    let at = performance.now();
+    let used = process.cpuUsage();
+    const look = () => {
+      const now = performance.now();
+      const {user, system} = process.cpuUsage(used);
+      this.longest = Math.max(this.longest, Math.min(now - at, (user + system) / 1000));
+      at = performance.now();
+      used = process.cpuUsage();
+      this.#turn = setImmediate(look);
+    };
+    this.#turn = setImmediate(look);
+  }
+
+  stop(): number {
+    clearImmediate(this.#turn);
+    return this.longest;
+  }
+}
+
+/** Runs one controller until it has nothing more to do, and tells how long it held the loop at most. */
+export const longestHold = async (client: Client, controller: Controller): Promise<{readonly holdMs: number; readonly ms: number}> => {
+  const parsed = parseFlags(controllerManagerFlags, flags);
+  const stop = new AbortController();
+  let counted = 0;
+  const counting = {add: () => void counted++, at: () => counting};
+  const holds = new Holds();
+  const manager = new Manager({
+    name: 'bench',
+    controllers: [controller],
+    options: parsed.options,
+    gates: {enabled: gateOf(parsed)},
+    naming: client.naming,
+    client,
+    clientFor: () => client,
+    clock,
+    random,
+    log: noLog,
+    checks: new HealthChecks(noLog),
+    startIntervalMs: 0,
+    shutdownTimeoutMs: 5_000,
+    minResyncMs: 0,
+    meter: {...noMeter, counter: () => counting},
+  });
+  const startedAt = performance.now();
+  const end = manager.run(stop.signal);
+  await manager.ready;
+  for (let before = -1, quietSince = startedAt, now = startedAt; now - quietSince < restMs && now - startedAt < patienceMs; now = performance.now()) {
+    if (before !== counted || now - startedAt < leastMs) quietSince = now;
+    before = counted;
+    await new Promise(resolve => setTimeout(resolve, 100));
+  }
+  const ms = performance.now() - startedAt - restMs;
+  stop.abort();
+  const holdMs = holds.stop();
+  await end;
+  return {holdMs, ms};
+};
+
+/** What can be measured: controllers that run without more than these flags, and the scheduler. */
+export const measured: readonly Controller[] = [...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud), schedulerController()];
+
+/** Each controller alone, over a server in a process of its own that holds 5,000 objects of each kind: from its start until it has nothing more to do. */
+export const lookRows = async (): Promise<Row[]> => {
+  const plane = await startPlane(undefined, ['--naming=kubernetes', '--nodes=0', '--controller-manager-arg=--controllers=-*']);
+  await using client = await remoteClient(plane);
+  await crowd(client, count);
+  const rows: Row[] = [];
+  for (const controller of measured) {
+    const {holdMs, ms} = await longestHold(client, controller);
+    rows.push(row(`longest hold: ${controller.name}`, holdMs, 'ms', {note: `${holdMs <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind`}));
+  }
+  await plane.stop();
+  return rows;
+};
