@@ -1,4 +1,5 @@
 import {nodeClientObjection, nodeServingObjection} from '#controllers/shared/node-certificates.js';
+import {wellKnown} from '#src/api/user.js';
 import type {SigningRequest} from '#src/pki/signing-request.js';
 import type {SignerToken} from './key-files.js';
 
@@ -14,10 +15,16 @@ const clientUsageObjection: Objection = (_, usages) => {
   return usages.includes(clientAuth) ? undefined : `missing required usage for client certificate: ${clientAuth}`;
 };
 
+/**
+ * Nobody becomes an administrator past all authorization by a certificate: those of nodes are all of one other organization, and the rest may not be of
+ * this one. Differs from upstream, where only the admission of the server looks at that, and at one of the signers.
+ */
+const subjectObjection: Objection = ({subject}) => (subject.organizations.includes(wellKnown.masters) ? `subject organization ${wellKnown.masters} is not allowed` : undefined);
+
 /** What each signer insists on. */
 export const objections: Readonly<Record<SignerToken, Objection>> = {
   agentServing: nodeServingObjection,
   apiserverClientAgent: nodeClientObjection,
-  apiserverClient: clientUsageObjection,
-  legacyUnknown: () => undefined,
+  apiserverClient: (request, usages) => clientUsageObjection(request, usages) ?? subjectObjection(request, usages),
+  legacyUnknown: subjectObjection,
 };

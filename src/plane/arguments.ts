@@ -65,6 +65,13 @@ const proxyFlags = (files: PlaneMaterial['files'], withUid: boolean): Record<str
 
 const signingFlag = /^--cluster-signing-(?!duration)/;
 
+/** The pairs that certificates are signed with: the authority that the API server trusts, but for the signer that asks nothing. */
+const signingFlags = ({ca, caKey, legacyCa, legacyCaKey}: PlaneMaterial['files']): Record<string, string> => ({
+  ...Object.fromEntries(['plat-apiserver-client', 'platlet-client', 'platlet-serving'].flatMap(signer => [[`cluster-signing-${signer}-cert-file`, ca], [`cluster-signing-${signer}-key-file`, caKey]])),
+  'cluster-signing-legacy-unknown-cert-file': legacyCa,
+  'cluster-signing-legacy-unknown-key-file': legacyCaKey,
+});
+
 /** Flags of the controller manager. It behaves as the release of its API server. */
 export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs: args = []}: NamedPlaneOptions, {files}: PlaneMaterial, {emulated}: Versions): string[] =>
   unlessGiven(args, {
@@ -77,7 +84,7 @@ export const controllerManagerArgs = ({naming, nodes = 0, controllerManagerArgs:
     'allocate-node-cidrs': 'true',
     'cluster-cidr': nodes > 256 ? '10.240.0.0/12' : '10.244.0.0/16', // Every node takes 256 addresses of it.
     'service-cluster-ip-range': '10.96.0.0/16',
-    ...(args.some(arg => signingFlag.test(arg)) ? {} : {'cluster-signing-cert-file': files.ca, 'cluster-signing-key-file': files.caKey}),
+    ...(args.some(arg => signingFlag.test(arg)) ? {} : signingFlags(files)),
   });
 
 /** Flags of the scheduler. It behaves as the release of its API server. */

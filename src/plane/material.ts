@@ -24,6 +24,9 @@ export interface PlaneMaterial {
   readonly files: {
     readonly ca: string;
     readonly caKey: string;
+    /** The authority of the legacy signer, which nothing trusts: it signs whatever somebody approved. */
+    readonly legacyCa: string;
+    readonly legacyCaKey: string;
     readonly admin: string;
     readonly adminKey: string;
     readonly serviceAccountKey: string;
@@ -63,6 +66,8 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   const files = {
     ca: file('ca.crt'),
     caKey: file('ca.key'),
+    legacyCa: file('legacy-unknown-ca.crt'),
+    legacyCaKey: file('legacy-unknown-ca.key'),
     admin: file('admin.crt'),
     adminKey: file('admin.key'),
     serviceAccountKey: file('sa.key'),
@@ -73,6 +78,7 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   };
   const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock);
   await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
+  await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock);
   const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock);
   await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);
   await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);

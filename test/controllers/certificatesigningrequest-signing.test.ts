@@ -102,6 +102,24 @@ test('the legacy signer signs anything, a request without usages too', async t =
   t.deepEqual([issued[0]?.keyUsage, issued[0]?.extendedUsages], [undefined, undefined]);
 });
 
+test('the legacy signer of a plane has an authority that the API server does not trust', async t => {
+  await using plane = await aPlane();
+  const {issued} = await outcome(plane, {signer: plane.naming.signers.legacyUnknown, usages: ['client auth'], subject: {commonName: 'eve'}});
+  const {issued: trusted} = await outcome(plane, {name: 'other', signer: plane.naming.signers.apiserverClient, usages: ['client auth'], subject: {commonName: 'eve'}});
+
+  t.deepEqual([issued[0]?.issuer.commonName, trusted[0]?.issuer.commonName], ['plat-legacy-unknown-ca', 'plat-ca']);
+});
+
+test('no signer issues for the group of administrators, whatever its pair and whoever approves', async t => {
+  const files = signingFiles(await anAuthority('ca', start));
+  // A server that does not look at subjects: the signers do all the same.
+  await using plane = await aPlane({...generic(files), apiserverArgs: ['--disable-admission-plugins=CertificateSubjectRestriction']});
+  for (const [index, signer] of Object.values(plane.naming.signers).entries()) {
+    const {issued} = await outcome(plane, {name: `req-${index}`, signer, usages: ['client auth', 'digital signature'], subject: {commonName: 'system:node:eve', organizations: ['system:nodes', 'system:masters']}});
+    t.deepEqual(issued, [], signer);
+  }
+});
+
 test('a request without usages fails at the signers that need some, each in its own words', async t => {
   await using plane = await aPlane();
   const {signers: names} = plane.naming;
@@ -165,7 +183,9 @@ const objectionTable: readonly (readonly [signer: keyof typeof objections, parts
   ['apiserverClient', {usages: ['client auth', 'digital signature', 'key encipherment'], subject: {commonName: 'jane'}, dnsNames: ['a']}, undefined],
   ['apiserverClient', {usages: ['client auth', 'server auth', 'any']}, 'invalid usage for client certificate: server auth'],
   ['apiserverClient', {usages: ['digital signature']}, 'missing required usage for client certificate: client auth'],
+  ['apiserverClient', {usages: ['client auth'], subject: {commonName: 'eve', organizations: ['dev', 'system:masters']}}, 'subject organization system:masters is not allowed'],
   ['legacyUnknown', {usages: ['cert sign', 'any'], subject: {commonName: 'anything'}}, undefined],
+  ['legacyUnknown', {subject: {commonName: 'eve', organizations: ['system:masters']}}, 'subject organization system:masters is not allowed'],
 ];
 
 test('each signer objects in the words of the field, and of several objections the first counts', async t => {

@@ -15,14 +15,19 @@ const parsed = (attributes: AdmissionAttributes, request: string | undefined): S
   }
 };
 
-/** Nobody becomes an administrator past all authorization by a certificate for the API server's clients. */
+/**
+ * Nobody becomes an administrator past all authorization by a certificate that the API server may trust: one for its clients, or one of the legacy signer,
+ * which has the same authority where it has no pair of its own. The signers for nodes issue for the organization of nodes alone. Differs from upstream,
+ * where nobody may ask the legacy signer.
+ */
 export const certificateSubjectRestriction = (naming: Naming): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',
   validate(attributes) {
     if (attributes.operation !== 'CREATE' || !isAboutRequests(attributes, naming, '')) return;
     const {spec} = attributes.object as CertificateSigningRequest;
-    if (spec.signerName !== naming.signers.apiserverClient) return;
+    const {apiserverClient, legacyUnknown} = naming.signers;
+    if (spec.signerName !== apiserverClient && spec.signerName !== legacyUnknown) return;
     if (!parsed(attributes, spec.request).subject.organizations.includes(wellKnown.masters)) return;
-    throw refuse(attributes, `use of ${naming.signers.apiserverClient} signer with ${wellKnown.masters} group is not allowed`);
+    throw refuse(attributes, `use of ${spec.signerName} signer with ${wellKnown.masters} group is not allowed`);
   },
 });

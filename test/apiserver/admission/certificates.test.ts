@@ -88,14 +88,18 @@ test('signing takes the verb sign, changes of metadata alone do not', async t =>
   await t.notThrowsAsync(other.csrs.update({...again, status: {conditions: [failed]}}, {subresource: 'status'}));
 });
 
-test('nobody asks to be a master, with the one signer that could make him one', async t => {
+test('nobody asks to be a master, with the signers that could make them one', async t => {
   const {csrs} = await start();
-  const {apiserverClient, apiserverClientAgent} = words.signers;
+  const {apiserverClient, apiserverClientAgent, legacyUnknown} = words.signers;
   const masters = requestFor('devs', 'system:masters');
 
   t.is(
     (await refusal(csrs.create(aRequest(apiserverClient, masters)))).message,
     'certificatesigningrequests.certificates.plat.io "req" is forbidden: use of plat.io/plat-apiserver-client signer with system:masters group is not allowed',
+  );
+  t.is(
+    (await refusal(csrs.create(aRequest(legacyUnknown, masters)))).message,
+    'certificatesigningrequests.certificates.plat.io "req" is forbidden: use of plat.io/legacy-unknown signer with system:masters group is not allowed',
   );
   await t.notThrowsAsync(csrs.create(aRequest(apiserverClientAgent, masters)));
 });
