@@ -181,6 +181,8 @@ export interface PassageOption {
 export interface Destination {
   readonly scheme: 'http' | 'https';
   readonly host: string;
+  /** The addresses of the host that were checked: connections go to these, and to no other that the name stands for a moment later. */
+  readonly addresses?: readonly string[];
   readonly port: string;
   /** Path and query there; of calls that are relayed what stands before the caller's own. */
   readonly path: string;

@@ -26,7 +26,7 @@ const refusals: Readonly<Record<string, string>> = {
   EINVAL: 'invalid argument',
 };
 
-const unresolved = (host: string, {code}: NodeJS.ErrnoException): string =>
+const unresolved = (host: string, {code}: {readonly code?: string | undefined} = {}): string =>
   `lookup ${host}: ${code === 'EAI_AGAIN' ? 'Temporary failure in name resolution' : 'no such host'}`;
 
 /** `host:port`, with brackets where the host needs them. */
@@ -46,6 +46,8 @@ export const dialError = (host: string, port: string, error: DialError): Error =
 /** The network of this machine. */
 export const systemNetwork = (clock: Clock): Network => ({
   async dial(host, port) {
+    // The platform takes no host for this machine.
+    if (host === '') throw new Error(`dial tcp: ${unresolved(host)}`);
     if (!/^\d+$/.test(port)) throw new Error(`dial tcp: lookup ${host}:${port}: no such host`);
     if (Number(port) > 65_535) throw new Error(`dial tcp: address ${port}: invalid port`);
     using _ = clock.hold();
@@ -53,6 +55,7 @@ export const systemNetwork = (clock: Clock): Network => ({
   },
   async resolve(host) {
     if (isIP(host)) return [host];
+    if (host === '') throw new Error(unresolved(host));
     using _ = clock.hold();
     try {
       return (await lookup(host, {all: true})).map(({address}) => address);

@@ -7,13 +7,15 @@ import {startWire} from '#test/apiserver/wire.js';
 const gates = new Set(['AuthorizePodWebsocketUpgradeCreatePermission']);
 const admitted: AdmissionAttributes[] = [];
 const reader: UserInfo = {name: 'reader', groups: ['system:authenticated']};
+/** What a name server answers, one answer after the other. */
+const names: Record<string, (readonly string[])[]> = {'near.example': [['127.0.0.1']], 'mixed.example': [['10.2.0.7', '::1']], 'silent.example': [[]], 'turning.example': [['10.2.0.8', '10.2.0.9'], ['127.0.0.1']]};
 const {get, send, post, put} = await startWire({
   gate: name => gates.has(name),
   admission: () => [{name: 'Spy', validate: attributes => void (attributes.operation === 'CONNECT' && admitted.push(attributes))}],
   authorizer: {authorize: ({user, verb}) => (user.name === 'reader' && verb === 'create' ? {decision: 'noOpinion', reason: 'readers only read'} : {decision: 'allow'})},
   network: {
     dial: (host, port) => Promise.reject(new Error(`dial tcp ${host}:${port}: connect: connection refused`)),
-    resolve: host => (host === 'gone.example' ? Promise.reject(new Error(`lookup ${host}: no such host`)) : Promise.resolve([host === 'near.example' ? '127.0.0.1' : host])),
+    resolve: host => (host === 'gone.example' ? Promise.reject(new Error(`lookup ${host}: no such host`)) : Promise.resolve(names[host]?.shift() ?? [host])),
   },
 });
 
@@ -33,6 +35,11 @@ await aNode('n', [{type: 'ExternalIP', address: '9.9.9.9'}, {type: 'InternalIP',
 await aNode('open', [{type: 'InternalIP', address: 'fd00::1'}], 7);
 await aNode('near', [{type: 'Hostname', address: 'near.example'}]);
 await aNode('gone', [{type: 'Hostname', address: 'gone.example'}]);
+await aNode('mixed', [{type: 'Hostname', address: 'mixed.example'}]);
+await aNode('silent', [{type: 'Hostname', address: 'silent.example'}]);
+await aNode('turning', [{type: 'Hostname', address: 'turning.example'}]);
+await aNode('empty', [{type: 'InternalIP', address: ''}]);
+await aNode('filled', [{type: 'InternalIP', address: ''}, {type: 'InternalIP', address: '10.2.0.6'}]);
 await aNode('bare', []);
 await aNode('odd', [{type: 'Other', address: 'x'}]);
 await aPod('free', {containers: [container('c', {ports: [{containerPort: 8080}]})]}, '10.1.0.1');
@@ -43,6 +50,7 @@ await aPod('placed', {nodeName: 'n'});
 await aPod('opened', {nodeName: 'open'});
 await aPod('lost', {nodeName: 'missing'});
 await aPod('barely', {nodeName: 'bare'});
+await aPod('emptily', {nodeName: 'empty'});
 await aPod('oddly', {nodeName: 'odd'});
 const logged = '/containerLogs/default';
 
@@ -57,6 +65,7 @@ const podRows: readonly Row[] = [
   ['logs from a node that is not there', 'lost/log', 404, 'nodes "missing" not found'],
   ['logs from a node without address', 'barely/log', 500, 'no preferred addresses found; known addresses: []'],
   ['logs from a node with an address of no use', 'oddly/log', 500, 'no preferred addresses found; known addresses: [{Other x}]'],
+  ['logs from a node with an empty address', 'emptily/log', 500, 'no preferred addresses found; known addresses: [{InternalIP }]'],
   ['a command without a node', 'free/exec?command=ls', 400, 'pod free does not have a host assigned', 'upgrades'],
   ['a command in no container', 'placed/exec?command=ls&container=x', 400, 'container x is not valid for pod placed', 'upgrades'],
   ['a command on a node', 'placed/exec?command=ls', 500, 'error dialing backend: dial tcp 10.2.0.1:10250: connect: connection refused', 'upgrades'],
@@ -79,6 +88,11 @@ const nodeRows: readonly Row[] = [
   ['the agent by its port', 'n:10250/proxy/metrics', 503, 'error trying to reach service: dial tcp 10.2.0.1:10250: connect: connection refused'],
   ['another port of a node', 'n:9100/proxy/metrics', 503, 'error trying to reach service: dial tcp 10.2.0.1:9100: connect: connection refused'],
   ['a node that leads back here', 'near/proxy/', 400, 'address not allowed'],
+  ['a node that leads back here among others', 'mixed/proxy/', 400, 'address not allowed'],
+  ['a node whose name stands for nothing', 'silent/proxy/', 400, 'No addresses for hostname'],
+  ['a node whose name stands for this machine a moment later', 'turning/proxy/', 503, 'error trying to reach service: dial tcp 10.2.0.8:10250: connect: connection refused'],
+  ['a node with an empty address', 'empty/proxy/', 500, 'no preferred addresses found; known addresses: [{InternalIP }]'],
+  ['a node with an empty address before another', 'filled:81/proxy/', 503, 'error trying to reach service: dial tcp 10.2.0.6:81: connect: connection refused'],
   ['a node without a name in the network', 'gone/proxy/', 400, 'lookup gone.example: no such host'],
   ['a node without address', 'bare/proxy/', 500, 'no preferred addresses found; known addresses: []'],
   ['a node that is not there', 'none/proxy/', 404, 'nodes "none" not found'],
@@ -196,6 +210,7 @@ test('a call to a service goes to an endpoint that is a pod of its namespace', a
     ['a pod elsewhere', address('10.1.0.1', {name: 'free', namespace: 'other'})],
     ['a pod that is not there', address('10.1.0.1', {name: 'nobody'})],
     ['a pod with another address', address('10.1.0.9', {name: 'free'})],
+    ['a pod that says it is this machine', address('127.0.0.1', {name: 'local'})],
   ] as const) {
     await put(`${stored}/s`, endpoints([led]));
     t.is(await call('s:80'), none, why);

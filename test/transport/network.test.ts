@@ -40,3 +40,10 @@ test('an address is its own, a name has those it is known by', async t => {
   t.deepEqual(await resolve('fd00::1'), ['fd00::1']);
   t.true((await resolve('localhost')).some(address => address === '127.0.0.1' || address === '::1'));
 });
+
+test('no host is no name of this machine', async t => {
+  const {dial, resolve} = systemNetwork(new VirtualClock());
+
+  await t.throwsAsync(dial('', '443'), {message: 'dial tcp: lookup : no such host'});
+  await t.throwsAsync(resolve(''), {message: 'lookup : no such host'});
+});

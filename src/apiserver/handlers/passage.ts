@@ -47,9 +47,9 @@ export const pass = async (passage: Passage, services: ResourceServices, served:
 };
 
 /** Who listens at the other end. Only agents are held to a certificate: of pods none is known. */
-const backendOf = ({scheme, host, port, agent}: Destination, options: PassageOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
-  if (!agent) return {scheme, host, port, ...(scheme === 'https' ? {tls: anybody} : {})};
-  return {scheme, host, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
+const backendOf = ({scheme, host, addresses, port, agent}: Destination, options: PassageOptions, {trust: {current}, timeoutMs}: AgentAccess): Backend => {
+  if (!agent) return {scheme, host, addresses, port, ...(scheme === 'https' ? {tls: anybody} : {})};
+  return {scheme, host, addresses, port, tls: options['insecureSkipTLSVerifyBackend'] === true ? current.unverified : current.verified, connectTimeoutMs: timeoutMs};
 };
 
 const anybody: BackendTls = {insecure: true};

@@ -1,4 +1,5 @@
 import {Agent} from 'node:http';
+import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
@@ -20,6 +21,8 @@ export interface BackendTls {
 export interface Backend {
   readonly scheme: 'http' | 'https';
   readonly host: string;
+  /** Where it is reached, tried in order, when that is known already: then the host is but the name its certificate must bear. */
+  readonly addresses?: readonly string[] | undefined;
   readonly port: string;
   readonly tls?: BackendTls | undefined;
   /** How long it may take to reach it. Default: half a minute for the connection and ten seconds for the handshake. */
@@ -45,12 +48,25 @@ const open = async (options: BackendsOptions, backend: Backend): Promise<Duplex>
   }
 };
 
-const reach = async ({network, clock}: BackendsOptions, {scheme, host, port, tls = {}}: Backend): Promise<Duplex> => {
+const reach = async ({network, clock}: BackendsOptions, {scheme, host, addresses, port, tls = {}}: Backend): Promise<Duplex> => {
   const within = network.within?.(host, port);
   if (within) return within;
   const trust = scheme === 'https' ? trustOf(tls, host) : undefined;
-  const socket = await network.dial(host, port);
+  const socket = await dialAny(network, addresses ?? [host], port);
   return trust ? shakeHands(socket, trust, clock) : socket;
+};
+
+/** Connects to the first of several addresses that answers. Rejects with why the first did not. */
+const dialAny = async (network: Network, addresses: readonly string[], port: string): Promise<Socket> => {
+  let failure: unknown;
+  for (const address of addresses) {
+    try {
+      return await network.dial(address, port);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
 };
 
 const inTime = (reaching: Promise<Duplex>, backend: Backend, clock: Clock): Promise<Duplex> => {
@@ -115,9 +131,9 @@ export interface Addressed {
 export const backends = (options: BackendsOptions): Backends => {
   const names = new WeakMap<BackendTls, number>();
   let last = 0;
-  const nameOf = ({scheme, tls, ...at}: Backend): string => {
+  const nameOf = ({scheme, tls, addresses = [], ...at}: Backend): string => {
     if (tls && !names.has(tls)) names.set(tls, ++last);
-    return `${scheme}://${authority(at)}#${tls ? names.get(tls)! : 0}`;
+    return `${scheme}://${authority(at)}#${tls ? names.get(tls)! : 0}${addresses.map(address => `,${address}`).join('')}`;
   };
   const agent = (settings: ConstructorParameters<typeof Agent>[0]): Agent =>
     Object.assign(new Agent(settings), {

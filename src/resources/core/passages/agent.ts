@@ -8,7 +8,8 @@ const agentPort = 10250;
 const hostOf = ({status}: Readonly<Node>, preferred: readonly string[]): string => {
   const known = status?.addresses ?? [];
   for (const wanted of preferred) {
-    const found = known.find(({type}) => type === wanted);
+    // An empty host would be this very machine.
+    const found = known.find(({type, address}) => type === wanted && address !== '');
     if (found) return found.address;
   }
   throw plainFailure(`no preferred addresses found; known addresses: [${known.map(({type, address}) => `{${type} ${address}}`).join(' ')}]`);

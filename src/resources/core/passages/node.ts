@@ -11,8 +11,9 @@ export const nodePassages: Readonly<Record<string, Passage>> = {
     const addresses = await connection.resolve(host).catch((error: Error) => {
       throw badRequest(error.message, error);
     });
+    if (addresses.length === 0) throw badRequest('No addresses for hostname');
     if (!addresses.every(mayBeCalled)) throw badRequest('address not allowed');
-    if (asked === '' || asked === port) return {scheme: 'https', host, port, path: '', agent: true};
-    return {scheme: scheme || 'http', host, port: asked, path: '', agent: false};
+    if (asked === '' || asked === port) return {scheme: 'https', host, addresses, port, path: '', agent: true};
+    return {scheme: scheme || 'http', host, addresses, port: asked, path: '', agent: false};
   }),
 };

@@ -1,7 +1,7 @@
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {notFound, serviceUnavailable} from '#src/api/status.js';
 import type {Connection, Passage} from '#src/resources/definition.js';
-import {callPassage, proxied} from '#src/resources/core/passages/proxy.js';
+import {callPassage, mayBeCalled, proxied} from '#src/resources/core/passages/proxy.js';
 
 type Address = NonNullable<NonNullable<ObjectOf<typeof kinds.endpoints>['subsets']>[number]['addresses']>[number];
 
@@ -14,12 +14,15 @@ const nameOfPort = async ({reader, namespace}: Connection, service: string, port
   return named.name ?? '';
 };
 
-/** Whoever writes endpoints must not lead the server anywhere: only addresses of pods of the namespace count. */
+/** Whoever writes endpoints, or the status of pods, must not lead the server anywhere: only addresses of pods of the namespace count, and none of this machine. */
 const isOfPod = async ({reader, namespace}: Connection, {ip, targetRef}: Address): Promise<boolean> => {
-  if (!targetRef?.name || targetRef.namespace !== namespace) return false;
+  if (!targetRef?.name || targetRef.namespace !== namespace || !mayBeCalled(ip)) return false;
   const pod = await reader.get(kinds.pods, namespace, targetRef.name);
   return pod?.status?.podIPs?.some(own => own.ip === ip) ?? false;
 };
+
+/** Of a subset, so many addresses are looked at: whose they are takes a read of a pod each. */
+const mostTried = 1000;
 
 /** The list beginning at a random place. */
 const turned = <T>(list: readonly T[], {random}: Connection): T[] => {
@@ -38,7 +41,7 @@ export const servicePassages: Readonly<Record<string, Passage>> = {
     if (subsets.length === 0) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
     for (const {addresses = [], ports = []} of turned(subsets, connection)) {
       const found = ports.find(one => (one.name ?? '') === portName);
-      for (const address of found ? turned(addresses, connection) : []) {
+      for (const address of found ? turned(addresses, connection).slice(0, mostTried) : []) {
         if (await isOfPod(connection, address)) return {scheme: scheme || 'http', host: address.ip, port: String(found!.port), path: '', agent: false};
       }
     }
