@@ -8,6 +8,7 @@ import {assembleApiServer} from '#src/plane/api-server.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
 import {storeServersOf} from '#src/plane/store-servers.js';
+import {waitingServer} from '#src/plane/waiting-server.js';
 import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
@@ -17,19 +18,31 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
   const naming = namingOf(options.naming);
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
   const certificates = await openServingCertificates({options, naming, files, clock, log, name: 'apiserver', signal: stopping});
+  const gate = gateOf(parsed);
+  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  unhandled.countIn(metrics);
+  let reason = 'the store is not open yet';
+  const waiting = await waitingServer({options, naming, clock, log, gate, reason: () => reason});
+  const sockets = await openSockets({options, exchange: waiting.exchange, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
+  certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
+  const address = hostPort(sockets);
   const store = await openStore({
     backend: options.storageBackend,
     directory: options.dataDir,
-    servers: storeServersOf({options, naming, gate: gateOf(parsed), minCompatibility: parsed.versions.minCompatibility}),
+    servers: storeServersOf({options, naming, gate, minCompatibility: parsed.versions.minCompatibility}),
     naming: naming.name,
     clock,
     random,
     log,
     timeoutMs: options.storageInitializationTimeout,
+    signal: stopping,
+    waiting(why) {
+      reason = why;
+    },
+  }).catch((error: unknown) => {
+    if (!stopping.aborted) throw error;
   });
-  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
-  unhandled.countIn(metrics);
-  let address = '';
+  if (!store) return sockets.listener.close();
   const running = await assembleApiServer({
     options,
     naming,
@@ -40,16 +53,14 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
     store,
     version,
     versions: parsed.versions,
-    gate: gateOf(parsed),
+    gate,
     serverAddress: () => address,
   });
-  const sockets = await openSockets({options, running, tls: certificates.tlsOptions, clock, random, log});
-  certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
-  address = hostPort(sockets);
-  await running.begin();
-  ready(`serving on https://${address}`);
-  await untilStopped(stopping);
+  waiting.handOver(running.exchange);
+  const begun = running.begin();
+  begun.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless it is asked to stop before.
+  await Promise.race([begun.then(() => untilStopped(stopping)), untilStopped(stopping)]);
   log.info('stopping');
-  await sockets.stop();
+  await sockets.stop(running);
   await running.close();
 };

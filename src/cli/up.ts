@@ -19,8 +19,12 @@ export const runUp = async ({parsed: {options}, log, unhandled, stopping, ready}
     apiserverArgs: options.apiserverArg,
     controllerManagerArgs: options.controllerManagerArg,
     schedulerArgs: options.schedulerArg,
+    signal: stopping,
     log,
+  }).catch((error: unknown) => {
+    if (!stopping.aborted) throw error;
   });
+  if (!plane) return 0;
   unhandled.countIn(plane.api.metrics);
   ready(`${plane.url} (${plane.naming.name} naming); kubectl --kubeconfig ${options.kubeconfig || `${dataDir}/kubeconfig`} get namespaces`);
   const failure = await Promise.race([untilStopped(stopping), plane.failed.catch((error: unknown) => error)]);

@@ -7,7 +7,7 @@ import {audit, auditObjection} from './apiserver/audit.js';
 import {authentication, authorization, modeObjection, serviceAccountTokens} from './apiserver/authentication.js';
 import {cluster, clusterObjection} from './apiserver/cluster.js';
 import {limits, serving} from './apiserver/serving.js';
-import {backendObjection, storage} from './apiserver/storage.js';
+import {backendObjection, cachedResourceObjection, storage} from './apiserver/storage.js';
 import {flagSection, flagTable} from './flag.js';
 import type {OptionsOf} from './flag.js';
 import {emulation, featureGates, help, logging, metrics, verbosity} from './shared/logging.js';
@@ -77,6 +77,7 @@ export const apiserverFlags = flagTable({
   rules: [
     admissionOverlap,
     backendObjection,
+    cachedResourceObjection,
     clusterObjection,
     coordinationObjection,
     modeObjection,

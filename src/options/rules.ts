@@ -1,4 +1,5 @@
 import {isIP} from 'node:net';
+import {parseRange, rangeSize} from '#src/base/ip-address.js';
 import type {Given} from './flag.js';
 
 /** A pair of files of which neither is of use alone. */
@@ -15,6 +16,14 @@ export const dualStackObjection = (flag: string, cidrs: readonly string[]): stri
   if (cidrs.length > 2) return `--${flag} must not hold more than two ranges`;
   const [first, second] = cidrs.map(cidr => isIP(cidr.split('/')[0]!));
   return second !== undefined && first === second ? `--${flag} must hold ranges of different IP families` : undefined;
+};
+
+const fewestServiceAddresses = 8n;
+
+/** A range of service addresses has room for some. */
+export const serviceRangeObjection = (flag: string, cidrs: readonly string[]): string | undefined => {
+  const small = cidrs.find(cidr => rangeSize(parseRange(cidr)!) < fewestServiceAddresses);
+  return small && `--${flag} ${small} must hold at least ${fewestServiceAddresses} IP addresses`;
 };
 
 interface LeaseTimes {

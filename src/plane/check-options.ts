@@ -48,6 +48,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   schedulerArgs: flags,
   manifests: must(value => Array.isArray(value), 'a list of paths or objects'),
   webhooks: localWebhooks,
+  signal: must(value => value instanceof AbortSignal, 'an AbortSignal'),
   clock: having('a Clock', 'now', 'monotonic', 'schedule', 'hold', 'unhandled', 'keepAlive'),
   random: having('a Random', 'float', 'uuid', 'bytes'),
   log: having('a Log', 'info', 'warn', 'error', 'v', 'child'),

@@ -32,6 +32,8 @@ export interface PlaneOptions {
   readonly manifests?: readonly Manifest[];
   /** Where the webhooks of manifests are served while they are tried, on this machine and with `webhookPair`, instead of at the services they name. */
   readonly webhooks?: LocalWebhooks;
+  /** Gives the start up while the store is waited for. */
+  readonly signal?: AbortSignal;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;

@@ -101,6 +101,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     clock,
     random,
     log,
+    ...(options.signal ? {signal: options.signal} : {}),
   });
   const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
   unhandled.countIn(metrics);
@@ -233,9 +234,9 @@ const openPort = async (
   running: RunningApiServer,
   {authority}: PlaneMaterial,
   {naming, ...ports}: {clock: Clock; random: Random; log: Log; naming: Naming},
-): Promise<Sockets> => {
+): Promise<Sockets & {stop(): Promise<void>}> => {
   const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
-  const sockets = await openSockets({options, running, tls: await certificate(), ...ports});
+  const sockets = await openSockets({options, exchange: running.exchange, meter: running.metrics, tls: await certificate(), ...ports});
   let renewAt = ports.clock.now() + renewAfterMs;
   const over = new AbortController();
   every(ports.clock, renewalCheckMs, over.signal, async () => {
@@ -247,7 +248,7 @@ const openPort = async (
     ...sockets,
     stop() {
       over.abort();
-      return sockets.stop();
+      return sockets.stop(running);
     },
   };
 };

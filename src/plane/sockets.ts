@@ -1,4 +1,5 @@
 import type {TlsOptions} from 'node:tls';
+import type {Exchange} from '#src/api/exchange.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
@@ -14,11 +15,13 @@ import {drained, profiling, type RunningApiServer} from './api-server.js';
 
 export interface SocketParts {
   readonly options: ApiserverOptions;
-  readonly running: RunningApiServer;
+  /** Answers what comes in. */
+  readonly exchange: Exchange;
   readonly tls: TlsOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly meter: Meter;
 }
 
 const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
@@ -40,13 +43,13 @@ export interface Sockets {
    * Stops as the options say: readiness fails at once, the server goes on for the shutdown delay, then takes nothing new (or turns it away with
    * 429 until what is under way is answered), ends watches within their grace, and closes.
    */
-  stop(): Promise<void>;
+  stop(running: RunningApiServer): Promise<void>;
 }
 
-/** Opens the port and lets the server answer on it. */
-export const openSockets = async ({options, running, tls, clock, random, log}: SocketParts): Promise<Sockets> => {
+/** Opens the port. */
+export const openSockets = async ({options, exchange, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
   const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
-  const face = httpFace(running.exchange, {
+  const face = httpFace(exchange, {
     clock,
     deliveries,
     random,
@@ -67,11 +70,11 @@ export const openSockets = async ({options, running, tls, clock, random, log}: S
     permitPortSharing: options.permitPortSharing,
     maxConnections: options.maxConnections,
   });
-  observeConnections(running.metrics, deliveries, listener);
+  observeConnections(meter, deliveries, listener);
   const socket = options.debugSocketPath
     ? await listenOnSocket(options.debugSocketPath, httpFace(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
     : undefined;
-  const stop = async () => {
+  const stop = async (running: RunningApiServer) => {
     await socket?.[Symbol.asyncDispose]();
     const {server, health} = running;
     health.shutDown();

@@ -1,6 +1,7 @@
 import {systemClock, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
+import {firstOf} from '#src/base/signals.js';
 import {StoreUnusable} from './errors.js';
 import type {StoreServers} from './etcd/open.js';
 import type {Store} from './store.js';
@@ -18,29 +19,39 @@ export interface OpenStoreOptions {
   readonly servers?: StoreServers | undefined;
   /** How long opening may take; without limit unless given. */
   readonly timeoutMs?: number;
+  /** Gives the opening up. */
+  readonly signal?: AbortSignal;
+  /** Called while the store is waited for, with why it is not usable yet. */
+  readonly waiting?: (reason: string) => void;
 }
 
-/** Opens the store that `--storage-backend` names. Throws `StoreUnusable` with one line for the user when it cannot. */
-export const openStore = async ({timeoutMs, ...options}: OpenStoreOptions): Promise<Store> => {
-  const given = new AbortController();
-  const opening = open(options, given.signal);
-  if (timeoutMs === undefined) return opening;
-  let timer: Disposable | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = (options.clock ?? systemClock).schedule(timeoutMs, () => {
-      const late = new StoreUnusable(`--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s`);
-      given.abort(late);
-      reject(late);
-    });
-  });
-  try {
-    return await Promise.race([opening, late]);
-  } finally {
-    timer?.[Symbol.dispose]();
-  }
+/** Opens the store that `--storage-backend` names. Throws `StoreUnusable` with one line for the user when it cannot, and the reason of the signal. */
+export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenStoreOptions): Promise<Store> => {
+  let last = '';
+  const late = new AbortController();
+  using either = firstOf(signal, late.signal);
+  const told = (reason: string) => {
+    last = reason;
+    waiting?.(reason);
+  };
+  const opening = open({...options, waiting: told}, either.signal);
+  using _ = timeoutMs === undefined ? undefined : (options.clock ?? systemClock).schedule(timeoutMs, () => late.abort(new StoreUnusable(`--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s${last && `: ${last}`}`)));
+  return await unlessAborted(opening, either.signal);
 };
 
-const open = async ({backend, servers, ...options}: Omit<OpenStoreOptions, 'timeoutMs'>, signal: AbortSignal): Promise<Store> => {
+/** The store, unless the signal aborts before it is there: then it is closed as soon as it is. */
+const unlessAborted = (opening: Promise<Store>, signal: AbortSignal): Promise<Store> =>
+  new Promise((resolve, reject) => {
+    const abort = () => {
+      reject(signal.reason as Error);
+      opening.then(store => store.close()).catch(() => {}); // Nobody waits for it any more.
+    };
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, {once: true});
+    opening.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+
+const open = async ({backend, servers, ...options}: Omit<OpenStoreOptions, 'timeoutMs' | 'signal'>, signal: AbortSignal): Promise<Store> => {
   switch (backend) {
     case 'embedded':
       return (await import('./embedded/index.js')).openEmbeddedStore(options);

@@ -2,8 +2,11 @@ import test from 'ava';
 import {noLog} from '#src/base/log.js';
 import {naming} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {parseFlags} from '#src/options/parse.js';
 import {ServerHealth} from '#src/plane/health.js';
 import {startPlane} from '#src/plane/plane.js';
+import {waitingServer} from '#src/plane/waiting-server.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {wire} from './wire.js';
 
@@ -101,4 +104,25 @@ test('who may not look is refused, who may finds the version and the metrics by 
     /^apiserver_storage_objects\{resource="clusterroles\.rbac\.authorization\.plat\.io"\} [1-9]\d*$/m,
   ]) t.regex(text, line);
   t.false(text.includes('made-up'));
+});
+
+test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {
+  const clock = new VirtualClock();
+  const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
+  const waiting = await waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
+  const get = async (url: string): Promise<[number, string]> => {
+    const {status, body} = await waiting.exchange({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
+    return [status, body.kind === 'bytes' ? String(body.bytes) : ''];
+  };
+
+  for (const endpoint of ['healthz', 'livez', 'readyz']) {
+    t.deepEqual(await get(`/${endpoint}?verbose`), [500, `[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n${endpoint} check failed\n`]);
+    t.deepEqual(await get(`/${endpoint}/etcd`), [500, 'internal server error: dial tcp 127.0.0.1:2379: connect: connection refused\n']);
+  }
+  const [status, text] = await get('/api/v1/pods');
+  t.is(status, 503);
+  t.like(JSON.parse(text), {kind: 'Status', reason: 'ServiceUnavailable', message: 'the server is waiting for its storage backend'});
+
+  waiting.handOver(async () => ({status: 200, headers: {}, body: {kind: 'empty'}}));
+  t.deepEqual(await get('/readyz/etcd'), [200, '']);
 });

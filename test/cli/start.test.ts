@@ -310,3 +310,27 @@ test('a program that does not stop after an exception that nobody caught is ende
   await clock.advance(1);
   t.deepEqual(told, ['stop', first]);
 });
+
+/** Flags of an API server whose store is nowhere. */
+const withoutStore = (): string[] => {
+  const directory = aDirectory();
+  return ['--secure-port=0', '--bind-address=127.0.0.1', `--cert-dir=${directory}`, '--service-account-issuer=https://issuer.example.com', '--authorization-mode=RBAC', '--kvstore-servers=http://127.0.0.1:1'];
+};
+const refusedConnection = 'http://127.0.0.1:1: transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused';
+
+test('an API server that waits for its store logs why, and names the last reason when it gives up', async t => {
+  const {code, stderr} = await run('plat-apiserver', [...withoutStore(), '--storage-initialization-timeout=3s']);
+
+  t.is(code, 1);
+  t.is(stderr.split('\n').filter(line => line.includes(`"the store is not usable yet; it is tried again" reason="${refusedConnection}"`)).length, 1);
+  t.regex(stderr, new RegExp(`^plat-apiserver: --storage-initialization-timeout: the store was not ready within 3 s: ${refusedConnection}$`, 'm'));
+});
+
+test('an API server that waits for its store stops when it is asked to', async t => {
+  const program = new Program('plat-apiserver', withoutStore());
+  await program.said(/not usable yet/);
+  const {code, stderr} = await program.stop();
+
+  t.is(code, 0);
+  t.false(stderr.includes('plat-apiserver: '));
+});

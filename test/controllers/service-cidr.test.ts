@@ -8,8 +8,8 @@ import {aPlane} from './plane.js';
 const namespace = 'default';
 const finalizer = 'networking.plat.io/service-cidr-finalizer';
 
-// One plane of both families for all: each test has ranges of its own. The first has room for one service beside that of the server.
-const plane = await aPlane({controllers: ['service-cidr-controller'], apiserverArgs: ['--service-cluster-ip-range=10.0.0.0/30,fd00::/112']});
+// One plane of both families for all: each test has ranges of its own. The first has room for five services beside that of the server.
+const plane = await aPlane({controllers: ['service-cidr-controller'], apiserverArgs: ['--service-cluster-ip-range=10.0.0.0/29,fd00::/112']});
 test.after.always(() => plane.stop());
 
 const {clock} = plane;
@@ -53,8 +53,7 @@ test.serial('a range without services goes after ten seconds', async t => {
 });
 
 test.serial('services get addresses of a range that was added, and none of one that is going', async t => {
-  await service('one').catch(() => {});
-  await service('two').catch(() => {});
+  for (let i = 1; i <= 6; i++) await service(`filler-${i}`).catch(() => {});
   t.regex((await refusal(service('three'))).message ?? '', /range is full/);
   await range('room', '192.168.1.0/30');
   t.regex((await service('three')).spec?.clusterIP ?? '', /^192\.168\.1\.[12]$/);

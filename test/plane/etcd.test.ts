@@ -17,6 +17,7 @@ import {EtcdClient} from '#src/storage/etcd/client.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import {openStore} from '#src/storage/open.js';
 import {GrpcChannel} from '#src/transport/grpc/channel.js';
+import {MessageWriter} from '#src/transport/grpc/message.js';
 import {NodePorts} from '#src/apiserver/allocation/ports.js';
 import {systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -186,19 +187,45 @@ if (server) {
     await plane.stop();
   });
 
-  test.serial('servers that ask for certificates are reached with the files of the flags, and whoever has none waits in vain', async t => {
+  test.serial('servers that ask for certificates are reached with the files of the flags, and whoever is refused is told why', async t => {
     const {files, authority} = await planeMaterial(join(directory, 'tls'), systemClock);
     const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
     const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
-    const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number) =>
-      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [guarded.url], prefix: '/tls', cached: true, tls, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+    const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number, url = guarded.url) =>
+      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
 
     const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
     t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
     await store.close();
-    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500), {instanceOf: StoreUnusable, message: '--storage-initialization-timeout: the store was not ready within 0.5 s'});
+    const late = (reason: string) => ({instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.5 s: ${reason}`});
+    const handshake = 'transport: authentication handshake failed: ';
+    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500), late(`${guarded.url}: remote error: tls: bad certificate (the certificate this server shows is given by --kvstore-certfile and --kvstore-keyfile)`));
+    await t.throwsAsync(
+      open({caFile: '', certFile: files.admin, keyFile: files.adminKey}, 500),
+      late(`${guarded.url}: ${handshake}tls: failed to verify certificate: x509: certificate signed by unknown authority (the authority of the store's servers is given by --kvstore-cafile)`),
+    );
+    await t.throwsAsync(open({caFile: files.ca, certFile: '', keyFile: ''}, 500, server.url.replace('http', 'https')), late(`${server.url.replace('http', 'https')}: ${handshake}EOF (is it http or https in --kvstore-servers?)`));
+    await t.throwsAsync(open({caFile: '', certFile: '', keyFile: ''}, 500, guarded.url.replace('https', 'http')), late(`${guarded.url.replace('https', 'http')}: error reading server preface: EOF (is it http or https in --kvstore-servers?)`));
     await t.throwsAsync(open({caFile: join(directory, 'none'), certFile: '', keyFile: ''}, 500), {instanceOf: StoreUnusable, message: /^--kvstore-cafile: ENOENT/});
     await guarded.stop();
+  });
+
+  test.serial('a store that asks for users is told of as such', async t => {
+    const private_ = await EtcdServer.start();
+    t.teardown(() => private_.stop());
+    const admin = new GrpcChannel({servers: [private_.url], clock: systemClock});
+    const call = (method: string, ...fields: string[]) => admin.call(`/etcdserverpb.Auth/${method}`, fields.reduce((message, text, index) => message.bytes(index + 1, text), new MessageWriter()).finish(), 5000);
+    await call('UserAdd', 'root', 'secret');
+    await call('UserGrantRole', 'root', 'root');
+    await call('AuthEnable');
+    await admin[Symbol.asyncDispose]();
+    const reasons = new Set<string>();
+
+    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+
+    const reason = 'etcdserver: user name is empty (etcd takes the common name of --kvstore-certfile for the user)';
+    await t.throwsAsync(opened, {instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.7 s: ${reason}`});
+    t.deepEqual([...reasons], [reason]);
   });
 
   test.serial('two API servers over one store see what the other writes', async t => {

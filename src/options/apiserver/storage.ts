@@ -1,4 +1,5 @@
-import {naming} from '#src/api/naming.js';
+import {groupResource, kinds} from '#src/api/kinds.js';
+import {naming, type NamingName} from '#src/api/naming.js';
 import {flagSection, notYet} from '#src/options/flag.js';
 import type {Given} from '#src/options/flag.js';
 
@@ -7,6 +8,8 @@ const {protobufMediaType} = naming('plat');
 const isServer = (text: string): boolean => /^https?:\/\//.test(text) && URL.canParse(text);
 
 const serverObjection = (servers: readonly string[]): string | undefined => {
+  // Not repeated in the message: it would end up in logs.
+  if (servers.some(server => isServer(server) && (new URL(server).username || new URL(server).password))) return 'must not hold a user or a password: the store\'s servers know this one by --kvstore-certfile';
   const bad = servers.find(server => !isServer(server));
   return bad === undefined ? undefined : `"${bad}" must be formatted as scheme://ip:port`;
 };
@@ -145,4 +148,12 @@ export const backendObjection = ({storageBackend}: {readonly storageBackend: str
   if (given.has('storage-backend') && storageBackend !== 'etcd3' && given.has('kvstore-servers'))
     return `--kvstore-servers cannot be used with --storage-backend=${storageBackend}`;
   return undefined;
+};
+
+/** Whether every resource whose cache has a size of its own is built in. */
+export const cachedResourceObjection = (options: {readonly naming: NamingName; readonly watchCacheSizes: readonly string[]}): string | undefined => {
+  if (options.watchCacheSizes.length === 0) return undefined;
+  const known = new Set(Object.values(kinds).map(kind => groupResource(naming(options.naming), kind)));
+  const stray = options.watchCacheSizes.find(entry => !known.has(entry.split('#')[0]!));
+  return stray && `--watch-cache-sizes ${JSON.stringify(stray)} names no built-in resource`;
 };

@@ -12,6 +12,7 @@ export interface EtcdClientSettings {
 
 /** How long one call may take, tries of reads included. */
 const patienceMs = 10_000;
+const probeMs = 5000;
 const delay = exponential(25, 1000);
 
 /** What etcd says when history is gone; up to where, it does not say. */
@@ -37,6 +38,11 @@ export class EtcdClient {
   /** The newest revision. */
   async revision(): Promise<number> {
     return (await this.range({start: nobodysKey, countOnly: true})).revision;
+  }
+
+  /** Resolves if a server serves; rejects with why none does, without trying again. */
+  async probe(): Promise<void> {
+    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: nobodysKey, countOnly: true}), probeMs);
   }
 
   /** Throws `ValueTooLarge` and `LeaseNotFound`. */

@@ -1,7 +1,7 @@
 import {held, sleep, systemClock, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
-import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, ValueTooLarge} from '#src/storage/errors.js';
+import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, StoreUnusable, ValueTooLarge} from '#src/storage/errors.js';
 import {checkKey, compareKeys} from '#src/storage/local/keys.js';
 import {PageReader} from '#src/storage/local/page.js';
 import type {CompactionTurn, LeaseId, Range, RangeQuery, ReadOptions, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
@@ -12,6 +12,7 @@ import {Feed} from './feed.js';
 import {plainForm, type StoredForm} from './form.js';
 import {checkMark} from './mark.js';
 import type {Operation} from './messages.js';
+import {storeReason} from './reasons.js';
 
 export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> {
   /** What all keys of the store begin with, without the slash at its end. */
@@ -26,6 +27,8 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> 
   readonly cached?: boolean;
   /** Ends the wait for servers. */
   readonly signal?: AbortSignal;
+  /** Called while servers are waited for, with why they do not serve. */
+  readonly waiting?: (reason: string) => void;
 }
 
 /** The longest record in bytes: as much as a request can carry. What the servers take may be less. */
@@ -43,15 +46,17 @@ const patienceMs = 3000;
 /** How often this key was written is the number of the next turn at compacting; the original's servers take part in it. */
 const turnsKey = 'compact_rev_key';
 
-/** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming. */
+/** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming, and the signal's reason. */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
-  const {servers, tls, prefix, naming, signal, form = plainForm, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
+  const {servers, tls, prefix, naming, form = plainForm, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
   const channel = new GrpcChannel({servers, clock, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
-    await waitFor(client, {clock, log, signal});
-    if (naming !== undefined) await checkMark(client, prefix, naming);
-    const feed = await Feed.begin({client, clock, log, form, prefix: `${prefix}/`});
+    const feed = await patiently(options, clock, log, async () => {
+      await client.probe();
+      if (naming !== undefined) await checkMark(client, prefix, naming);
+      return Feed.begin({client, clock, log, form, prefix: `${prefix}/`});
+    });
     return new EtcdStore({client, feed, clock, random, form, cached});
   } catch (error) {
     await client.close();
@@ -59,17 +64,27 @@ export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStor
   }
 };
 
-/** Resolves once a server answers. */
-const waitFor = async (client: EtcdClient, {clock, log, signal}: {clock: Clock; log: Log; signal: AbortSignal | undefined}): Promise<void> => {
-  for (let told = false; ; told = true) {
+const retryMs = 500;
+/** How long a reason that stays the same is not logged again. */
+const repeatMs = 60_000;
+
+/** Tries until it succeeds or the signal aborts. Every new reason is logged, one that lasts once a minute. */
+const patiently = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>, clock: Clock, log: Log, open: () => Promise<T>): Promise<T> => {
+  let last = {reason: '', at: 0};
+  for (;;) {
     signal?.throwIfAborted();
     try {
-      await client.revision();
-      return;
+      return await open();
     } catch (error) {
-      if (!told) log.warn({err: error}, 'the store does not answer; it is tried again');
-      await sleep(clock, 500, signal);
+      if (error instanceof StoreUnusable) throw error;
+      const reason = storeReason(error);
+      waiting?.(reason);
+      if (reason !== last.reason || clock.monotonic() - last.at >= repeatMs) {
+        last = {reason, at: clock.monotonic()};
+        log.warn({reason}, 'the store is not usable yet; it is tried again');
+      }
     }
+    await sleep(clock, retryMs, signal);
   }
 };
 

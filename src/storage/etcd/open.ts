@@ -19,11 +19,11 @@ export interface StoreServers {
 }
 
 /** Opens the store in the servers named by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
-export const openStoreServers = async ({urls, tls, prefix, cached, form}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming'>, signal: AbortSignal): Promise<Store> => {
-  const {clock = systemClock, random, log, naming} = options;
+export const openStoreServers = async ({urls, tls, prefix, cached, form}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>, signal: AbortSignal): Promise<Store> => {
+  const {clock = systemClock, random, log, naming, waiting} = options;
   const files = () => filesOf(tls);
   await files();
-  return openEtcdStore({servers: urls, tls: files, prefix, cached, form: await form(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log})});
+  return openEtcdStore({servers: urls, tls: files, prefix, cached, form: await form(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log}), ...(waiting && {waiting})});
 };
 
 const filesOf = async ({caFile, certFile, keyFile}: StoreServers['tls']): Promise<{ca?: Buffer; cert?: Buffer; key?: Buffer}> => {

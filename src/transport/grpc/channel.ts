@@ -1,7 +1,10 @@
 import {connect, constants, type ClientHttp2Session, type ClientHttp2Stream} from 'node:http2';
+import {connect as dial, isIP, type Socket} from 'node:net';
+import {connect as secureDial, type ConnectionOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {frameOf, Frames} from './frames.js';
+import {connectionReason} from './reasons.js';
 
 /** What a procedure failed with; `code` is one of the sixteen that all servers share. */
 export class GrpcError extends Error {
@@ -162,7 +165,7 @@ export class GrpcChannel implements AsyncDisposable {
         else this.#keep(session);
         return session;
       } catch (error) {
-        failures.add(`${server}: ${messageOf(error)}`);
+        failures.add(`${server}: ${connectionReason(server, error)}`);
         this.#next += 1;
       }
     }
@@ -173,9 +176,12 @@ export class GrpcChannel implements AsyncDisposable {
     const {clock, tls, connectTimeoutMs = 5000} = this.#settings;
     const files = server.startsWith('https:') ? await tls?.() : undefined;
     return new Promise((resolve, reject) => {
-      const session = connect(server, {...files, settings: {initialWindowSize: windowBytes, enablePush: false}, maxSessionMemory: 4096});
-      const timer = clock.schedule(connectTimeoutMs, () => session.destroy(new Error(`no connection within ${connectTimeoutMs / 1000} s`)));
-      session.once('connect', () => {
+      // Of a TLS alert only the socket tells while there is no stream.
+      const socket = socketTo(server, files).once('error', error => reject(error));
+      const session = connect(server, {createConnection: () => socket, settings: {initialWindowSize: windowBytes, enablePush: false}, maxSessionMemory: 4096});
+      const timer = clock.schedule(connectTimeoutMs, () => session.destroy(new Error(`context deadline exceeded: no server preface within ${connectTimeoutMs / 1000} s`)));
+      // A server that takes the connection may still refuse the client's certificate, or speak another protocol: only then is it known to serve.
+      session.once('remoteSettings', () => {
         timer[Symbol.dispose]();
         session.setLocalWindowSize(windowBytes);
         resolve(session);
@@ -187,7 +193,7 @@ export class GrpcChannel implements AsyncDisposable {
       });
       session.once('close', () => {
         timer[Symbol.dispose]();
-        reject(new Error('the connection was closed'));
+        reject(new Error('error reading server preface: EOF'));
       });
     });
   }
@@ -222,6 +228,13 @@ export class GrpcChannel implements AsyncDisposable {
     });
   }
 }
+
+const socketTo = (server: string, files: ConnectionOptions | undefined): Socket => {
+  const {protocol, hostname, port} = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (protocol === 'http:') return dial({host, port: Number(port || 80)});
+  return secureDial({...files, host, port: Number(port || 443), ALPNProtocols: ['h2'], ...(isIP(host) ? {} : {servername: host})});
+};
 
 /** Messages carry what is not plain ASCII as %XX. */
 const unescaped = (text: string): string => {

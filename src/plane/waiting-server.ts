@@ -1,0 +1,62 @@
+import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
+import {serviceUnavailable} from '#src/api/status.js';
+import type {Clock} from '#src/base/clock.js';
+import {systemFiles} from '#src/base/files.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {HealthChecks} from '#src/observe/health.js';
+import type {ApiserverOptions} from '#src/options/apiserver.js';
+import {administration} from '#src/serving/administration/exchange.js';
+import {healthRoutes} from '#src/serving/administration/health.js';
+import {anonymousOf, authenticatorsOf} from './authentication.js';
+
+export interface WaitingServerParts {
+  readonly options: ApiserverOptions;
+  readonly naming: Naming;
+  readonly clock: Clock;
+  readonly log: Log;
+  gate(name: string): boolean;
+  /** Why the store is not usable yet. */
+  reason(): string;
+}
+
+/** What a server answers before it is assembled, and afterwards. */
+export interface WaitingServer {
+  readonly exchange: Exchange;
+  /** From now on the server itself answers. */
+  handOver(to: Exchange): void;
+}
+
+/**
+ * Answers while the server waits for its store: the health endpoints fail and say why below their names (`/readyz/etcd`), to those who may see them later, too; everything else is
+ * answered with 503. Tokens of service accounts cannot be verified without a store.
+ */
+export const waitingServer = async ({options, naming, clock, log, gate, reason}: WaitingServerParts): Promise<WaitingServer> => {
+  const following = new AbortController();
+  const checks = new HealthChecks(log);
+  checks.add('ping', () => {});
+  checks.add('log', () => {});
+  checks.add(naming.store, () => {
+    throw new Error(reason());
+  });
+  const health = administration({
+    routes: healthRoutes({healthz: checks, livez: checks, readyz: checks}),
+    authenticators: await authenticatorsOf(options, {clock, log, naming, gate, files: systemFiles, signal: following.signal}),
+    anonymous: anonymousOf(options, noLog), // The server itself warns where that is reset.
+    authorizer: {authorize: () => ({decision: 'allow'})},
+    failed: error => log.error({err: error}, 'answering a health check failed'),
+  });
+  let current: Exchange = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? health(request) : unavailable());
+  return {
+    exchange: request => current(request),
+    handOver(to) {
+      following.abort();
+      current = to;
+    },
+  };
+};
+
+const unavailable = (): ApiResponse => {
+  const {status} = serviceUnavailable('the server is waiting for its storage backend');
+  return {status: 503, headers: {'Cache-Control': 'no-cache, private', 'Retry-After': '1'}, body: {kind: 'bytes', bytes: `${JSON.stringify(status)}\n`, contentType: 'application/json'}};
+};
