@@ -1,5 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
-import type {Meter} from '#src/base/meter.js';
+import type {Labels, Meter} from '#src/base/meter.js';
 import {StatusError} from '#src/api/status.js';
 import {StreamFault} from './follow.js';
 
@@ -14,22 +14,27 @@ export interface InformerMetrics extends Disposable {
 const reasonOf = (error: unknown): string =>
   error instanceof StreamFault ? error.fault : error instanceof StatusError ? error.reason || String(error.code) : 'unreachable';
 
-/** The figures of the informer `name`. */
-export const informerMetrics = (meter: Meter, clock: Clock, name: string, state: {readonly size: () => number; readonly isSynced: () => boolean}): InformerMetrics => {
-  const labels = {name};
-  const attempts = meter.counter({name: 'informer_attempts_total', help: 'Lists and watches begun.', labels: ['name', 'call']});
-  const failures = meter.counter({name: 'informer_failures_total', help: 'Lists and watches that failed, by reason.', labels: ['name', 'reason']});
+/** Which informer, and whose: several components of one process may follow the same collection. */
+export interface InformerLabels {
+  readonly component: string;
+  readonly name: string;
+}
+
+/** The metrics of one informer. */
+export const informerMetrics = (meter: Meter, clock: Clock, labels: InformerLabels & Labels, state: {readonly size: () => number; readonly isSynced: () => boolean}): InformerMetrics => {
+  const attempts = meter.counter({name: 'informer_attempts_total', help: 'Lists and watches begun.', labels: ['component', 'name', 'call']});
+  const failures = meter.counter({name: 'informer_failures_total', help: 'Lists and watches that failed, by reason.', labels: ['component', 'name', 'reason']});
   let heardAt = clock.monotonic();
   const series = [
-    meter.observed({name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['name']}, () => [[labels, state.isSynced() ? 1 : 0]]),
-    meter.observed({name: 'informer_objects', help: 'Objects in the cache.', labels: ['name']}, () => [[labels, state.size()]]),
-    meter.observed({name: 'informer_silence_seconds', help: 'Time since anything came from the server: the liveness of the informer.', labels: ['name']}, () => [
+    meter.observed({name: 'informer_synced', help: 'Whether the first list has come and been handled.', labels: ['component', 'name']}, () => [[labels, state.isSynced() ? 1 : 0]]),
+    meter.observed({name: 'informer_objects', help: 'Objects in the cache.', labels: ['component', 'name']}, () => [[labels, state.size()]]),
+    meter.observed({name: 'informer_silence_seconds', help: 'Time since anything came from the server: the liveness of the informer.', labels: ['component', 'name']}, () => [
       [labels, (clock.monotonic() - heardAt) / 1000],
     ]),
   ];
   return {
-    attempt: call => attempts.add({name, call}),
-    failed: error => failures.add({name, reason: reasonOf(error)}),
+    attempt: call => attempts.add({...labels, call}),
+    failed: error => failures.add({...labels, reason: reasonOf(error)}),
     heard: () => void (heardAt = clock.monotonic()),
     [Symbol.dispose]() {
       for (const each of series) each[Symbol.dispose]();

@@ -21,6 +21,8 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly random: Random;
   readonly log: Log;
   readonly meter: Meter;
+  /** The part of the program the informer belongs to, as metrics name it. */
+  readonly component?: string;
   /** Names the informer in logs and metrics. */
   readonly name: string;
   readonly apiVersion: string;
@@ -93,8 +95,8 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   /** Follows the collection until the signal aborts, and keeps the process running. Once only. */
   start(signal: AbortSignal): void {
     if (this.#subscription || signal.aborted) return;
-    const {clock, random, meter, log, name, minResyncMs} = this.#options;
-    const metrics = informerMetrics(meter, clock, name, {size: () => this.#cache.size, isSynced: () => this.#synced});
+    const {clock, random, meter, log, name, component = '', minResyncMs} = this.#options;
+    const metrics = informerMetrics(meter, clock, {component, name}, {size: () => this.#cache.size, isSynced: () => this.#synced});
     this.#metrics = metrics;
     const refusals = new Refusals(clock, name);
     this.#subscription = follow(this.#api, {

@@ -4,6 +4,7 @@ import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {apiserverFlags} from '#src/options/apiserver.js';
 import {gateOf} from '#src/options/parsed.js';
+import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
 import {hostPort, openSockets} from '#src/plane/sockets.js';
 import {openServingCertificates} from '#src/plane/serving-files.js';
@@ -21,6 +22,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
   const gate = gateOf(parsed);
   const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   unhandled.countIn(metrics);
+  addBuildMetrics(metrics, parsed, naming);
   let reason = 'the store is not open yet';
   const waiting = await waitingServer({options, naming, clock, log, gate, reason: () => reason});
   const sockets = await openSockets({options, exchange: waiting.exchange, tls: certificates.tlsOptions, clock, random, log, meter: metrics});

@@ -6,6 +6,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed.js';
 import type {schedulerFlags} from '#src/options/scheduler.js';
 import {electionOf} from '#src/plane/component/election.js';
+import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openPort} from '#src/plane/component/port.js';
 import {schedulerConfiguration, schedulerManager, schedulerSettings} from '#src/plane/scheduler.js';
 import {openConnection} from './connection.js';
@@ -32,6 +33,7 @@ export const runScheduler = async ({parsed, log, clock, unhandled, version, verb
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);
   const {naming} = connection;
+  addBuildMetrics(metrics, parsed, naming);
   const shared = {options, naming, clock, random, log, signal: ending.signal};
   const client = (part: string, timeoutMs?: number) => connection.client(part, timeoutMs === undefined ? {} : {timeoutMs});
   const election = electionOf({...shared, program, set, client});

@@ -1,10 +1,12 @@
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec} from '#src/base/meter.js';
+import {mergedSamples} from './merged-samples.js';
 import {HistogramSeries, ValueSeries, type Sample} from './series.js';
 
 interface Metric {
   readonly spec: MetricSpec;
   readonly type: 'counter' | 'gauge' | 'histogram';
   samples(): Iterable<Sample>;
+  reset(): void;
 }
 
 /** What scrapers are sent. */
@@ -30,7 +32,7 @@ export class MetricsRegistry implements Meter {
   readonly #options: MetricsOptions;
   readonly #disabled: ReadonlySet<string>;
   readonly #metrics = new Map<string, Metric>();
-  #exposed: Promise<import('prom-client').Registry> | undefined;
+  #process: Promise<import('prom-client').Registry> | undefined;
 
   constructor(options: MetricsOptions = {}) {
     this.#options = options;
@@ -55,11 +57,22 @@ export class MetricsRegistry implements Meter {
     return this.#own(spec.name, HistogramSeries, 'histogram', () => new HistogramSeries(spec));
   }
 
-  /** Every series, in the text format of Prometheus. */
-  async exposition(): Promise<Exposition> {
-    this.#exposed ??= this.#library();
-    const registry = await this.#exposed;
-    return {contentType: registry.contentType, body: await registry.metrics()};
+  /**
+   * Every series, in the text format of Prometheus, with those of other components of the same process: each name is one family and each series one line. Counters and histograms
+   * of the same series add up; of gauges, and of what a process has but once, this registry's counts.
+   */
+  async exposition(others: readonly MetricsRegistry[] = []): Promise<Exposition> {
+    const {Registry} = await import('prom-client');
+    const registry = new Registry();
+    const families = new Map<string, Metric[]>();
+    for (const metric of [this, ...others].flatMap(each => [...each.#metrics.values()])) {
+      const family = families.get(metric.spec.name);
+      if (!family) families.set(metric.spec.name, [metric]);
+      else if (family[0]!.type === metric.type) family.push(metric);
+    }
+    for (const family of families.values()) register(registry, family);
+    const own = await registry.metrics();
+    return {contentType: registry.contentType, body: this.#options.process ? `${await this.#ofProcess()}${own}` : own};
   }
 
   /** The value of one series, or a histogram's count; undefined where there is none. */
@@ -72,10 +85,9 @@ export class MetricsRegistry implements Meter {
     return undefined;
   }
 
-  /** Forgets all counted values of one metric. */
-  reset(name: string): void {
-    const metric = this.#metrics.get(name);
-    if (metric instanceof ValueSeries || metric instanceof HistogramSeries) metric.reset();
+  /** Forgets all counted values. */
+  reset(): void {
+    for (const metric of this.#metrics.values()) metric.reset();
   }
 
   #values(type: 'counter' | 'gauge', spec: MetricSpec): ValueSeries | typeof silentSeries {
@@ -89,23 +101,25 @@ export class MetricsRegistry implements Meter {
     if (known) throw new Error(`metric ${name} is a ${known.type} already`);
     const metric = make();
     this.#metrics.set(name, metric);
-    this.#exposed?.then(registry => register(registry, metric)).catch(() => {}); // Whoever scrapes is told.
     return metric;
   }
 
-  async #library(): Promise<import('prom-client').Registry> {
-    const {Registry, collectDefaultMetrics} = await import('prom-client');
-    const registry = new Registry();
-    if (this.#options.process) collectDefaultMetrics({register: registry});
-    for (const metric of this.#metrics.values()) register(registry, metric);
-    return registry;
+  async #ofProcess(): Promise<string> {
+    this.#process ??= import('prom-client').then(({Registry, collectDefaultMetrics}) => {
+      const registry = new Registry();
+      collectDefaultMetrics({register: registry});
+      return registry;
+    });
+    return `${await (await this.#process).metrics()}\n`;
   }
 }
 
 const silentSeries = {...deaf, observe: () => ({[Symbol.dispose]() {}})};
 
-/** The library asks whatever it has registered by `get`: ours answer from their own books. */
-const register = (registry: import('prom-client').Registry, {spec, type, samples}: Metric): void => {
-  const get = () => Promise.resolve({name: spec.name, help: spec.help, type, aggregator: 'sum', values: [...samples()]});
+/** The library asks whatever it has registered by `get`. */
+const register = (registry: import('prom-client').Registry, family: readonly Metric[]): void => {
+  const {spec, type} = family[0]!;
+  const values = () => (family.length === 1 ? [...family[0]!.samples()] : mergedSamples(family.map(({samples}) => samples()), type !== 'gauge'));
+  const get = () => Promise.resolve({name: spec.name, help: spec.help, type, aggregator: 'sum', values: values()});
   registry.registerMetric({name: spec.name, get} as unknown as import('prom-client').Metric);
 };

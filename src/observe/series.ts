@@ -25,8 +25,7 @@ export class ValueSeries implements Counter, Gauge {
   constructor(type: 'counter' | 'gauge', spec: MetricSpec) {
     this.type = type;
     this.spec = spec;
-    // One without labels is there from the start, at zero.
-    if (type === 'counter' && !spec.labels?.length) this.#values.set('', 0);
+    this.reset();
   }
 
   add(labels: Labels = {}, amount = 1): void {
@@ -57,6 +56,8 @@ export class ValueSeries implements Counter, Gauge {
 
   reset(): void {
     this.#values.clear();
+    // A counter without labels is there from the start, at zero.
+    if (this.type === 'counter' && !this.spec.labels?.length) this.#values.set('', 0);
   }
 
   readonly samples = (): Iterable<Sample> => {

@@ -11,7 +11,6 @@ import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {versionRoutes} from '#src/apiserver/handlers/version.js';
 import {compactRegularly} from '#src/apiserver/registry/compaction.js';
-import {metricsRoute} from '#src/apiserver/handlers/metrics.js';
 import {healthRoutes} from '#src/apiserver/handlers/health.js';
 import type {Discovery} from '#src/apiserver/discovery/handler.js';
 import type {Registry} from '#src/apiserver/registry/registry.js';
@@ -25,6 +24,7 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {binaryVersion, type Versions} from '#src/options/versions.js';
 import {alphasNamed, type EmulatedRelease} from '#src/resources/served-versions.js';
 import type {Route} from '#src/apiserver/routes.js';
+import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
 import type {Store} from '#src/storage/store.js';
@@ -61,6 +61,8 @@ export interface ApiServerParts {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
+  /** Those of other components of the process, which are served together with the server's own. */
+  readonly metricsBeside?: readonly MetricsRegistry[];
   readonly store: Store;
   readonly version: VersionInfo;
   /** The release to behave as, and the oldest one to store for. */
@@ -175,7 +177,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       ...openApiRoutes({documents: lazily(() => openApi(registry, discovery, aggregation!, parts.version)), behind: registration => aggregation!.behind(registration), clock}),
       ...versionRoutes(parts.version),
       ...tokens.routes,
-      metricsRoute(parts.metrics),
+      asRoute(metricsRoute(parts.metrics, {beside: parts.metricsBeside ?? [], resets: options.profiling})),
+      asRoute(slisRoute(naming, [health.healthz, health.livez, health.readyz], {resets: options.profiling})),
       ...healthRoutes('healthz', health.healthz),
       ...healthRoutes('livez', health.livez),
       ...healthRoutes('readyz', health.readyz),

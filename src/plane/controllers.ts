@@ -5,7 +5,7 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {HealthChecks} from '#src/observe/health.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {Controller, DebugPages} from '#src/runtime/controller.js';
 import {chooseControllers} from '#src/runtime/choice.js';
@@ -23,6 +23,7 @@ export interface InProcessControllers {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: MetricsRegistry;
   gate(name: string): boolean;
   /** The release that is emulated. */
   readonly release: string;
@@ -50,12 +51,11 @@ const managerUser = (naming: Naming): UserInfo => ({name: naming.componentUser('
  * election and no port of its own unless the flags for them are given.
  */
 export const inProcessManager = (parts: InProcessControllers): InProcessManager => {
-  const {options, set, controllers, naming, gate, ...shared} = parts;
+  const {options, set, controllers, naming, gate, metrics, ...shared} = parts;
   const agent = naming.component('controller-manager');
   const {chosen, missing} = chooseControllers(controllers, options.controllers);
   if (missing.length > 0) shared.log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
   const checks = new HealthChecks(shared.log);
-  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   const debugPages = new Map<string, DebugPages>();
   const clientAs = componentClients(parts);
   const own = (part: string) => clientAs(managerUser(naming), `${agent}/${part}`);

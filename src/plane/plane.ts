@@ -15,7 +15,7 @@ import {UnhandledErrors} from '#src/observe/unhandled.js';
 import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
-import {parseFlags} from '#src/options/parse.js';
+import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
@@ -25,6 +25,7 @@ import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, type RunningApiServer} from './api-server.js';
 import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
 import {checkOptions} from './check-options.js';
+import {addBuildMetrics} from './component/metrics.js';
 import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
@@ -103,7 +104,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     log,
     ...(options.signal ? {signal: options.signal} : {}),
   });
-  const metrics = new MetricsRegistry({process: true, disabled: apiserver.options.disabledMetrics});
+  const [metrics, managerMetrics, schedulerMetrics] = [metricsOf(apiserver, naming), metricsOf(controllers, naming), metricsOf(scheduling, naming)];
   unhandled.countIn(metrics);
   let address = '';
   let simulation: Simulation | undefined;
@@ -115,6 +116,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     random,
     log,
     metrics,
+    metricsBeside: [managerMetrics, schedulerMetrics],
     store,
     version: versionOf(apiserver),
     versions: apiserver.versions,
@@ -140,6 +142,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     clock,
     random,
     log,
+    metrics: managerMetrics,
     gate: gateOf(controllers),
     release: controllers.versions.emulated,
     exchange: api.exchange,
@@ -155,6 +158,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     clock,
     random,
     log,
+    metrics: schedulerMetrics,
     gate: gateOf(scheduling),
     release: scheduling.versions.emulated,
     exchange: api.exchange,
@@ -222,6 +226,12 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     stop,
     [Symbol.asyncDispose]: stop,
   };
+};
+
+const metricsOf = (parsed: Pick<Parsed<unknown>, 'gates' | 'versions' | 'version'> & {readonly options: {readonly disabledMetrics: readonly string[]}}, naming: Naming): MetricsRegistry => {
+  const metrics = new MetricsRegistry({process: true, disabled: parsed.options.disabledMetrics});
+  addBuildMetrics(metrics, parsed, naming);
+  return metrics;
 };
 
 /** Most planes do without the code for manifests. */

@@ -8,7 +8,7 @@ import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
 import {HealthChecks} from '#src/observe/health.js';
-import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {SchedulerOptions} from '#src/options/scheduler.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
 import {schedulerController} from '#src/scheduler/controller.js';
@@ -80,6 +80,7 @@ export interface InProcessScheduler {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly metrics: MetricsRegistry;
   gate(name: string): boolean;
   readonly release: string;
   readonly exchange: Exchange;
@@ -92,7 +93,7 @@ export interface InProcessScheduler {
  * are given.
  */
 export const inProcessScheduler = (parts: InProcessScheduler): {readonly manager: Manager; openPort(): Promise<(() => Promise<void>) | undefined>} => {
-  const {options, set, naming, clock, random, log, gate, freeze} = parts;
+  const {options, set, naming, clock, random, log, metrics, gate, freeze} = parts;
   const agent = naming.component('scheduler');
   const user: UserInfo = {name: naming.componentUser('scheduler'), groups: [wellKnown.authenticated]};
   const clientAs = componentClients(parts);
@@ -100,7 +101,6 @@ export const inProcessScheduler = (parts: InProcessScheduler): {readonly manager
   // The lock has a name of its own, which the role of the scheduler's user does not know in every naming: the process vouches for it.
   const election = electionOf({...parts, program, client: part => clientAs({...user, groups: [wellKnown.masters, wellKnown.authenticated]}, `${agent}/${part}`)});
   const checks = new HealthChecks(log);
-  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
   return {
     manager: schedulerManager({options, metrics, client, election, naming, clock, random, log, checks, freeze, gates: {enabled: gate}, release: parts.release}),
     async openPort() {

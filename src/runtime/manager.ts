@@ -122,7 +122,7 @@ export class Manager {
     const running = new Map<string, Promise<void>>();
     try {
       await this.#serverAnswers(signal);
-      const informers = new InformerFactory({...this.#options, signal: calls.signal});
+      const informers = new InformerFactory({...this.#options, component: this.#options.name, signal: calls.signal});
       const controllers = await this.#buildAll({...this.#options, informers}, life, signal);
       checks.push(...controllers.map(({name, check}) => this.#options.checks.add(name, check)));
       for (const {name, debugPages} of controllers) if (debugPages) this.#options.debugPages?.set(name, debugPages);

@@ -91,7 +91,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const life = new AbortController();
   const {signal} = life;
   setMaxListeners(0, signal); // As many listen as there are nodes.
-  const informers = new InformerFactory({...options, minResyncMs: 0, signal});
+  const informers = new InformerFactory({...options, component: 'simulation', minResyncMs: 0, signal});
   const pods = informers.informer<Pod>(kinds.pods);
   const nodes = informers.informer<Node>(kinds.nodes);
   const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: standardLimiter(clock, {maxDelayMs: 30_000})});

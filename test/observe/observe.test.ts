@@ -146,12 +146,38 @@ test('two registries know nothing of each other, one name is one metric, and ano
   t.throws(() => a.gauge(spec), {message: 'metric n_total is a counter already'});
 });
 
+test('metrics of several components are one exposition, in which no family and no series comes twice', async t => {
+  const [first, second] = [new MetricsRegistry({process: true}), new MetricsRegistry({process: true})];
+  for (const metrics of [first, second]) {
+    metrics.counter({name: 'calls_total', help: 'Calls.', labels: ['of']}).add({of: 'both'});
+    metrics.gauge({name: 'build', help: 'Build.'}).set(1);
+    metrics.histogram({name: 'took_seconds', help: 'Took.', buckets: [1]}).observe(2);
+  }
+  second.counter({name: 'calls_total', help: 'Calls.', labels: ['of']}).add({of: 'second'});
+  second.gauge({name: 'alone', help: 'Alone.'}).set(7);
+  const lines = (await first.exposition([second])).body.split('\n');
+
+  t.deepEqual(lines.filter(line => /^(calls_total|build|took_seconds|alone)/.test(line)), [
+    'calls_total{of="both"} 2',
+    'calls_total{of="second"} 1',
+    'build 1',
+    'took_seconds_bucket{le="1"} 0',
+    'took_seconds_bucket{le="+Inf"} 2',
+    'took_seconds_sum 4',
+    'took_seconds_count 2',
+    'alone 7',
+  ]);
+  const types = lines.filter(line => line.startsWith('# TYPE'));
+  t.is(new Set(types).size, types.length);
+  t.true(types.includes('# TYPE process_start_time_seconds gauge'));
+});
+
 test('a disabled metric is neither kept nor shown, a reset one starts over', async t => {
   const metrics = new MetricsRegistry({disabled: ['off_total']});
 
   metrics.counter({name: 'off_total', help: 'Off.'}).add();
   metrics.counter({name: 'on_total', help: 'On.', labels: ['x']}).add({x: '1'});
-  metrics.reset('on_total');
+  metrics.reset();
 
   t.false(/(?:off|on)_total[ {]/.test((await metrics.exposition()).body.replaceAll(/^#.*$/gm, '')));
 });
@@ -220,7 +246,7 @@ test('one series of a metric counts with the whole', t => {
   histogram.observe(2, {by: 'a'});
   t.deepEqual([meter.value('asked_total', {by: 'a'}), meter.value('took_seconds', {by: 'a'})], [4, 2]);
 
-  meter.reset('asked_total');
+  meter.reset();
   one.add();
   t.is(meter.value('asked_total', {by: 'a'}), 1);
 });

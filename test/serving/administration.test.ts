@@ -219,8 +219,7 @@ test('metrics are shown, and service levels count how checks fared until they ar
   checks.add('ping', () => {});
   const metrics = new MetricsRegistry();
   metrics.counter({name: 'things_total', help: 'Things.'}).add();
-  const slis = new MetricsRegistry();
-  const port = await aPort(undefined, {}, [metricsRoute(metrics), slisRoute(slis, plat, [checks]), ...healthRoutes({healthz: checks, livez: checks, readyz: checks})]);
+  const port = await aPort(undefined, {}, [metricsRoute(metrics, {resets: true}), slisRoute(plat, [checks], {resets: true}), ...healthRoutes({healthz: checks, livez: checks, readyz: checks})]);
 
   await port.ask('/readyz');
   t.regex((await port.ask('/metrics', masters)).text, /^things_total 1$/m);
@@ -229,6 +228,10 @@ test('metrics are shown, and service levels count how checks fared until they ar
   t.regex(levels, /^plat_healthchecks_total\{name="ping",type="readyz",status="success"\} 1$/m);
   await port.ask('/metrics/slis', {...masters, method: 'DELETE'});
   t.notRegex((await port.ask('/metrics/slis', masters)).text, /success/);
+  t.regex((await port.ask('/metrics', masters)).text, /^things_total 1$/m);
+  t.notRegex((await port.ask('/metrics/slis', masters)).text, /things/);
+  t.is((await port.ask('/metrics', {...masters, method: 'DELETE'})).text, 'metrics reset\n');
+  t.notRegex((await port.ask('/metrics', masters)).text, /^things_total [1-9]/m);
 });
 
 test('verbosity is set by a PUT of a number', async t => {

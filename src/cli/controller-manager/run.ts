@@ -10,6 +10,7 @@ import type {controllerManagerFlags, ControllerManagerOptions} from '#src/option
 import {OptionError} from '#src/options/option-error.js';
 import {gateOf} from '#src/options/parsed.js';
 import {electionOf, placeOfLock} from '#src/plane/component/election.js';
+import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openPort} from '#src/plane/component/port.js';
 import {configuration} from '#src/plane/controller-manager/configuration.js';
 import type {Migration} from '#src/plane/controller-manager/migration.js';
@@ -40,6 +41,7 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
   const gate = gateOf(parsed);
   const connection = await openConnection({program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate});
   undo.defer(() => connection[Symbol.asyncDispose]());
+  addBuildMetrics(metrics, parsed, connection.naming);
   const ending = new AbortController();
   undo.defer(() => ending.abort());
   const checks = new HealthChecks(log);

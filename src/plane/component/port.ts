@@ -89,8 +89,8 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
 
 const routesOf = ({options, configuration, naming, checks, metrics, debugPages, verbosity, clock}: PortParts): AdministrativeRoute[] => [
   ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
-  metricsRoute(metrics),
-  slisRoute(metrics, naming, [checks]),
+  metricsRoute(metrics, {resets: true}),
+  slisRoute(naming, [checks], {resets: true}),
   configzRoute(configuration),
   debugRoute(debugPages),
   ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),

@@ -6,6 +6,7 @@ import {seededRandom} from '#src/base/random.js';
 import {inProcessManager} from '#src/plane/controllers.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -184,6 +185,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
       clock,
       random: seededRandom(3),
       log,
+      metrics: new MetricsRegistry(),
       gate: gateOf(parsed),
       release: parsed.versions.emulated,
       exchange: exchangeOf(life),
