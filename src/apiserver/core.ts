@@ -4,17 +4,18 @@ import {internalError, StatusError, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
-import type {Authenticator} from '#src/api/authentication.js';
+import type {AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
-import {authenticate, type Anonymous} from '#src/serving/authenticators/union.js';
+import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import type {CborForm} from './request/cbor-form.js';
 import {errorForm, type ErrorForm} from './handlers/resource.js';
 import {encoded} from './handlers/encode.js';
 import {attributesOf} from './request/attributes.js';
-import {Context, header, type Handler} from './request/context.js';
+import {Context, header, type Handler, type RequestTimes} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
 import {PlainRefusal} from './request/plain-refusal.js';
@@ -32,6 +33,7 @@ export interface CoreSettings {
   readonly authenticators: readonly Authenticator[];
   readonly anonymous: Anonymous | undefined;
   readonly authorizer: Authorizer;
+  readonly access: AccessMetrics;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
   /** What goes on for as long as somebody listens, but for watches. */
@@ -42,8 +44,8 @@ export interface CoreSettings {
   route(info: RequestInfo): Handler;
   /** Refuses, by throwing, what is allowed but has to wait. */
   holdBack?(info: RequestInfo, user: UserInfo): void;
-  /** Told of every finished request: for metrics. */
-  finished?(info: RequestInfo | undefined, response: ApiResponse, startedAt: number): void;
+  /** Told of every finished request, for metrics. Returns the answer to send, which may be the same but for what it counts. */
+  finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
   /** Told of every answer, with what the caller sent. */
   readonly answered?: RequestLog;
   /** Told of failures that are the server's own fault. */
@@ -62,13 +64,14 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     const auditId = header(request, 'audit-id') || settings.random.uuid();
     let info: RequestInfo | undefined;
     const warnings = new Warnings();
+    const times: RequestTimes = {startedAt, webhooksMs: 0};
     let response: ApiResponse;
     let begun: Begun | undefined;
     try {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const endsAt = deadline === undefined ? undefined : startedAt + deadline;
-      begun = {auditId, warnings, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, entered: undefined};
+      begun = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, entered: undefined};
       const started = begun;
       const work = answer(settings, request, info, begun);
       response = await (request.inProcess ? work : deadlines.within(deadline, work, late => letGo(late, started)));
@@ -79,9 +82,9 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       response = failure(settings, request, error);
     }
     finish(response, auditId, warnings);
-    settings.finished?.(info, response, startedAt);
+    response = settings.finished(request, info, response, times);
     settings.answered?.(request, info, {response, auditId, startedAt});
-    return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response) : response;
+    return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
   };
 };
 
@@ -94,6 +97,7 @@ const longestWriteMs = 34_000;
 interface Begun {
   readonly auditId: string;
   readonly warnings: Set<string>;
+  readonly times: RequestTimes;
   readonly deadlineAt: number;
   readonly endsAt: number | undefined;
   /** The place among the requests in flight of one that has its answer. */
@@ -138,7 +142,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   try {
     const context = new Context(request, info, user, begun);
     const attributes = attributesOf(user, info);
-    const decision = settings.authorizer.authorize(attributes);
+    const decision = judged(settings, attributes);
     allowed(attributes, decision instanceof Promise ? await decision : decision);
     settings.holdBack?.(info, user);
     const codecs = codecsFor(request, settings);
@@ -170,12 +174,64 @@ const leaving = (): PlainRefusal => new PlainRefusal(429, 'The apiserver is shut
 /** Waits for nobody who need not be waited for, as what follows does: each wait costs as much as the step. */
 const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, warnings: Set<string>): UserInfo | Promise<UserInfo> => {
   const {caller, headers} = request;
-  const found =
-    'user' in caller
-      ? caller.user
-      : authenticate(settings.authenticators, settings.anonymous, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
+  const found = 'user' in caller ? caller.user : authenticated(settings, {credentials: caller.credentials, headers, warn: text => void warnings.add(text)}, info.path);
   const asWhom = (user: UserInfo) => (wantsImpersonation(headers) ? impersonated(request, user, settings.authorizer, settings.naming) : user);
   return found instanceof Promise ? found.then(asWhom) : asWhom(found);
+};
+
+/** Who a request proves to be from, counted and timed. */
+const authenticated = ({access, clock, authenticators, anonymous}: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
+  const startedAt = clock.monotonic();
+  let found: UserInfo | Promise<UserInfo>;
+  try {
+    found = authenticate(authenticators, anonymous, request, path);
+  } catch (error) {
+    throw notAuthenticated(access, startedAt, error);
+  }
+  if (found instanceof Promise) return soonAuthenticated(access, startedAt, found);
+  access.authenticated(found, startedAt);
+  return found;
+};
+
+const soonAuthenticated = async (access: AccessMetrics, startedAt: number, found: Promise<UserInfo>): Promise<UserInfo> => {
+  try {
+    const user = await found;
+    access.authenticated(user, startedAt);
+    return user;
+  } catch (error) {
+    throw notAuthenticated(access, startedAt, error);
+  }
+};
+
+const notAuthenticated = (access: AccessMetrics, startedAt: number, error: unknown): unknown => {
+  access.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
+  return error;
+};
+
+/** What the authorizer says, counted and timed. */
+const judged = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
+  const startedAt = clock.monotonic();
+  let decision: Decision | Promise<Decision>;
+  try {
+    decision = authorizer.authorize(attributes);
+  } catch (error) {
+    access.authorizationFailed(startedAt);
+    throw error;
+  }
+  if (decision instanceof Promise) return soonJudged(access, startedAt, decision);
+  access.authorized(decision, startedAt);
+  return decision;
+};
+
+const soonJudged = async (access: AccessMetrics, startedAt: number, deciding: Promise<Decision>): Promise<Decision> => {
+  try {
+    const decision = await deciding;
+    access.authorized(decision, startedAt);
+    return decision;
+  } catch (error) {
+    access.authorizationFailed(startedAt);
+    throw error;
+  }
 };
 
 const allowed = (attributes: Attributes, {decision, reason}: Decision): void => {

@@ -21,7 +21,8 @@ import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
 import {PassageMetrics} from './handlers/passage-metrics.js';
-import {RequestMetrics} from './metrics.js';
+import {AccessMetrics} from './access-metrics.js';
+import {longRunningLabels, RequestMetrics} from './metrics.js';
 import {createPools, type ServiceRanges} from './allocation/pools.js';
 import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
@@ -37,6 +38,7 @@ import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
 import {StorageFigures} from './storage-figures.js';
 import {Bookmarks} from './watch/bookmarks.js';
+import type {WatchSettings} from './watch/watch.js';
 
 /** What a request core is made of. Everything that lives comes in from outside and is closed by who made it. */
 export interface ApiServerSettings {
@@ -123,7 +125,7 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
 
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store} = settings;
-  const streams = new Set<{end(): void}>();
+  const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongLived();
   const plugins: AdmissionPlugin[] = [];
   const schemas = new Schemas();
@@ -181,7 +183,10 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   };
   const metrics = new RequestMetrics(settings.meter, {
     inFlight: server.inFlight,
-    watchers: () => streams.size,
+    *longRunning() {
+      for (const {labels} of streams) yield labels;
+      for (const info of longLived.requests) yield longRunningLabels(info);
+    },
     stored: () => figures.objects(),
     isServed({group, version, resource, subresource}) {
       const definition = registry.find(group, version, resource)?.resource.definition;
@@ -212,12 +217,13 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     authenticators: settings.authenticators,
     anonymous: settings.anonymous,
     authorizer,
+    access: new AccessMetrics(settings.meter, clock, naming),
     requestTimeoutMs: settings.requestTimeoutMs,
     inFlight: server.inFlight,
     longLived,
     draining: server.draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
-    finished: (info, response, startedAt) => metrics.finished(info, response, (clock.monotonic() - startedAt) / 1000),
+    finished: (request, info, response, times) => metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
     ...(settings.log ? {answered: requestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     holdBack: (info, user) => server.storedVersions.check(info, user),

@@ -1,4 +1,6 @@
 import test from 'ava';
+import type {Authenticator} from '#src/api/authentication.js';
+import type {Authorizer} from '#src/api/authorization.js';
 import {noLog} from '#src/base/log.js';
 import {naming} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -7,7 +9,9 @@ import {parseFlags} from '#src/options/parse.js';
 import {ServerHealth} from '#src/plane/health.js';
 import {startPlane} from '#src/plane/plane.js';
 import {waitingServer} from '#src/plane/waiting-server.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {memoryStore} from '#src/storage/memory/index.js';
+import {startServer} from '#test/fixtures/server.js';
 import {wire} from './wire.js';
 
 const nobody = {name: 'system:anonymous', groups: ['system:unauthenticated']};
@@ -98,7 +102,18 @@ test('who may not look is refused, who may finds the version and the metrics by 
     /^apiserver_request_total\{verb="other",.*resource="",.*\} 1$/m,
     /^apiserver_request_duration_seconds_bucket\{/m,
     /^apiserver_current_inflight_requests\{request_kind="readOnly"\} \d+$/m,
-    /^apiserver_longrunning_requests\{verb="WATCH"\} [1-9]\d*$/m,
+    /^apiserver_longrunning_requests\{verb="WATCH",group="",version="v1",resource="namespaces",subresource="",scope="cluster",component="apiserver"\} [1-9]\d*$/m,
+    /^apiserver_response_sizes_bucket\{le="1000",verb="GET",group="",version="v1",resource="namespaces",subresource="",scope="resource",component="apiserver"\} [1-9]\d*$/m,
+    /^apiserver_request_sli_duration_seconds_bucket\{le="0.05",verb="GET",group="",version="v1",resource="namespaces",subresource="",scope="resource",component="apiserver"\} [1-9]\d*$/m,
+    /^etcd_request_duration_seconds_bucket\{le="0.005",operation="create",group="",resource="namespaces"\} [1-9]\d*$/m,
+    /^etcd_requests_total\{operation="list",group="rbac\.authorization\.plat\.io",resource="clusterroles"\} [1-9]\d*$/m,
+    /^authorization_attempts_total\{result="allowed"\} [1-9]\d*$/m,
+    /^authorization_attempts_total\{result="no-opinion"\} [1-9]\d*$/m,
+    /^plat_build_info\{major="1",minor="35",git_version="v1\.35\.0-plat[^"]*",git_commit="",git_tree_state="",build_date="[^"]*",go_version="v\d[^"]*",compiler="tsc",platform="[a-z]+\/[a-z0-9]+"\} 1$/m,
+    /^plat_feature_enabled\{name="WatchList",stage="BETA"\} 1$/m,
+    /^plat_feature_enabled\{name="AllAlpha",stage="ALPHA"\} 0$/m,
+    /^scheduler_pending_pods\{queue="active"\} 0$/m,
+    /^running_managed_controllers\{manager="plat-scheduler",name="scheduler"\} 1$/m,
     /^apiserver_watch_events_total\{group="",version="v1",resource="namespaces"\} [1-9]\d*$/m,
     /^apiserver_storage_objects\{resource="namespaces"\} 4$/m,
     /^apiserver_storage_objects\{resource="clusterroles\.rbac\.authorization\.plat\.io"\} [1-9]\d*$/m,
@@ -125,4 +140,71 @@ test('a server that waits for its store fails its health checks with the reason,
 
   waiting.handOver(async () => ({status: 200, headers: {}, body: {kind: 'empty'}}));
   t.deepEqual(await get('/readyz/etcd'), [200, '']);
+
+/** Everything that counts, on a server that knows jane by her token. */
+const counting = () => {
+  const meter = new MetricsRegistry();
+  const tokens: Authenticator = {
+    name: 'tokens',
+    takesTokens: true,
+    authenticate({headers: {authorization}}) {
+      if (authorization === 'Bearer jane') return {user: {name: 'jane@example.com', groups: []}};
+      return authorization === 'Bearer later' ? Promise.resolve({user: {name: 'admin', groups: []}}) : undefined;
+    },
+  };
+  const authorizer: Authorizer = {
+    authorize({path, verb}) {
+      if (path === '/broken') throw new Error('broken');
+      if (path === '/later') return Promise.resolve({decision: 'deny'});
+      return verb === 'delete' ? {decision: 'noOpinion', error: 'a role is missing'} : {decision: 'allow'};
+    },
+  };
+  const {server} = startServer({meter, authenticators: [tokens], authorizer, failed: () => {}});
+  const ask = async (url: string, headers: Record<string, string>, method = 'GET') => {
+    const body = {kind: 'bytes' as const, read: () => Promise.resolve(Buffer.from('{}'))};
+    const caller = {credentials: {certificates: []}};
+    const response = await server.exchange({method, url, headers, caller, remoteAddress: '', body, signal: new AbortController().signal});
+    if (response.body.kind === 'object') response.body.bytes();
+    return response.status;
+  };
+  const figures = async (pattern: RegExp) => (await meter.exposition()).body.split('\n').filter(line => pattern.test(line) && !line.startsWith('#'));
+  return {ask, figures};
+};
+
+test('attempts to authenticate and to authorize are counted by what came of them', async t => {
+  const {ask, figures} = counting();
+  const jane = {authorization: 'Bearer jane'};
+  t.is(await ask('/api', jane), 200);
+  t.is(await ask('/api', {authorization: 'Bearer later'}), 200);
+  t.is(await ask('/api', {}), 401);
+  t.is(await ask('/api', {authorization: 'Bearer other'}), 401);
+  t.is(await ask('/api/v1/namespaces/a', jane, 'DELETE'), 403);
+  t.is(await ask('/later', jane), 403);
+  t.is(await ask('/broken', jane), 500);
+
+  t.deepEqual(await figures(/^authentication_(attempts|duration_seconds_count)/), [
+    'authentication_attempts{result="success"} 5',
+    'authentication_attempts{result="failure"} 1',
+    'authentication_attempts{result="error"} 1',
+    'authentication_duration_seconds_count{result="success"} 5',
+    'authentication_duration_seconds_count{result="failure"} 1',
+    'authentication_duration_seconds_count{result="error"} 1',
+  ]);
+  t.deepEqual(await figures(/^authenticated_user_requests/), ['authenticated_user_requests{username="email_id"} 4', 'authenticated_user_requests{username="admin"} 1']);
+  t.deepEqual(await figures(/^authorization_attempts_total/), ['authorization_attempts_total{result="allowed"} 2', 'authorization_attempts_total{result="error"} 2', 'authorization_attempts_total{result="denied"} 1']);
+});
+
+test('requests are counted by the verbs, scopes and dry runs that monitoring knows', async t => {
+  const {ask, figures} = counting();
+  const jane = {authorization: 'Bearer jane', 'content-type': 'application/json'};
+  await ask('/api/v1/namespaces/a/configmaps?dryRun=All', jane, 'POST');
+  await ask('/api/v1/namespaces/a/configmaps?dryRun=Some', jane, 'POST');
+  await ask('/api/v1/namespaces/a/configmaps', jane);
+  await ask('/api/v1/namespaces/a/configmaps/a', {...jane, 'content-type': 'application/apply-patch+yaml'}, 'PATCH');
+  await ask('/api/v1/namespaces/a/configmaps/a', {...jane, 'content-type': 'application/merge-patch+json'}, 'PATCH');
+  await ask('/api/v1/namespaces/a/pods/a/log', jane);
+
+  const shown = (await figures(/^apiserver_request_total/)).map(line => /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '));
+  t.deepEqual(shown, ['POST All configmaps  resource', 'POST invalid configmaps  resource', 'LIST  configmaps  namespace', 'APPLY  configmaps  resource', 'PATCH  configmaps  resource', 'CONNECT  pods log resource']);
+  t.deepEqual((await figures(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
 });

@@ -11,6 +11,8 @@ export interface AskedRequest {
   readonly deadlineAt?: number | undefined;
   /** Aborts when the caller goes away. */
   readonly signal: AbortSignal;
+  /** Where the time that webhooks took is noted. */
+  readonly times?: {webhooksMs: number} | undefined;
 }
 
 /** One request as admission sees it. `group` is on the wire's spelling. */

@@ -2,7 +2,8 @@ import {kinds} from '#src/api/kinds.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
-import {Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
+import {measuredStore} from '#src/apiserver/registry/measured-store.js';
+import {refOf, Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
 import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
 import type {Conversion} from './conversion.js';
 import {translationOf} from './records.js';
@@ -152,7 +153,7 @@ export class CustomCatalog implements CustomResources {
       },
     };
     const resourceOf = (version: CustomVersion): Resource => {
-      const store = translatedStore(settings.store, translationOf(family, version, conversion), signal);
+      const store = translatedStore(measuredStore(settings.store, refOf(version.definition, settings), settings), translationOf(family, version, conversion), signal);
       return new Resource(version.definition, {...settings, schemas, siblings, store, shownAs: store.shownAs});
     };
     const served = new Map(family.versions.filter(version => version.served).map((version): [string, ServedResource] => [version.kind.version, {resource: resourceOf(version), kind: version.kind}]));

@@ -1,6 +1,7 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
+import {longRunningLabels} from '#src/apiserver/metrics.js';
 import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
@@ -65,7 +66,8 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
   const shown = representationFor(context, served, 'watch');
   const options = listOptions(resource.settings, context.info.query, true);
   const filter = filterOf(served, options);
-  return watchObjects(resource, namespace, item ? ofOne(filter, options, name) : filter, options, shown, services.watch);
+  const request = {namespace, filter: item ? ofOne(filter, options, name) : filter, options, representation: shown, labels: longRunningLabels(context.info)};
+  return watchObjects(resource, request, services.watch);
 };
 
 /** The filter of a watch whose path names an object. Throws 400 when its selector asks for anything else. */

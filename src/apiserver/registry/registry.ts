@@ -16,6 +16,7 @@ import type {Eventually, Store} from '#src/storage/store.js';
 import type {AdmissionPlugin, AskedRequest} from '#src/apiserver/admission/admission.js';
 import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {Leases} from './leases.js';
+import {measuredStore} from './measured-store.js';
 import {ObjectCache} from './object-cache.js';
 
 /** What the generic machinery works with; one for a server. */
@@ -89,6 +90,9 @@ export interface WriteContext {
   warn(text: string): void;
 }
 
+/** A resource as errors and metrics name it. */
+export const refOf = ({kind}: ResourceDefinition, {naming}: Pick<RegistrySettings, 'naming'>): ResourceRef => ({group: naming.group(kind.group), resource: kind.plural});
+
 /** One kind in the store: its definition, its keys, and the parsed objects everyone shares. */
 export class Resource {
   readonly definition: ResourceDefinition;
@@ -103,7 +107,7 @@ export class Resource {
     this.definition = definition;
     this.settings = settings;
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
-    this.ref = {group: settings.naming.group(definition.kind.group), resource: definition.kind.plural};
+    this.ref = refOf(definition, settings);
     this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
   }
 
@@ -161,7 +165,7 @@ export class Registry {
   constructor(definitions: readonly ResourceDefinition[], settings: RegistrySettings) {
     this.settings = settings;
     for (const definition of definitions) {
-      const resource = new Resource(definition, settings);
+      const resource = new Resource(definition, {...settings, store: measuredStore(settings.store, refOf(definition, settings), settings)});
       this.#resources.push(resource);
       this.#add({resource, kind: definition.kind});
       for (const version of definition.otherVersions ?? []) this.#add({resource, kind: version.kind, version});

@@ -4,6 +4,13 @@ import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {RequestInfo, ResourceTarget} from './request-info.js';
 
+/** When a request came, and how long it waited for others. By the monotonic clock. */
+export interface RequestTimes {
+  readonly startedAt: number;
+  /** What admission webhooks took; those that were asked at once count once. */
+  webhooksMs: number;
+}
+
 /** A request on its way through the core. */
 export interface RequestContext {
   readonly request: ApiRequest;
@@ -18,6 +25,7 @@ export interface RequestContext {
   readonly deadlineAt?: number | undefined;
   /** When the answer must have been sent, by the monotonic clock; undefined for what goes on for as long as somebody listens. */
   readonly endsAt?: number | undefined;
+  readonly times?: RequestTimes | undefined;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -31,15 +39,17 @@ export class Context implements RequestContext {
   readonly auditId: string;
   readonly user: UserInfo;
   readonly warnings: Set<string>;
+  readonly times: RequestTimes | undefined;
   readonly deadlineAt: number | undefined;
   readonly endsAt: number | undefined;
 
-  constructor(request: ApiRequest, info: RequestInfo, user: UserInfo, {auditId, warnings, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'deadlineAt' | 'endsAt'>) {
+  constructor(request: ApiRequest, info: RequestInfo, user: UserInfo, {auditId, warnings, times, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt'>) {
     this.request = request;
     this.info = info;
     this.auditId = auditId;
     this.user = user;
     this.warnings = warnings;
+    this.times = times;
     this.deadlineAt = deadlineAt;
     this.endsAt = endsAt;
   }

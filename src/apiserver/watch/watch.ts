@@ -17,8 +17,8 @@ const farewellMs = 2000;
 
 export interface WatchSettings {
   readonly minRequestTimeoutSeconds: number;
-  /** The streams that are open, so that a shutdown can end them. */
-  readonly streams: Set<{end(): void}>;
+  /** The streams that are open, so that a shutdown can end them, with the labels that metrics count them under. */
+  readonly streams: Set<{end(): void; readonly labels: Labels}>;
   readonly bookmarks: Bookmarks;
   /** What is to be called at every event sent of a resource, for the metrics. */
   counter(resource: Labels): () => void;
@@ -37,31 +37,34 @@ interface Start {
   readonly refusal?: unknown;
 }
 
+/** A watch that is asked for. */
+export interface WatchRequest {
+  readonly namespace: string;
+  readonly filter: Filter;
+  readonly options: ListOptions;
+  readonly representation: Representation;
+  /** What metrics count it under. */
+  readonly labels: Labels;
+}
+
 /**
  * Opens a watch. Everything that can be refused is refused here, before the stream begins; history that is gone shows as an ERROR event in it
  * (the API reference, efficient detection of changes).
  */
-export const watchObjects = async (
-  resource: Resource,
-  namespace: string,
-  filter: Filter,
-  options: ListOptions,
-  representation: Representation,
-  settings: WatchSettings,
-): Promise<ApiResponse> => {
-  const start = await startOf(resource, namespace, filter, options, representation.raw);
+export const watchObjects = async (resource: Resource, request: WatchRequest, settings: WatchSettings): Promise<ApiResponse> => {
+  const start = await startOf(resource, request);
   return {
     status: 200,
     headers: {},
     body: {
       kind: 'watch',
-      contentType: representation.accepted.contentType,
-      start: sink => new WatchStream(resource, namespace, filter, options, representation, settings, start, sink),
+      contentType: request.representation.accepted.contentType,
+      start: sink => new WatchStream(resource, request, settings, start, sink),
     },
   };
 };
 
-const startOf = async (resource: Resource, namespace: string, filter: Filter, options: ListOptions, raw: boolean): Promise<Start> => {
+const startOf = async (resource: Resource, {namespace, filter, options, representation: {raw}}: WatchRequest): Promise<Start> => {
   const {store} = resource.settings;
   const {resourceVersion: asked, sendInitialEvents, match} = options;
   const wantsInitial = sendInitialEvents ?? (match === '' && !asked);
@@ -83,6 +86,7 @@ const startOf = async (resource: Resource, namespace: string, filter: Filter, op
 
 /** One watcher: follows the store from where it starts and pushes what its filter lets through, until either side ends it. */
 class WatchStream implements Disposable {
+  readonly labels: Labels;
   readonly #resource: Resource;
   readonly #filter: Filter;
   readonly #representation: Representation;
@@ -96,23 +100,15 @@ class WatchStream implements Disposable {
   #told: number;
   #over = false;
 
-  constructor(
-    resource: Resource,
-    namespace: string,
-    filter: Filter,
-    options: ListOptions,
-    representation: Representation,
-    settings: WatchSettings,
-    start: Start,
-    sink: WatchSink,
-  ) {
+  constructor(resource: Resource, {namespace, filter, options, representation, labels}: WatchRequest, settings: WatchSettings, start: Start, sink: WatchSink) {
+    this.labels = labels;
     this.#resource = resource;
     this.#filter = filter;
     this.#representation = representation;
     this.#settings = settings;
     this.#sink = sink;
     this.#told = start.after;
-    this.#count = settings.counter({group: resource.ref.group, version: resource.kind.version, resource: resource.ref.resource});
+    this.#count = settings.counter({group: resource.ref.group, version: labels['version'] ?? '', resource: resource.ref.resource});
     settings.streams.add(this);
     this.#limitTime(options);
     if (start.refusal === undefined) this.#begin(namespace, start);

@@ -1,5 +1,5 @@
 import {wellKnown, type UserInfo} from '#src/api/user.js';
-import {unauthorized} from '#src/api/status.js';
+import {StatusError, unauthorized} from '#src/api/status.js';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import {bearerToken, hidesToken} from './bearer.js';
 
@@ -7,6 +7,17 @@ import {bearerToken, hidesToken} from './bearer.js';
 export interface Anonymous {
   /** Whether the path is open to the anonymous. */
   allows(path: string): boolean;
+}
+
+/** The 401 of a request that nobody could be found for. */
+export class Unauthenticated extends StatusError {
+  /** Whether there were credentials, which were not accepted. */
+  readonly hadCredentials: boolean;
+
+  constructor(hadCredentials: boolean) {
+    super(unauthorized().status);
+    this.hadCredentials = hadCredentials;
+  }
 }
 
 const anonymousUser: UserInfo = {name: wellKnown.anonymous, groups: [wellKnown.unauthenticated]};
@@ -27,7 +38,7 @@ const isUnknownToken = (authenticators: readonly Authenticator[], request: Authe
 /**
  * Asks every authenticator in turn; the first success wins. A credential that nobody accepts is refused even where anonymous access is on. A header
  * that holds no bearer token is no credential, and neither is a token where no authenticator takes tokens.
- * Throws 401. Waits for nobody who need not be waited for.
+ * Throws `Unauthenticated`. Waits for nobody who need not be waited for.
  */
 export const authenticate = (
   authenticators: readonly Authenticator[],
@@ -44,7 +55,8 @@ export const authenticate = (
       if (user) return user;
     }
     if (hidesToken(request)) request.warn?.('the provided Authorization header contains extra space before the bearer token, and is ignored');
-    if (rejected || isUnknownToken(authenticators, request) || !anonymous?.allows(path)) throw unauthorized();
+    const hadCredentials = rejected || isUnknownToken(authenticators, request);
+    if (hadCredentials || !anonymous?.allows(path)) throw new Unauthenticated(hadCredentials);
     return anonymousUser;
   };
   const heard = (found: Authentication): UserInfo | undefined => {

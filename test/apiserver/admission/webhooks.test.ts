@@ -3,6 +3,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {ruleMatches, type Rule, type RuleSubject} from '#src/apiserver/admission/matching/rules.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
 import {refusal, words} from '#test/resources/world.js';
 import {json} from '#test/apiserver/webhook-server.js';
 import {wire} from '#test/apiserver/wire.js';
@@ -170,6 +171,30 @@ for (const [operation, message] of brokenPatches) {
     t.regex((await refusal(world.of(kinds.configMaps).create(aConfigMap('c', {data: {a: '1'}})))).message!, message);
   });
 }
+
+test('what webhooks take counts as the latency of a request, and not as its service level', async t => {
+  const meter = new MetricsRegistry();
+  using world = await hookWorld({}, {meter});
+  const {clock} = world;
+  let laterMs = 0;
+  const monotonic = clock.monotonic.bind(clock);
+  clock.monotonic = () => monotonic() + laterMs;
+  await using server = await aHookServer(() => {
+    laterMs += 5000;
+    return {allowed: true};
+  });
+  await world.mutating('m', aHook(server));
+  await world.validating('v', aHook(server, {name: 'other.example.com'}));
+  await world.of(kinds.configMaps).create(aConfigMap('a'));
+  await world.of(kinds.configMaps).create(aConfigMap('b'), {dryRun: true});
+
+  const lines = (await meter.exposition()).body.split('\n').filter(line => /resource="configmaps"/.test(line));
+  const own = (name: string, labels: string) => lines.filter(line => line.startsWith(`${name}{`) && line.includes(labels)).map(line => line.split('} ')[1]);
+  t.deepEqual(own('apiserver_request_duration_seconds_sum', 'dry_run=""'), ['10']);
+  t.deepEqual(own('apiserver_request_duration_seconds_sum', 'dry_run="All"'), ['10']);
+  t.deepEqual(own('apiserver_request_sli_duration_seconds_sum', 'verb="POST"'), ['0']);
+  t.deepEqual(own('apiserver_request_sli_duration_seconds_count', 'verb="POST"'), ['1']);
+});
 
 test('a webhook that nobody answers for fails the request or is passed over, as it says, and is counted', async t => {
   using world = await hookWorld();

@@ -69,6 +69,8 @@ const askOne = async (question: Question, place: string, context: HookContext): 
   } catch (error) {
     failure = error;
   }
+  const {asked} = attributes;
+  if (asked?.times) asked.times.webhooksMs += clock.monotonic() - startedAt;
   const changed = patched?.changed ?? false;
   if (patched) annotate('patch', {patch: patched.operations, patchType: 'JSONPatch'}, 'Request');
   annotate('mutation', {mutated: changed});

@@ -27,12 +27,15 @@ const validate = async (hooks: readonly Hook[], attributes: AdmissionAttributes,
   if (questions.length === 0) return;
   if (isOver(attributes, context.clock)) throw requestOver();
   let first: Error | undefined;
+  const startedAt = context.clock.monotonic();
   await Promise.all(
     questions.map(async (question, index) => {
       const refusal = await refusalOf(question, index, context);
       first ??= refusal;
     }),
   );
+  const {asked} = attributes;
+  if (asked?.times) asked.times.webhooksMs += context.clock.monotonic() - startedAt;
   if (first) throw first;
 };
 

@@ -1,0 +1,94 @@
+import type {Clock} from '#src/base/clock.js';
+import type {Counter, Histogram, Meter} from '#src/base/meter.js';
+import type {ResourceRef} from '#src/api/status.js';
+import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
+import type {Eventually, Store} from '#src/storage/store.js';
+
+const durationBuckets = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
+const labels = ['operation', 'group', 'resource'];
+
+type Operation = 'get' | 'list' | 'create' | 'update' | 'delete';
+
+/** Counts and times the requests to the store on behalf of one resource. */
+class StoreMetrics {
+  readonly #clock: Clock;
+  readonly #of: ResourceRef;
+  readonly #metrics: {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
+  readonly #series = new Map<Operation, {readonly duration: ReturnType<Histogram['at']>; readonly requests: ReturnType<Counter['at']>; readonly errors: ReturnType<Counter['at']>}>();
+
+  constructor(of: ResourceRef, meter: Meter, clock: Clock) {
+    this.#clock = clock;
+    this.#of = of;
+    this.#metrics = {
+      durations: meter.histogram({name: 'etcd_request_duration_seconds', help: 'Latency of requests to the store in seconds, for each operation and resource.', labels, buckets: durationBuckets}),
+      requests: meter.counter({name: 'etcd_requests_total', help: 'Requests to the store, for each operation and resource.', labels}),
+      errors: meter.counter({name: 'etcd_request_errors_total', help: 'Failed requests to the store, for each operation and resource.', labels}),
+    };
+  }
+
+  measured<T>(operation: Operation, act: () => Eventually<T>): Eventually<T> {
+    const startedAt = this.#clock.monotonic();
+    try {
+      const answer = act();
+      if (answer instanceof Promise) return this.#awaited(operation, startedAt, answer);
+      this.#finished(operation, startedAt, false);
+      return answer;
+    } catch (error) {
+      this.#failed(operation, startedAt, error);
+      throw error;
+    }
+  }
+
+  async #awaited<T>(operation: Operation, startedAt: number, answer: Promise<T>): Promise<T> {
+    try {
+      const value = await answer;
+      this.#finished(operation, startedAt, false);
+      return value;
+    } catch (error) {
+      this.#failed(operation, startedAt, error);
+      throw error;
+    }
+  }
+
+  /** A compare that did not hold is an answer of the store like others. */
+  #failed(operation: Operation, startedAt: number, error: unknown): void {
+    this.#finished(operation, startedAt, !(error instanceof KeyExists || error instanceof RevisionMismatch));
+  }
+
+  #finished(operation: Operation, startedAt: number, failed: boolean): void {
+    const series = this.#series.get(operation) ?? this.#open(operation);
+    series.duration.observe((this.#clock.monotonic() - startedAt) / 1000);
+    series.requests.add();
+    if (failed) series.errors.add();
+  }
+
+  #open(operation: Operation) {
+    const of = {operation, group: this.#of.group, resource: this.#of.resource};
+    const {durations, requests, errors} = this.#metrics;
+    const series = {duration: durations.at(of), requests: requests.at(of), errors: errors.at(of)};
+    this.#series.set(operation, series);
+    return series;
+  }
+}
+
+/** The same store for the objects of one resource, with its requests counted and timed by the names that monitoring knows. Reads of what lies at hand are none. */
+export const measuredStore = (store: Store, of: ResourceRef, {meter, clock}: {readonly meter: Meter; readonly clock: Clock}): Store => {
+  const metrics = new StoreMetrics(of, meter, clock);
+  const waiting = <T>(operation: Operation, act: () => Promise<T>): Promise<T> => metrics.measured(operation, act) as Promise<T>;
+  return {
+    shared: store.shared,
+    revision: () => store.revision(),
+    get: (key, options) => (options?.near ? store.get(key, options) : metrics.measured('get', () => store.get(key, options))),
+    range: query => (query.near ? store.range(query) : metrics.measured('list', () => store.range(query))),
+    count: (start, end) => store.count(start, end),
+    create: (key, value, options) => waiting('create', () => store.create(key, value, options)),
+    update: (key, value, expected, options) => waiting('update', () => store.update(key, value, expected, options)),
+    delete: (key, expected) => waiting('delete', () => store.delete(key, expected)),
+    watch: (query, watcher) => store.watch(query, watcher),
+    compact: revision => store.compact(revision),
+    compacted: () => store.compacted(),
+    lease: seconds => store.lease(seconds),
+    size: () => store.size(),
+    close: () => store.close(),
+  };
+};
