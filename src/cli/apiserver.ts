@@ -2,7 +2,8 @@ import {naming as namingOf} from '#src/api/naming.js';
 import {systemFiles as files} from '#src/base/files.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import type {apiserverFlags} from '#src/options/apiserver.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {flagValues} from '#src/options/flag-values.js';
 import {gateOf} from '#src/options/parsed.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {assembleApiServer} from '#src/plane/api-server.js';
@@ -55,6 +56,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
     store,
     version,
     versions: parsed.versions,
+    flags: () => flagValues(apiserverFlags, options),
     gate,
     serverAddress: () => address,
   });

@@ -4,7 +4,8 @@ import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {gateOf} from '#src/options/parsed.js';
-import type {schedulerFlags} from '#src/options/scheduler.js';
+import {flagValues} from '#src/options/flag-values.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
 import {electionOf} from '#src/plane/component/election.js';
 import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openPort} from '#src/plane/component/port.js';
@@ -43,6 +44,9 @@ export const runScheduler = async ({parsed, log, clock, unhandled, version, verb
     const port = await openPort({
       ...shared,
       program,
+      component: naming.component('scheduler'),
+      version,
+      flags: () => flagValues(schedulerFlags, options),
       configuration: () => schedulerConfiguration(options, naming),
       gate,
       checks,

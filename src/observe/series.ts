@@ -15,11 +15,15 @@ const labelsOf = ({labels: names = []}: MetricSpec, key: string): Record<string,
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
 };
 
+interface Cell {
+  value: number;
+}
+
 /** The series of a counter or gauge, counted or read when asked for. */
 export class ValueSeries implements Counter, Gauge {
   readonly type: 'counter' | 'gauge';
   readonly spec: MetricSpec;
-  readonly #values = new Map<string, number>();
+  #values = new Map<string, Cell>();
   readonly #readers = new Set<() => Iterable<readonly [Labels, number]>>();
 
   constructor(type: 'counter' | 'gauge', spec: MetricSpec) {
@@ -34,15 +38,29 @@ export class ValueSeries implements Counter, Gauge {
 
   at(labels: Labels): {add(amount?: number): void} {
     const key = keyOf(this.spec, labels);
-    return {add: (amount = 1) => this.#add(key, amount)};
+    let values = this.#values;
+    let cell = values.get(key);
+    return {
+      add: (amount = 1) => {
+        if (!cell || values !== this.#values) cell = this.#cell(key);
+        values = this.#values;
+        cell.value += amount;
+      },
+    };
   }
 
   #add(key: string, amount: number): void {
-    this.#values.set(key, (this.#values.get(key) ?? 0) + amount);
+    this.#cell(key).value += amount;
+  }
+
+  #cell(key: string): Cell {
+    let cell = this.#values.get(key);
+    if (!cell) this.#values.set(key, (cell = {value: 0}));
+    return cell;
   }
 
   set(value: number, labels: Labels = {}): void {
-    this.#values.set(keyOf(this.spec, labels), value);
+    this.#cell(keyOf(this.spec, labels)).value = value;
   }
 
   remove(labels: Labels = {}): void {
@@ -55,13 +73,13 @@ export class ValueSeries implements Counter, Gauge {
   }
 
   reset(): void {
-    this.#values.clear();
+    this.#values = new Map(); // Who keeps a cell of the old one finds that it counts no more.
     // A counter without labels is there from the start, at zero.
-    if (this.type === 'counter' && !this.spec.labels?.length) this.#values.set('', 0);
+    if (this.type === 'counter' && !this.spec.labels?.length) this.#cell('');
   }
 
   readonly samples = (): Iterable<Sample> => {
-    const all = new Map(this.#values);
+    const all = new Map([...this.#values].map(([key, {value}]) => [key, value]));
     // Several readers of one series add up, so that no line appears twice.
     for (const read of this.#readers) {
       for (const [labels, value] of read()) {
@@ -84,7 +102,7 @@ export class HistogramSeries implements Histogram {
   readonly type = 'histogram';
   readonly spec: HistogramSpec;
   readonly #bounds: readonly number[];
-  readonly #values = new Map<string, Distribution>();
+  #values = new Map<string, Distribution>();
 
   constructor(spec: HistogramSpec) {
     this.spec = spec;
@@ -92,27 +110,38 @@ export class HistogramSeries implements Histogram {
   }
 
   observe(value: number, labels: Labels = {}): void {
-    this.#observe(keyOf(this.spec, labels), value);
+    this.#observe(this.#distribution(keyOf(this.spec, labels)), value);
   }
 
   at(labels: Labels): {observe(value: number): void} {
     const key = keyOf(this.spec, labels);
-    return {observe: value => this.#observe(key, value)};
+    let values = this.#values;
+    let distribution = values.get(key);
+    return {
+      observe: value => {
+        if (!distribution || values !== this.#values) distribution = this.#distribution(key);
+        values = this.#values;
+        this.#observe(distribution, value);
+      },
+    };
   }
 
-  #observe(key: string, value: number): void {
+  #distribution(key: string): Distribution {
     let distribution = this.#values.get(key);
-    if (!distribution) {
-      distribution = {counts: Array.from({length: this.#bounds.length + 1}, () => 0), sum: 0};
-      this.#values.set(key, distribution);
-    }
-    const bucket = this.#bounds.findIndex(bound => value <= bound);
-    distribution.counts[bucket < 0 ? this.#bounds.length : bucket]!++;
+    if (!distribution) this.#values.set(key, (distribution = {counts: Array.from({length: this.#bounds.length + 1}, () => 0), sum: 0}));
+    return distribution;
+  }
+
+  #observe(distribution: Distribution, value: number): void {
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+    distribution.counts[bucket]!++;
     distribution.sum += value;
   }
 
   reset(): void {
-    this.#values.clear();
+    this.#values = new Map();
   }
 
   readonly samples = (): Iterable<Sample> => [...this.#values].flatMap(([key, distribution]) => this.#parts(labelsOf(this.spec, key), distribution));

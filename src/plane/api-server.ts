@@ -23,6 +23,7 @@ import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {binaryVersion, type Versions} from '#src/options/versions.js';
 import {alphasNamed, type EmulatedRelease} from '#src/resources/served-versions.js';
+import {zPages} from './component/zpages.js';
 import type {Route} from '#src/apiserver/routes.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
@@ -67,6 +68,8 @@ export interface ApiServerParts {
   readonly version: VersionInfo;
   /** The release to behave as, and the oldest one to store for. */
   readonly versions: Versions;
+  /** The flags in effect. */
+  flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
   serverAddress(): string;
   /** How nodes, pods and services are reached; over the network of this machine unless given. */
@@ -177,12 +180,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       ...openApiRoutes({documents: lazily(() => openApi(registry, discovery, aggregation!, parts.version)), behind: registration => aggregation!.behind(registration), clock}),
       ...versionRoutes(parts.version),
       ...tokens.routes,
-      asRoute(metricsRoute(parts.metrics, {beside: parts.metricsBeside ?? [], resets: options.profiling})),
-      asRoute(slisRoute(naming, [health.healthz, health.livez, health.readyz], {resets: options.profiling})),
-      ...healthRoutes('healthz', health.healthz),
-      ...healthRoutes('livez', health.livez),
-      ...healthRoutes('readyz', health.readyz),
-      ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
+      ...observationRoutes(parts, health),
     ],
     aggregation: backends => (aggregation = aggregate({naming, registrations, backends, resolve: reference => resolve()(reference), log, refusesRedirects: options.aggregatorRejectForwardingRedirect, gate: parts.gate})),
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
@@ -224,6 +222,21 @@ const releaseOf = (options: ApiserverOptions, {emulated}: Versions, log: Log): E
   if (emulated === binaryVersion) return undefined;
   for (const api of alphasNamed(options.runtimeConfig)) log.warn({api, emulated, binary: binaryVersion}, 'alpha API enabled with an emulated version instead of the binary\'s own version: this is unsupported, proceed at your own risk');
   return {emulated, forwardCompatible: options.emulationForwardCompatible, namedForwardCompatible: options.runtimeConfigEmulationForwardCompatible};
+};
+
+/** Health, metrics, profiles and z-pages. */
+const observationRoutes = (parts: ApiServerParts, {healthz, livez, readyz}: ServerHealth): Route[] => {
+  const {options, naming, clock, metrics, metricsBeside: beside = []} = parts;
+  const resets = options.profiling;
+  const routes = [
+    asRoute(metricsRoute(metrics, {beside, resets})),
+    asRoute(slisRoute(naming, [healthz, livez, readyz], {resets})),
+    ...Object.entries({healthz, livez, readyz}).flatMap(([endpoint, checks]) => healthRoutes(endpoint, checks)),
+    ...(options.profiling ? profiling(options, clock).map(asRoute) : []),
+  ];
+  // The original calls itself so on one page and otherwise on the other.
+  const component = {statusz: 'apiserver', flagz: naming.component('apiserver')};
+  return [...routes, ...zPages({...parts, component}, () => [...routes.map(({path}) => path), '/version']).map(asRoute)];
 };
 
 /** The profiles of this process. */

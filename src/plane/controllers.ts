@@ -1,5 +1,6 @@
 import type {Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -24,6 +25,8 @@ export interface InProcessControllers {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
+  readonly version: VersionInfo;
+  flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
   /** The release that is emulated. */
   readonly release: string;
@@ -91,7 +94,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
       const [{openPort}, {configuration}] = await Promise.all([import('./component/port.js'), import('./controller-manager/configuration.js')]);
       const reviewer = own('delegated-review');
-      const port = await openPort({...parts, program, configuration: () => configuration(options, naming), checks, metrics, debugPages, verbosity: undefined, authentication: reviewer, authorization: reviewer});
+      const port = await openPort({...parts, program, component: agent, configuration: () => configuration(options, naming), checks, metrics, debugPages, verbosity: undefined, authentication: reviewer, authorization: reviewer});
       shared.log.info({address: port.address, port: port.port}, 'the controller manager serves');
       return () => port.close();
     },

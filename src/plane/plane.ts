@@ -15,6 +15,7 @@ import {UnhandledErrors} from '#src/observe/unhandled.js';
 import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
@@ -120,6 +121,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     store,
     version: versionOf(apiserver),
     versions: apiserver.versions,
+    flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
     serverAddress: () => address,
     ...(options.nodes ? {network: simulatedNetwork({clock, random, log, simulation: () => simulation})} : {}),
@@ -143,6 +145,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     random,
     log,
     metrics: managerMetrics,
+    version: versionOf(controllers),
+    flags: () => flagValues(controllerManagerFlags, controllers.options),
     gate: gateOf(controllers),
     release: controllers.versions.emulated,
     exchange: api.exchange,
@@ -159,6 +163,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     random,
     log,
     metrics: schedulerMetrics,
+    version: versionOf(scheduling),
+    flags: () => flagValues(schedulerFlags, scheduling.options),
     gate: gateOf(scheduling),
     release: scheduling.versions.emulated,
     exchange: api.exchange,

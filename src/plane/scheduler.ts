@@ -2,6 +2,7 @@ import {readFileSync} from 'node:fs';
 import {parse} from 'yaml';
 import type {Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
@@ -81,6 +82,8 @@ export interface InProcessScheduler {
   readonly random: Random;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
+  readonly version: VersionInfo;
+  flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
   readonly release: string;
   readonly exchange: Exchange;
@@ -108,7 +111,7 @@ export const inProcessScheduler = (parts: InProcessScheduler): {readonly manager
       const {openPort} = await import('./component/port.js');
       const reviewer = client('delegated-review');
       const configuration = () => schedulerConfiguration(options, naming);
-      const port = await openPort({...parts, program, configuration, checks, metrics, debugPages: new Map(), verbosity: undefined, authentication: reviewer, authorization: reviewer});
+      const port = await openPort({...parts, program, component: agent, configuration, checks, metrics, debugPages: new Map(), verbosity: undefined, authentication: reviewer, authorization: reviewer});
       log.info({address: port.address, port: port.port}, 'the scheduler serves');
       return () => port.close();
     },

@@ -6,9 +6,9 @@ import {naming} from '#src/api/naming.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {parseFlags} from '#src/options/parse.js';
+import {waitingServer} from '#src/plane/waiting-server.js';
 import {ServerHealth} from '#src/plane/health.js';
 import {startPlane} from '#src/plane/plane.js';
-import {waitingServer} from '#src/plane/waiting-server.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import {startServer} from '#test/fixtures/server.js';
@@ -121,25 +121,39 @@ test('who may not look is refused, who may finds the version and the metrics by 
   t.false(text.includes('made-up'));
 });
 
-test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {
-  const clock = new VirtualClock();
-  const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
-  const waiting = await waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
-  const get = async (url: string): Promise<[number, string]> => {
-    const {status, body} = await waiting.exchange({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
-    return [status, body.kind === 'bytes' ? String(body.bytes) : ''];
-  };
+test('service levels tell how checks fared, apart from the other metrics', async t => {
+  await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
+  const {get, send} = wire(plane.api.exchange);
+  await get('/readyz');
+  await get('/livez?exclude=log');
+  const {text} = await get('/metrics/slis');
 
-  for (const endpoint of ['healthz', 'livez', 'readyz']) {
-    t.deepEqual(await get(`/${endpoint}?verbose`), [500, `[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n${endpoint} check failed\n`]);
-    t.deepEqual(await get(`/${endpoint}/etcd`), [500, 'internal server error: dial tcp 127.0.0.1:2379: connect: connection refused\n']);
-  }
-  const [status, text] = await get('/api/v1/pods');
-  t.is(status, 503);
-  t.like(JSON.parse(text), {kind: 'Status', reason: 'ServiceUnavailable', message: 'the server is waiting for its storage backend'});
+  for (const line of ['plat_healthcheck{name="ping",type="readyz"} 1', 'plat_healthchecks_total{name="kvstore",type="livez",status="success"} 1']) t.true(text.includes(`${line}\n`), line);
+  t.false(text.includes('name="log",type="livez"'));
+  t.regex(text, /^process_start_time_seconds \d/m);
+  t.false(text.includes('apiserver_'));
+  t.false((await get('/metrics')).text.includes('plat_healthcheck'));
+  t.is((await send('DELETE', '/metrics/slis')).text, 'metrics reset\n');
+  t.false((await get('/metrics/slis')).text.includes('readyz'));
+});
 
-  waiting.handOver(async () => ({status: 200, headers: {}, body: {kind: 'empty'}}));
-  t.deepEqual(await get('/readyz/etcd'), [200, '']);
+test('z-pages are served where their gates are on, to those who watch over the server', async t => {
+  const gates = '--feature-gates=ComponentStatusz=true,ComponentFlagz=true';
+  await using plane = await startPlane({naming: 'kubernetes', listen: false, clock: new VirtualClock(), apiserverArgs: [gates], controllerManagerArgs: ['--controllers=']});
+  const {get} = wire(plane.api.exchange);
+  const statusz = (await get('/statusz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Statusz'}})).json<{metadata: {name: string}; paths: string[]}>();
+  const flagz = (await get('/flagz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Flagz'}})).json<{metadata: {name: string}; flags: Record<string, string>}>();
+
+  t.deepEqual([statusz.metadata.name, statusz.paths], ['apiserver', ['/debug', '/flagz', '/healthz', '/livez', '/metrics', '/readyz', '/version']]);
+  t.is(flagz.metadata.name, 'kube-apiserver');
+  t.like(flagz.flags, {'feature-gates': 'ComponentFlagz=true,ComponentStatusz=true', 'request-timeout': '1m0s', 'authorization-mode': '[RBAC]'});
+  t.is((await get('/statusz', {user: nobody})).status, 403);
+  const role = (await get('/apis/rbac.authorization.k8s.io/v1/clusterroles/system:monitoring')).json<{rules: {nonResourceURLs?: string[]}[]}>();
+  t.deepEqual(role.rules.flatMap(({nonResourceURLs = []}) => nonResourceURLs).filter(path => path.endsWith('z') && /flag|status/.test(path)), ['/flagz', '/statusz']);
+
+  await using without = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
+  for (const path of ['/statusz', '/flagz']) t.is((await wire(without.api.exchange).get(path)).status, 404);
+});
 
 /** Everything that counts, on a server that knows jane by her token. */
 const counting = () => {
@@ -207,4 +221,25 @@ test('requests are counted by the verbs, scopes and dry runs that monitoring kno
   const shown = (await figures(/^apiserver_request_total/)).map(line => /verb="(\w+)",dry_run="(\w*)",.*resource="(\w+)",subresource="(\w*)",scope="(\w+)"/.exec(line)?.slice(1).join(' '));
   t.deepEqual(shown, ['POST All configmaps  resource', 'POST invalid configmaps  resource', 'LIST  configmaps  namespace', 'APPLY  configmaps  resource', 'PATCH  configmaps  resource', 'CONNECT  pods log resource']);
   t.deepEqual((await figures(/^apiserver_response_sizes_count/)).map(line => /verb="(\w+)"/.exec(line)?.[1]), ['LIST']);
+});
+
+test('a server that waits for its store fails its health checks with the reason, answers all else with 503, and hands over', async t => {
+  const clock = new VirtualClock();
+  const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
+  const waiting = await waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
+  const get = async (url: string): Promise<[number, string]> => {
+    const {status, body} = await waiting.exchange({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
+    return [status, body.kind === 'bytes' ? String(body.bytes) : ''];
+  };
+
+  for (const endpoint of ['healthz', 'livez', 'readyz']) {
+    t.deepEqual(await get(`/${endpoint}?verbose`), [500, `[+]ping ok\n[+]log ok\n[-]etcd failed: reason withheld\n${endpoint} check failed\n`]);
+    t.deepEqual(await get(`/${endpoint}/etcd`), [500, 'internal server error: dial tcp 127.0.0.1:2379: connect: connection refused\n']);
+  }
+  const [status, text] = await get('/api/v1/pods');
+  t.is(status, 503);
+  t.like(JSON.parse(text), {kind: 'Status', reason: 'ServiceUnavailable', message: 'the server is waiting for its storage backend'});
+
+  waiting.handOver(async () => ({status: 200, headers: {}, body: {kind: 'empty'}}));
+  t.deepEqual(await get('/readyz/etcd'), [200, '']);
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import {flagValues} from '#src/options/flag-values.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
 import {flagTypes} from '#src/options/types.js';
@@ -18,6 +19,25 @@ test('yields every option typed, with the documents\' defaults, when nothing is 
   t.is(options.eventTtl, 3_600_000);
   t.is(options.tlsCertFile, '');
   t.deepEqual([set.size, warnings, args], [0, [], []]);
+});
+
+test('the values in effect of all flags are shown as text', t => {
+  const args = ['--event-ttl=90s', '--cors-allowed-origins=^a$,"^b,c$"', '--allow-metric-labels=m,a=b', '--tls-sni-cert-key=a.crt,a.key:x,y', '--tls-sni-cert-key=b.crt,b.key', '--feature-gates=AllAlpha=false', '--profiling=false'];
+  const values = flagValues(apiserverFlags, parseFlags(apiserverFlags, args).options);
+
+  t.deepEqual(Object.keys(values), Object.keys(apiserverFlags.rows));
+  t.like(values, {
+    'event-ttl': '1m30s',
+    'cors-allowed-origins': '[^a$,"^b,c$"]',
+    'allow-metric-labels': 'm,a=b',
+    'tls-sni-cert-key': '[a.crt,a.key:x,y;b.crt,b.key]',
+    'feature-gates': 'AllAlpha=false',
+    profiling: 'false',
+    'service-node-port-range': '30000-32767',
+    'secure-port': '6443',
+    'tls-cert-file': '',
+    version: 'false',
+  });
 });
 
 const spellings: readonly (readonly [readonly string[], string, unknown])[] = [

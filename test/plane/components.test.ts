@@ -11,6 +11,7 @@ import {systemRandom} from '#src/base/random.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import {versionOf} from '#src/options/parsed.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
@@ -137,6 +138,9 @@ for (const [program, options] of [
     const stop = new AbortController();
     const port = await openPort({
       program,
+      component: program,
+      version: versionOf(parseFlags(schedulerFlags, [])),
+      flags: () => ({}),
       options,
       configuration: () => ({}),
       naming: words,

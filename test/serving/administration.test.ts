@@ -1,6 +1,7 @@
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {naming} from '#src/api/naming.js';
+import {versionInfo} from '#src/api/version.js';
 import {notFound, statusError} from '#src/api/status.js';
 import {systemFiles} from '#src/base/files.js';
 import {noLog} from '#src/base/log.js';
@@ -16,6 +17,7 @@ import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import type {AdministrativeRoute} from '#src/serving/administration/route.js';
+import {flagzRoute, statuszRoute} from '#src/serving/administration/zpages.js';
 import {type DelegatedSecurityFlags, delegatedSecurity} from '#src/serving/delegated-security.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {aPair, anAuthority} from './credentials.js';
@@ -232,6 +234,73 @@ test('metrics are shown, and service levels count how checks fared until they ar
   t.notRegex((await port.ask('/metrics/slis', masters)).text, /things/);
   t.is((await port.ask('/metrics', {...masters, method: 'DELETE'})).text, 'metrics reset\n');
   t.notRegex((await port.ask('/metrics', masters)).text, /^things_total [1-9]/m);
+});
+
+const version = versionInfo({emulated: '1.34', minCompatibility: '1.34', runtime: {version: 'v20.0.0', platform: 'linux', arch: 'x64'}});
+const start = Date.parse('2026-01-02T03:04:05Z');
+
+/** The pages of a component that has run for an hour, a minute and a second. */
+const zPagesPort = async () => {
+  const clock = new VirtualClock(start);
+  const ports = {naming: plat, clock, random: {...seededRandom(1), float: () => 0.3}};
+  const paths = ['/healthz', '/healthz/*', '/metrics', '/metrics/slis', '/apis', '/openapi/v2', '/', '/flagz'];
+  const statusz = statuszRoute({component: 'plat-scheduler', version, startedAt: start, paths: () => paths}, ports);
+  const flagz = flagzRoute({component: 'plat-scheduler', flags: () => ({v: '2', 'secure-port': '0'})}, ports);
+  await clock.advance(3_661_900);
+  const port = await aPort(undefined, {}, [statusz, flagz]);
+  return (path: string, accept?: string) => port.ask(path, {...masters, headers: accept === undefined ? {} : {accept}});
+};
+
+const warning = 'Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n';
+const statuszText = `
+plat-scheduler statusz
+${warning}
+Started:  Fri Jan  2 03:04:05 UTC 2026
+Up:  1 hr 01 min 01 sec
+Go version:  v20.0.0
+Binary version:  1.35.0-plat.0.1.0
+Emulation version:  1.34
+Paths:  /flagz /healthz /metrics
+`;
+
+test('z-pages tell people of a component in plain text', async t => {
+  const ask = await zPagesPort();
+  for (const accept of [undefined, '', 'text/plain', '*/*', 'text/*', 'application/json;v=foo;g=config.plat.io;as=Statusz,*/*', 'application/json, text/plain']) {
+    const {status, text, headers} = await ask('/statusz', accept);
+    t.deepEqual([status, text], [200, statuszText], accept);
+    t.is(headers['X-Content-Type-Options'], 'nosniff');
+  }
+  t.is((await ask('/flagz')).text, `\nplat-scheduler flagz\n${warning}secure-port: 0\nv: 2\n`);
+});
+
+test('z-pages tell programs by the version of the object they ask for, and nothing else', async t => {
+  const ask = await zPagesPort();
+  const statusz = await ask('/statusz', 'application/json;v=v1alpha1;g=config.plat.io;as=Statusz');
+  t.deepEqual(JSON.parse(statusz.text), {
+    kind: 'Statusz',
+    apiVersion: 'config.plat.io/v1alpha1',
+    metadata: {name: 'plat-scheduler'},
+    startTime: '2026-01-02T03:04:05Z',
+    uptimeSeconds: 3661,
+    goVersion: 'v20.0.0',
+    binaryVersion: '1.35.0-plat.0.1.0',
+    emulationVersion: '1.34',
+    paths: ['/flagz', '/healthz', '/metrics'],
+  });
+  t.deepEqual(JSON.parse((await ask('/flagz', 'application/json;v=v1alpha1;g=config.plat.io;as=Flagz')).text), {
+    kind: 'Flagz',
+    apiVersion: 'config.plat.io/v1alpha1',
+    metadata: {name: 'plat-scheduler'},
+    flags: {v: '2', 'secure-port': '0'},
+  });
+  for (const accept of ['application/json', 'application/xml', 'application/json;v=v1alpha1;g=config.plat.io', 'application/json;v=v1alpha1;g=config.plat.io;as=Flagz', 'text/plain;as=Statusz;g=config.plat.io;v=v1alpha1']) {
+    const {status, text} = await ask('/statusz', accept);
+    t.is(status, 406, accept);
+    t.like(JSON.parse(text), {reason: 'NotAcceptable', message: 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf, text/plain'});
+  }
+  const yaml = await ask('/statusz', 'application/yaml;v=v1alpha1;g=config.plat.io;as=Statusz');
+  t.is(yaml.status, 500);
+  t.is((JSON.parse(yaml.text) as {message: string}).message, "content negotiation failed: unsupported media type 'application/yaml'");
 });
 
 test('verbosity is set by a PUT of a number', async t => {

@@ -1,6 +1,7 @@
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
 import {own} from '#src/base/own.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
+import {parseClauses, type Clause} from '#src/serving/accept.js';
 import type {CborForm} from './cbor-form.js';
 
 /** In which shape an object is wanted. */
@@ -30,47 +31,6 @@ const medias: Readonly<Record<string, 'json' | 'yaml'>> = {
 };
 
 export const plainJson: Accepted = {media: 'json', shape: 'object', shapeVersion: '', contentType: 'application/json'};
-
-interface Clause {
-  readonly type: string;
-  readonly params: ReadonlyMap<string, string>;
-  readonly q: number;
-}
-
-/** Whether a clause comes before one that the caller wrote earlier: what is wanted more, and what is named before what stands for anything. */
-const comesBefore = (one: Clause, other: Clause): boolean => {
-  const isNamed = ({type}: Clause, part: 0 | 1) => type.split('/')[part] !== '*';
-  return one.q > other.q || ([0, 1] as const).some(part => isNamed(one, part) && !isNamed(other, part));
-};
-
-/** Clause by clause, as the original sorts them: its order is none that holds of any three clauses, so how it is made matters. */
-const inOrder = (clauses: readonly Clause[]): Clause[] => {
-  const sorted: Clause[] = [];
-  for (const clause of clauses) {
-    let at = sorted.length;
-    while (at > 0 && comesBefore(clause, sorted[at - 1]!)) at--;
-    sorted.splice(at, 0, clause);
-  }
-  return sorted;
-};
-
-const parseClauses = (header: string): Clause[] => {
-  const clauses = header
-    .split(',')
-    .map(clause => {
-      const [type = '', ...rest] = clause.split(';').map(part => part.trim());
-      const params = new Map(
-        rest.map((param): [string, string] => {
-          const equals = param.indexOf('=');
-          return equals < 0 ? [param.toLowerCase(), ''] : [param.slice(0, equals).trim().toLowerCase(), param.slice(equals + 1).trim().replace(/^"|"$/g, '')];
-        }),
-      );
-      const q = Number(params.get('q') ?? 1);
-      return {type: type === '*' ? '*/*' : type.toLowerCase(), params, q: Number.isNaN(q) ? 0 : q};
-    })
-    .filter(({type}) => type !== '');
-  return inOrder(clauses);
-};
 
 const knownGroup = (group: string, token: string): boolean => knownApiSuffixes.some(suffix => group === `${token}.${suffix}`);
 

@@ -6,7 +6,8 @@ import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import type {controllerManagerFlags, ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {controllerManagerFlags, type ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {flagValues} from '#src/options/flag-values.js';
 import {OptionError} from '#src/options/option-error.js';
 import {gateOf} from '#src/options/parsed.js';
 import {electionOf, placeOfLock} from '#src/plane/component/election.js';
@@ -57,6 +58,9 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
     const port = await openPort({
       ...shared,
       program,
+      component: connection.naming.component('controller-manager'),
+      version,
+      flags: () => flagValues(controllerManagerFlags, options),
       configuration: () => configuration(options, connection.naming),
       checks,
       metrics,

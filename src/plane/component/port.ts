@@ -1,5 +1,6 @@
 import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
+import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
 import {type Files, systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
@@ -17,6 +18,7 @@ import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {type AdministrativeRoute, notFoundPage, text} from '#src/serving/administration/route.js';
+import {zPages} from './zpages.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {httpFace} from '#src/serving/http-face.js';
@@ -29,6 +31,11 @@ export interface PortParts {
   /** The program, as its files are called. */
   readonly program: string;
   readonly options: PortOptions;
+  /** What the component is called on its own pages. */
+  readonly component: string;
+  readonly version: VersionInfo;
+  /** The flags in effect. */
+  flags(): Readonly<Record<string, string>>;
   /** The configuration in effect. */
   configuration(): Readonly<Record<string, unknown>>;
   readonly naming: Naming;
@@ -87,14 +94,18 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
   return {address: listener.address, port: listener.port, close: () => listener.close({graceMs: 0})};
 };
 
-const routesOf = ({options, configuration, naming, checks, metrics, debugPages, verbosity, clock}: PortParts): AdministrativeRoute[] => [
-  ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
-  metricsRoute(metrics, {resets: true}),
-  slisRoute(naming, [checks], {resets: true}),
-  configzRoute(configuration),
-  debugRoute(debugPages),
-  ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
-];
+const routesOf = (parts: PortParts): AdministrativeRoute[] => {
+  const {options, configuration, naming, checks, metrics, debugPages, verbosity, clock} = parts;
+  const routes = [
+    ...healthRoutes({healthz: checks, livez: checks, readyz: checks}),
+    metricsRoute(metrics, {resets: true}),
+    slisRoute(naming, [checks], {resets: true}),
+    configzRoute(configuration),
+    debugRoute(debugPages),
+    ...(options.profiling ? [...profilingRoutes({clock, argv: process.argv, contention: options.contentionProfiling}), ...(verbosity ? [verbosityRoute(verbosity)] : [])] : []),
+  ];
+  return [...routes, ...zPages(parts, () => routes.map(({path}) => path))];
+};
 
 const debugRoot = '/debug/controllers/';
 

@@ -7,7 +7,7 @@ import {inProcessManager} from '#src/plane/controllers.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {gateOf} from '#src/options/parsed.js';
+import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer} from '#test/fixtures/server.js';
 import {comparable, touchKey} from './comparable.js';
@@ -186,6 +186,8 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
       random: seededRandom(3),
       log,
       metrics: new MetricsRegistry(),
+      version: versionOf(parsed),
+      flags: () => ({}),
       gate: gateOf(parsed),
       release: parsed.versions.emulated,
       exchange: exchangeOf(life),
