@@ -8,6 +8,7 @@ import {seededRandom, type Random} from '#src/base/random.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
+import {flagValues} from '#src/options/flag-values.js';
 import {parseFlags} from '#src/options/parse.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
 import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
@@ -96,6 +97,7 @@ export const startTogether = async ({store, clock, count, args = [], told}: Toge
         store,
         version: versionOf(parsed),
         versions: parsed.versions,
+        flags: () => flagValues(apiserverFlags, parsed.options),
         gate: gateOf(parsed),
         serverAddress: () => `${address}:6443`,
       });
