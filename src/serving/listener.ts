@@ -5,7 +5,7 @@ import {constants as crypto} from 'node:crypto';
 import type {AddressInfo} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
-import type {Clock} from '#src/base/clock.js';
+import {every, type Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, remember} from './connection.js';
 
@@ -85,11 +85,16 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 
 const ignore = () => {};
 
+/** How often a listener that closes looks for connections that have become idle. */
+const idleCheckMs = 20;
+
 class Endpoint implements Listener {
   readonly #options: ListenerOptions;
   readonly #http1: https.Server;
   readonly #http2: http2.Http2Server;
   readonly #sockets = new Set<TLSSocket>();
+  /** HTTP/1.1 connections on which nothing was asked yet: Node counts them as busy. */
+  readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #streams = new WeakMap<ServerHttp2Session, number>();
   #draining = false;
@@ -144,12 +149,18 @@ class Endpoint implements Listener {
 
   #close(graceMs: number): Promise<void> {
     return new Promise(resolve => {
-      const deadline = this.#options.clock.schedule(graceMs, () => this.#cut());
+      const {clock} = this.#options;
+      const deadline = clock.schedule(graceMs, () => this.#cut());
+      const closed = new AbortController();
       this.#http1.close(() => {
         deadline[Symbol.dispose]();
+        closed.abort();
         resolve();
       });
       this.drain();
+      for (const socket of this.#sockets) if (this.#unused.has(socket)) socket.destroy();
+      // A watch promised to keep its connection: when it ends, that one is idle.
+      every(clock, idleCheckMs, closed.signal, () => this.#http1.closeIdleConnections());
     });
   }
 
@@ -164,6 +175,8 @@ class Endpoint implements Listener {
     const connection = new Connection(socket);
     remember(socket, connection);
     if (socket.alpnProtocol !== 'h2') {
+      this.#unused.add(socket);
+      socket.once('close', () => this.#unused.delete(socket));
       for (const speak of speakHttp1) (speak as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
       return;
     }
@@ -191,10 +204,14 @@ class Endpoint implements Listener {
     if (options.maxConnections) server.maxConnections = options.maxConnections;
     server.on('drop', () => void this.refused++);
     server.on('request', (request, response) => {
+      this.#unused.delete(request.socket);
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
     });
-    server.on('upgrade', (request, socket, head) => options.handler.upgrade(request, socket, head));
+    server.on('upgrade', (request, socket, head) => {
+      this.#unused.delete(socket);
+      options.handler.upgrade(request, socket, head);
+    });
     return server;
   }
 

@@ -229,3 +229,26 @@ test('connections beyond the limit are closed at once and counted', async t => {
   t.is(server.listener.refused, 1);
   first.destroy();
 });
+
+test('a listener that closes ends the connection of a watch with the watch, and those without a request at once', async t => {
+  const watch = aWatch();
+  const server = await serve(answering(() => watch.response));
+  const agent = new https.Agent({keepAlive: true, ca: server.ca});
+  const asked = https.get({host: '127.0.0.1', port: server.port, agent});
+  const [response] = (await once(asked, 'response')) as [import('node:http').IncomingMessage];
+  response.resume();
+  const unused = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca});
+  unused.on('error', () => {});
+  await once(unused, 'secureConnect');
+  while (server.listener.connections < 2) await turn();
+
+  const since = performance.now();
+  const closing = server.listener.close({graceMs: 60_000});
+  await once(unused, 'close');
+  t.is(server.listener.connections, 1);
+  watch.sinks[0]!.end();
+  await closing;
+
+  t.true(performance.now() - since < 10_000);
+  agent.destroy();
+});
