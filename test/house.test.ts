@@ -60,6 +60,18 @@ for (const controller of controllers) {
   });
 }
 
+/** Packages that want to run a program when they are installed, which they can do without: each has what it makes among its optional packages. */
+const withInstallScripts = ['lmdb', 'msgpackr-extract'];
+
+test('no package that users install with this one needs to run a program for it', t => {
+  const {packages} = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {packages: Record<string, {dev?: boolean; hasInstallScript?: boolean; optionalDependencies?: object}>};
+  const found = Object.entries(packages).filter(([, {dev, hasInstallScript}]) => hasInstallScript && !dev);
+
+  t.deepEqual(found.map(([path]) => path.replace(/^.*node_modules\//, '')), withInstallScripts);
+  for (const [path, {optionalDependencies}] of found) t.true(Object.keys(optionalDependencies ?? {}).some(name => name.includes('linux-x64')), path);
+  t.regex(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m);
+});
+
 test('the page about controllers says what the list says', t => {
   t.is(readFileSync(join(root, 'docs/controllers.md'), 'utf8'), controllersReference(), 'run `make docs`');
 });

@@ -61,7 +61,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
   const deadlines = new Deadlines(clock);
   return async request => {
     const startedAt = clock.monotonic();
-    const auditId = header(request, 'audit-id') || settings.random.uuid();
+    const auditId = header(request, 'audit-id')?.slice(0, longestAuditId) || settings.random.uuid();
     let info: RequestInfo | undefined;
     const warnings = new Warnings();
     const times: RequestTimes = {startedAt, webhooksMs: 0};
@@ -89,6 +89,9 @@ export const requestCore = (settings: CoreSettings): Exchange => {
 };
 
 const isPassedOn = ({body: {kind}}: ApiResponse): boolean => kind === 'stream' || kind === 'upgrade';
+
+/** What of an audit id of the caller's is taken and given back, in characters. Differs from upstream, which gives back as many as headers can have. */
+const longestAuditId = 1024;
 
 /** However long a request may take, what a write asks others must be answered by then. */
 const longestWriteMs = 34_000;

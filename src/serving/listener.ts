@@ -134,7 +134,7 @@ class Endpoint implements Listener {
   }
 
   setSecureContext(options: SecureContextOptions): void {
-    this.#http1.setSecureContext({...options, secureOptions: withoutTickets(options)});
+    this.#http1.setSecureContext({...options, secureOptions: secureOptions(options)});
   }
 
   drain(): void {
@@ -178,6 +178,8 @@ class Endpoint implements Listener {
       this.#unused.add(socket);
       socket.once('close', () => this.#unused.delete(socket));
       for (const speak of speakHttp1) (speak as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
+      // Somebody who listens makes the parser read from the stream, which can wait: else what is pipelined while answers wait to be sent cuts the connection.
+      socket.on('data', ignore).off('data', ignore);
       return;
     }
     this.#http2.once('session', session => remember(session, connection));
@@ -188,7 +190,7 @@ class Endpoint implements Listener {
     const options = this.#options;
     const server = https.createServer({
       ...options.tls,
-      secureOptions: withoutTickets(options.tls),
+      secureOptions: secureOptions(options.tls),
       ALPNProtocols: options.disableHttp2 ? ['http/1.1'] : ['h2', 'http/1.1'],
       requestCert: true,
       rejectUnauthorized: false,
@@ -249,5 +251,8 @@ class Endpoint implements Listener {
   }
 }
 
-/** A resumed session knows the client's leaf certificate only, not its chain; clients keep connections alive instead. */
-const withoutTickets = (options: SecureContextOptions): number => (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET;
+/**
+ * A resumed session knows the client's leaf certificate only, not its chain; clients keep connections alive instead. Nor is a connection negotiated anew: its
+ * client is read once, and each handshake is work.
+ */
+const secureOptions = (options: SecureContextOptions): number => (options.secureOptions ?? 0) | crypto.SSL_OP_NO_TICKET | crypto.SSL_OP_NO_RENEGOTIATION;

@@ -206,3 +206,10 @@ test('the name a selector pins is what is asked of the authorizer', async t => {
 
   t.deepEqual(asked, ['list x', 'list x', 'list ', 'list ', 'deletecollection x', 'get n1']);
 });
+
+test('of an audit id of its caller an answer repeats no more than a part', async t => {
+  const answer = await send('GET', `${configMaps}/a`, {headers: {'Audit-Id': 'x'.repeat(900_000)}});
+
+  t.is(answer.status, 200);
+  t.is(answer.header('audit-id'), 'x'.repeat(1024));
+});

@@ -18,7 +18,7 @@ const proxyWorld = async () => {
   const proxy = await issueClientCertificate(authority, {now: Date.now(), commonName: 'front-proxy'});
   const plane = await startPlane({
     listen: false,
-    apiserverArgs: [`--requestheader-client-ca-file=${file}`, '--requestheader-allowed-names=front-proxy', '--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group'],
+    apiserverArgs: [`--requestheader-client-ca-file=${file}`, '--requestheader-allowed-names=front-proxy', '--requestheader-username-headers=X-Remote-User', '--requestheader-group-headers=X-Remote-Group', '--requestheader-extra-headers-prefix=X-Remote-Extra-'],
   });
   return {plane, certificates: proxy.chain.map(({raw}) => raw), pem: authorityPem(authority).certificate};
 };
@@ -30,7 +30,7 @@ test('a trusted proxy says who is calling, and nobody else can', async t => {
     const {status, body} = await plane.api.exchange({
       method: 'POST',
       url: `/apis/${plane.naming.group('authentication')}/v1/selfsubjectreviews`,
-      headers: {'content-type': 'application/json', 'x-remote-user': 'alice', 'x-remote-group': ['dev']},
+      headers: {'content-type': 'application/json', 'x-remote-user': 'alice', 'x-remote-group': ['dev'], 'x-remote-extra-__proto__': 'one', 'x-remote-extra-constructor': ['two', 'three']},
       caller: {credentials: {certificates: chain}},
       remoteAddress: '127.0.0.1',
       body: {kind: 'object', value: {}},
@@ -39,7 +39,7 @@ test('a trusted proxy says who is calling, and nobody else can', async t => {
     return {status, object: body.kind === 'object' ? body.object() : undefined};
   };
 
-  t.like(await whoAmI(certificates), {status: 201, object: {status: {userInfo: {username: 'alice', groups: ['dev', 'system:authenticated']}}}});
+  t.like(await whoAmI(certificates), {status: 201, object: {status: {userInfo: {username: 'alice', groups: ['dev', 'system:authenticated'], extra: {constructor: ['two', 'three']}}}}});
   t.is((await whoAmI([])).status, 403);
 });
 

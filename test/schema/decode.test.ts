@@ -4,6 +4,7 @@ import {parseBody} from '#src/schema/decode/document.js';
 import {DecodeError, strictDecodingText} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 import type {SchemaNode} from '#src/schema/node.js';
+import {parsePatch} from '#src/schema/patch/patch.js';
 import {Schemas} from '#src/schema/schemas.js';
 
 const schemas = new Schemas();
@@ -263,4 +264,12 @@ test('a required field, or a struct held by value, that nobody speaks of holds w
   });
   t.deepEqual(decoded(node('apps', 'Deployment'), {spec: {}}), {spec: {template: {metadata: {}, spec: {}}, strategy: {}}});
   t.deepEqual(decoded(node('batch', 'CronJob'), {spec: {jobTemplate: {}}}), {spec: {schedule: '', jobTemplate: {metadata: {}, spec: {template: {metadata: {}, spec: {}}}}}});
+});
+
+test('half of a surrogate pair is read as the original reads it, in bodies and patches', t => {
+  const text = String.raw`{"data":{"a\ud800":"x\udfff","b":"\ud83d\ude00"}}`;
+  const read = {data: {'a\ufffd': 'x\ufffd', b: '\u{1f600}'}};
+
+  for (const notation of ['json', 'yaml'] as const) t.deepEqual(decode(text, notation, configMap, 'Strict').object, read);
+  t.deepEqual(parsePatch('merge', text, 'Strict').content, read);
 });

@@ -252,3 +252,34 @@ test('a listener that closes ends the connection of a watch with the watch, and 
   t.true(performance.now() - since < 10_000);
   agent.destroy();
 });
+
+/** Writes requests all at once on one connection; resolves to how many answers come before it ends. */
+const pipelined = async (server: TestServer, count: number): Promise<number> => {
+  const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']});
+  let text = '';
+  socket.on('error', () => undefined).setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count - 1) + 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  await once(socket, 'close');
+  return text.split('HTTP/1.1 200').length - 1;
+};
+
+test('requests that are sent without waiting for answers are all answered', async t => {
+  await using server = await serve(answering(() => json({text: 'x'.repeat(500)})));
+
+  t.is(await pipelined(server, 3000), 3000);
+});
+
+test('a connection is never negotiated anew', async t => {
+  await using server = await serve(answering(() => json({})));
+  const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, maxVersion: 'TLSv1.2', ALPNProtocols: ['http/1.1']});
+  await once(socket, 'secureConnect');
+  const outcome = await new Promise<Error | null>(resolve => {
+    socket.once('error', resolve);
+    if (socket.renegotiate({rejectUnauthorized: false}, resolve) === false) resolve(new Error('not begun'));
+  });
+  socket.destroy();
+
+  t.truthy(outcome);
+});

@@ -127,7 +127,7 @@ const store = async (resource: Resource, object: KubeObject, attributes: Admissi
 
 /** Some kinds take any name a path can carry; a store takes fewer. */
 function* unstorableName(resource: Resource, namespace: string, name: string | undefined): Iterable<FieldError> {
-  if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL');
+  if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL or half of a surrogate pair');
 }
 
 const put = async (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {

@@ -1,6 +1,6 @@
 import {DecodeError, type DecodeProblem} from './error.js';
 import {jsonSyntaxProblem} from './json-syntax.js';
-import {deepest, isNestedDeeper, isPlainObject, own} from './plain.js';
+import {deepest, isNestedDeeper, isPlainObject, own, wellFormed} from './plain.js';
 import {parseYaml} from './yaml.js';
 
 /** In which notation a body is written. */
@@ -43,18 +43,19 @@ const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' :
 /** Reads a body as far as anyone can without knowing its kind. Throws `DecodeError`; the text is bounded by whoever received it. */
 export const parseBody = (body: Buffer | string, notation: Notation): ParsedBody => {
   const text = typeof body === 'string' ? body : body.toString('utf8');
-  return notation === 'yaml' ? labelledBody(parseYaml(text)) : labelledBody({value: parseJson(text), problems: []}, text);
+  return labelledBody(notation === 'yaml' ? parseYaml(text) : {value: parseJson(text), problems: []}, text, notation);
 };
 
 /** A body whose text has been read. Throws `DecodeError`. */
-export const labelledBody = ({value, problems}: Pick<ParsedBody, 'value' | 'problems'>, json?: string): ParsedBody => {
-  if (isNestedDeeper(value, deepest)) throw unreadable('exceeded max depth');
+export const labelledBody = ({value: read, problems}: Pick<ParsedBody, 'value' | 'problems'>, text: string, notation: Notation): ParsedBody => {
+  if (isNestedDeeper(read, deepest)) throw unreadable('exceeded max depth');
+  const value = wellFormed(read, text);
   if (value !== null && !isPlainObject(value)) throw unreadable(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${typeStruct}`);
   return {
     value: value ?? {},
     apiVersion: label(value, 'apiVersion'),
     kind: label(value, 'kind'),
-    ...(json === undefined ? {} : {text: json}),
+    ...(notation === 'json' ? {text} : {}),
     problems,
   };
 };

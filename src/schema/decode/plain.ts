@@ -30,6 +30,24 @@ export const isNestedDeeper = (value: unknown, limit: number): boolean => {
   return false;
 };
 
+/** An escape that may be half of a surrogate pair. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+
+const wellFormedCopy = (value: unknown): unknown => {
+  if (typeof value === 'string') return Buffer.from(value).toString();
+  if (Array.isArray(value)) return value.map(wellFormedCopy);
+  if (!isPlainObject(value)) return value;
+  const copy: PlainObject = {};
+  for (const key of Object.keys(value)) put(copy, wellFormedCopy(key) as string, wellFormedCopy(value[key]));
+  return copy;
+};
+
+/**
+ * What was read from a text, with U+FFFD for halves of surrogate pairs, as in the original: they have no bytes of their own. The value itself where the
+ * text escapes none. It must not be nested deeper than `deepest`.
+ */
+export const wellFormed = (value: unknown, text: string): unknown => (surrogateEscape.test(text) ? wellFormedCopy(value) : value);
+
 /** A copy that shares nothing with the original. The value must not be nested deeper than `deepest`. */
 export const copied = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null) return value;

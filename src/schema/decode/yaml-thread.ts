@@ -50,10 +50,10 @@ export class YamlThread {
     if (bytes.length <= longestAtOnce) return parseBody(bytes, 'yaml');
     const text = bytes.toString('utf8');
     const json = jsonInYaml(text);
-    if (json !== undefined) return labelledBody({value: json, problems: []});
+    if (json !== undefined) return labelledBody({value: json, problems: []}, text, 'yaml');
     const answer = await this.#ask(text, signal);
     if ('refusal' in answer) throw new DecodeError(answer.refusal);
-    return labelledBody({value: JSON.parse(answer.json) as unknown, problems: answer.problems});
+    return labelledBody({value: JSON.parse(answer.json) as unknown, problems: answer.problems}, text, 'yaml');
   }
 
   #ask(text: string, signal: AbortSignal | undefined): Promise<YamlAnswer> {

@@ -2,7 +2,7 @@ import {entityTooLarge, type StatusError} from '#src/api/status.js';
 import {decodeValue, type FieldValidation} from '#src/schema/decode/decode.js';
 import {DecodeError, type DecodeProblem} from '#src/schema/decode/error.js';
 import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
-import {deepest, isNestedDeeper, isPlainObject, type PlainObject} from '#src/schema/decode/plain.js';
+import {deepest, isNestedDeeper, isPlainObject, wellFormed, type PlainObject} from '#src/schema/decode/plain.js';
 import {hasDuplicates, strictProblems} from '#src/schema/decode/strict.js';
 import {TypedDecoder} from '#src/schema/decode/typed.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -64,8 +64,9 @@ const read = (text: string): unknown => {
 };
 
 const readContent = (type: PatchType, text: string): unknown => {
-  const value = read(text);
-  if (isNestedDeeper(value, deepest)) throw new DecodeError('exceeded max depth');
+  const given = read(text);
+  if (isNestedDeeper(given, deepest)) throw new DecodeError('exceeded max depth');
+  const value = wellFormed(given, text);
   if (type === 'json') return new TypedDecoder().decode(value ?? [], operations);
   if (value !== null && !isPlainObject(value)) throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`);
   if (value === null && type === 'merge') throw malformed('Invalid JSON Patch');

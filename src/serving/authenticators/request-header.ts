@@ -80,14 +80,16 @@ const userOf = (request: AuthenticationRequest, trust: RequestHeaderTrust, name:
 };
 
 const extraOf = (request: AuthenticationRequest, prefixes: readonly string[]): Record<string, string[]> => {
-  const extra: Record<string, string[]> = {};
+  // Keys are whatever a header is called. `__proto__` is left out: copies of the object would take its value for their prototype.
+  const extra = new Map<string, string[]>();
   for (const header of Object.keys(request.headers)) {
     for (const prefix of prefixes) {
       if (!header.startsWith(prefix.toLowerCase())) continue;
-      (extra[decoded(header.slice(prefix.length))] ??= []).push(...values(request, header));
+      const key = decoded(header.slice(prefix.length));
+      if (key !== '__proto__') extra.set(key, [...(extra.get(key) ?? []), ...values(request, header)]);
     }
   }
-  return extra;
+  return Object.fromEntries(extra);
 };
 
 const decoded = (key: string): string => {

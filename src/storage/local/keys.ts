@@ -3,12 +3,15 @@ const longestKey = 1900;
 
 const tooLong = (key: string): boolean => key.length > longestKey / 3 && Buffer.byteLength(key) > longestKey;
 
+/** Half of a pair has no bytes of its own: keys that differ in such halves alone would be one. */
+const hasLoneSurrogate = (key: string): boolean => /\p{Surrogate}/u.test(key);
+
 /** Whether a store can hold the key at all. */
-export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0');
+export const holdable = (key: string): boolean => key !== '' && !tooLong(key) && !key.includes('\0') && !hasLoneSurrogate(key);
 
 /** Refuses a key that a store cannot hold. */
 export const checkKey = (key: string): void => {
-  if (!holdable(key)) throw new TypeError(tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty or hold NUL');
+  if (!holdable(key)) throw new TypeError(tooLong(key) ? `a key must not exceed ${longestKey} bytes` : 'a key must not be empty, nor hold NUL or half of a surrogate pair');
 };
 
 /** Surrogates stand for code points above all others, whose UTF-8 sorts last; UTF-16 puts them before U+E000. */
