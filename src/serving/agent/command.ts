@@ -4,11 +4,12 @@ import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {channels, inputOf, message, type Wanted} from '#src/serving/streams/channels.js';
-import {agreed, openWebSocket, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {agreed, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
 import {endingText, flushed, type Ending} from './outcome.js';
 import {acceptedSpdy, gathered, spdyVersion} from './spdy.js';
+import {upgradeToWebSocket} from './upgrade.js';
 
 const truthy = (query: URLSearchParams, ...names: readonly string[]): boolean => names.some(name => ['1', 'true'].includes(query.get(name) ?? ''));
 
@@ -79,19 +80,7 @@ const serveSpdy = async (streams: ReadonlyMap<string, SpdyStream>, running: Runn
 const byWebSocket = (request: ApiRequest, wanted: Wanted, running: Running, clock: Clock): ApiResponse => {
   const protocol = agreed(request, [...overWebSocket.keys()]);
   if (protocol === undefined) return refusedProtocols();
-  return {
-    status: 101,
-    headers: {},
-    body: {
-      kind: 'upgrade',
-      drop: () => {},
-      take: (socket, head) =>
-        void openWebSocket(request, {socket, head, protocol, clock}).then(
-          client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!),
-          () => socket.destroy(),
-        ),
-    },
-  };
+  return upgradeToWebSocket(request, protocol, clock, client => serveWebSocket(client, running, wanted, overWebSocket.get(protocol)!));
 };
 
 const outlet = (send: (bytes: Buffer) => Promise<void>): Writable =>

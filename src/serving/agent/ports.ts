@@ -4,10 +4,11 @@ import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
-import {agreed, openWebSocket, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
+import {agreed, refusedProtocols, wantsWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
 import type {SpdyStream} from '#src/transport/spdy/stream.js';
 import {paced} from './paced.js';
 import {acceptedSpdy, spdyVersion} from './spdy.js';
+import {upgradeToWebSocket} from './upgrade.js';
 
 type Pod = Parameters<NodeAgent['listener']>[0];
 
@@ -57,19 +58,7 @@ type Forward = (port: number, connection: Duplex, error: Writable) => void;
 const byWebSocket = (request: ApiRequest, ports: readonly number[], forwardTo: Forward, clock: Clock): ApiResponse => {
   const protocol = agreed(request, ['', ...protocols]);
   if (protocol === undefined) return refusedProtocols();
-  return {
-    status: 101,
-    headers: {},
-    body: {
-      kind: 'upgrade',
-      drop: () => {},
-      take: (socket, head) =>
-        void openWebSocket(request, {socket, head, protocol, clock}).then(
-          client => serve(client, ports, protocol.includes('base64'), forwardTo),
-          () => socket.destroy(),
-        ),
-    },
-  };
+  return upgradeToWebSocket(request, protocol, clock, client => serve(client, ports, protocol.includes('base64'), forwardTo));
 };
 
 /** One channel of a client as a connection: it is over with the WebSocket alone. */
