@@ -47,10 +47,13 @@ const readChoice = (key: string, text: string, {emulated}: Versions): Choice => 
   return {name: name as GateName, on, state};
 };
 
-const warningFor = ({name, on, state}: Choice): string | undefined => {
-  if (state.stage === 'stable') return `Setting GA feature gate ${name}=${on}. It will be removed in a future release.`;
-  if (state.stage === 'deprecated') return `Setting deprecated feature gate ${name}=${on}. It will be removed in a future release.`;
-  return undefined;
+const warningsFor = ({name, on, state}: Choice): string[] => {
+  const {reason} = rows[name]!;
+  const warnings: string[] = [];
+  if (state.stage === 'stable') warnings.push(`Setting GA feature gate ${name}=${on}. It will be removed in a future release.`);
+  if (state.stage === 'deprecated') warnings.push(`Setting deprecated feature gate ${name}=${on}. It will be removed in a future release.`);
+  if (reason !== undefined) warnings.push(`feature gate ${name} has no effect in plat: ${reason}`);
+  return warnings;
 };
 
 const checkNeeds = (enabled: (name: GateName) => boolean): void => {
@@ -64,7 +67,7 @@ const checkNeeds = (enabled: (name: GateName) => boolean): void => {
 /**
  * Reads the pairs of `--feature-gates` as of the emulated release. A gate set by its own name wins over `AllAlpha` and `AllBeta`;
  * among several values for one gate the last counts. Refused are an unknown gate, one that is younger than the release, a locked one
- * set the other way, and one that is on while a gate it needs is off.
+ * set the other way, and one that is on while a gate it needs is off. Warns of those that are stable, deprecated, or without effect.
  */
 export const readGates = (
   pairs: ReadonlyMap<string, string>,
@@ -97,5 +100,5 @@ export const readGates = (
         .sort()
         .map(name => ({name, stage: rows[name]!.at[emulated]!.stage, enabled: enabled(name)})),
   };
-  return {gates, warnings: [...choices.values()].map(warningFor).filter(line => line !== undefined)};
+  return {gates, warnings: [...choices.values()].flatMap(warningsFor)};
 };

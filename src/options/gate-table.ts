@@ -12,7 +12,7 @@ export interface GateState {
 export interface GateRow {
   /** At 1.32, 1.33, 1.34 and 1.35. */
   readonly at: Readonly<Record<EmulatedVersion, GateState | undefined>>;
-  /** Why no code asks for the gate; without one, some does. */
+  /** Why the gate has no effect: no code asks for it. Without a reason some does; test/options/gate-asks.test.ts compares both with the code. */
   readonly reason?: string;
 }
 
@@ -41,6 +41,8 @@ export const gateTable = {
   ...asked({
     AllAlpha: [alpha, alpha, alpha, alpha],
     AllBeta: [beta, beta, beta, beta],
+    AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
+    AllowParsingUserUIDFromCertAuth: [absent, betaOn, betaOn, betaOn],
     APIServerIdentity: [betaOn, betaOn, betaOn, betaOn],
     AuthorizePodWebsocketUpgradeCreatePermission: [absent, absent, absent, betaOn],
     CBORServingAndStorage: [alpha, alpha, alpha, alpha],
@@ -49,14 +51,14 @@ export const gateTable = {
     ClientsPreferCBOR: [alpha, alpha, alpha, alpha],
     ClusterTrustBundle: [alpha, beta, beta, beta],
     ClusterTrustBundleProjection: [alpha, beta, beta, beta],
-    ContainerRestartRules: [absent, absent, alpha, betaOn],
-    ContainerStopSignals: [absent, alpha, alpha, alpha],
     ComponentFlagz: [alpha, alpha, alpha, alpha],
     ComponentStatusz: [alpha, alpha, alpha, alpha],
+    ContainerRestartRules: [absent, absent, alpha, betaOn],
+    ContainerStopSignals: [absent, alpha, alpha, alpha],
+    CoordinatedLeaderElection: [alpha, beta, beta, beta],
     CRDObservedGenerationTracking: [absent, absent, absent, beta],
     CrossNamespaceVolumeDataSource: [alpha, alpha, alpha, alpha],
     CSIServiceAccountTokenSecrets: [absent, absent, absent, betaOn],
-    CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DeploymentReplicaSetTerminatingReplicas: [absent, alpha, alpha, betaOn],
     DRAAdminAccess: [alpha, alpha, betaOn, betaOn],
     DRAConsumableCapacity: [absent, absent, alpha, alpha],
@@ -76,6 +78,7 @@ export const gateTable = {
     ImageVolume: [alpha, beta, beta, betaOn],
     InPlacePodLevelResourcesVerticalScaling: [absent, absent, absent, alpha],
     LoggingAlphaOptions: [alpha, alpha, alpha, alpha],
+    LoggingBetaOptions: [betaOn, betaOn, betaOn, betaOn],
     MatchLabelKeysInPodTopologySpread: [betaOn, betaOn, betaOn, betaOn],
     MatchLabelKeysInPodTopologySpreadSelectorMerge: [absent, absent, betaOn, betaOn],
     MaxUnavailableStatefulSet: [alpha, alpha, alpha, beta],
@@ -83,8 +86,10 @@ export const gateTable = {
     MutablePodResourcesForSuspendedJobs: [absent, absent, absent, alpha],
     MutablePVNodeAffinity: [absent, absent, absent, alpha],
     MutableSchedulingDirectivesForSuspendedJobs: [absent, absent, absent, alpha],
+    MutatingAdmissionPolicy: [alpha, alpha, beta, beta],
     NodeDeclaredFeatures: [absent, absent, absent, alpha],
     NominatedNodeNameForExpectation: [absent, absent, alpha, betaOn],
+    PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
     PodCertificateRequest: [absent, absent, alpha, beta],
     PodDeletionCost: [betaOn, betaOn, betaOn, betaOn],
     PodLevelResources: [alpha, alpha, betaOn, betaOn],
@@ -92,17 +97,18 @@ export const gateTable = {
     PodTopologyLabelsAdmission: [absent, alpha, alpha, betaOn],
     PortForwardWebsockets: [betaOn, betaOn, betaOn, betaOn],
     ProcMountType: [beta, betaOn, betaOn, betaOn],
-    QOSReserved: [alpha, alpha, alpha, alpha],
     RelaxedServiceNameValidation: [absent, absent, alpha, alpha],
     RemoteRequestHeaderUID: [alpha, betaOn, betaOn, betaOn],
     ResourceHealthStatus: [alpha, alpha, alpha, alpha],
     RestartAllContainersOnContainerExits: [absent, absent, absent, alpha],
-    RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
     SchedulerPopFromBackoffQ: [absent, betaOn, betaOn, betaOn],
     SELinuxChangePolicy: [alpha, betaOn, betaOn, betaOn],
     SELinuxMount: [alpha, beta, beta, beta],
     SELinuxMountReadWriteOncePod: [betaOn, betaOn, betaOn, betaOn],
+    ServiceAccountNodeAudienceRestriction: [beta, betaOn, betaOn, betaOn],
+    StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],
     StorageVersionAPI: [alpha, alpha, alpha, alpha],
+    StorageVersionHash: [betaOn, betaOn, betaOn, betaOn],
     StorageVersionMigrator: [alpha, alpha, alpha, beta],
     StrictIPCIDRValidation: [absent, alpha, alpha, alpha],
     StructuredAuthenticationConfiguration: [betaOn, betaOn, locked, locked],
@@ -110,40 +116,43 @@ export const gateTable = {
     TaintTolerationComparisonOperators: [absent, absent, absent, alpha],
     TokenRequestServiceAccountUIDValidation: [absent, absent, betaOn, betaOn],
     TranslateStreamCloseWebsocketRequests: [betaOn, betaOn, betaOn, betaOn],
-    UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
     UserNamespacesHostNetworkSupport: [absent, absent, absent, alpha],
     UserNamespacesSupport: [beta, betaOn, betaOn, betaOn],
     WatchList: [betaOn, beta, betaOn, betaOn],
   }),
-  ...idle('the certificate admission and signers of this build do not ask for it yet', {
+  ...idle('certificate admission and the signers judge requests without it', {
     AllowDNSOnlyNodeCSR: [deprecated, deprecated, deprecated, deprecated],
-    AllowInsecurePlatletCertificateSigningRequests: [deprecated, deprecated, deprecated, deprecated],
   }),
   ...idle('the part of the API server it governs is not built yet', {
-    AllowParsingUserUIDFromCertAuth: [absent, betaOn, betaOn, betaOn],
     AllowUnsafeMalformedObjectDeletion: [alpha, alpha, alpha, alpha],
-    APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
     ConstrainedImpersonation: [absent, absent, absent, alpha],
-    CoordinatedLeaderElection: [alpha, beta, beta, beta],
-    DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
-    ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
-    MutatingAdmissionPolicy: [alpha, alpha, beta, beta],
     OpenAPIEnums: [betaOn, betaOn, betaOn, betaOn],
-    ServiceAccountNodeAudienceRestriction: [beta, betaOn, betaOn, betaOn],
     SizeBasedListCostEstimate: [absent, absent, betaOn, betaOn],
-    StorageVersionHash: [betaOn, betaOn, betaOn, betaOn],
     StructuredAuthenticationConfigurationEgressSelector: [absent, absent, betaOn, betaOn],
     StructuredAuthenticationConfigurationJWKSMetrics: [absent, absent, absent, betaOn],
-    UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('requests for what this server does not know are not passed on to other servers', {
+    UnknownVersionInteroperabilityProxy: [alpha, alpha, alpha, alpha],
+  }),
+  ...idle('answers are always compressed for clients that take gzip', {
+    APIResponseCompression: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('lists and watches are answered from the store and a window of its events, not from a copy that could lag behind', {
+    DetectCacheInconsistency: [absent, absent, betaOn, betaOn],
+    ListFromCacheSnapshot: [absent, alpha, betaOn, betaOn],
     WatchCacheInitializationPostStartHook: [beta, beta, beta, beta],
   }),
-  ...idle('the clients do not ask for it yet', {
+  ...idle('connections over HTTP/2 are limited in the same way for all clients', {
+    UnauthenticatedHTTP2DOSMitigation: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('the clients list before they watch', {
     WatchListClient: [beta, beta, beta, betaOn],
   }),
-  ...idle('the subject comes with workloads: pods, what admits them and the controllers that make them', {
+  ...idle('simulated nodes always tell of the condition', {
     PodReadyToStartContainersCondition: [betaOn, betaOn, betaOn, betaOn],
+  }),
+  ...idle('pods that nodes mirror are always judged by the same rules', {
     PreventStaticPodAPIReferences: [absent, absent, betaOn, betaOn],
-    StatefulSetSemanticRevisionComparison: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...idle('pods are scheduled one by one, each on its own merits', {
     GangScheduling: [absent, absent, absent, alpha],
@@ -173,6 +182,7 @@ export const gateTable = {
     ContainerCheckpoint: [betaOn, betaOn, betaOn, betaOn],
     CPUManagerPolicyAlphaOptions: [alpha, alpha, alpha, alpha],
     CPUManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
+    CustomCPUCFSQuotaPeriod: [alpha, alpha, alpha, alpha],
     DisableCPUQuotaWithExclusiveCPUs: [absent, betaOn, betaOn, betaOn],
     EventedPLEG: [alpha, alpha, alpha, alpha],
     GracefulNodeShutdown: [betaOn, betaOn, betaOn, betaOn],
@@ -190,10 +200,11 @@ export const gateTable = {
     PlatletPodResourcesGet: [alpha, alpha, betaOn, betaOn],
     PlatletPSI: [absent, alpha, betaOn, betaOn],
     PlatletSeparateDiskGC: [betaOn, betaOn, betaOn, betaOn],
-    PlatletServiceAccountTokenForCredentialProviders: [absent, alpha, betaOn, betaOn],
     PodAndContainerStatsFromCRI: [alpha, alpha, alpha, alpha],
+    QOSReserved: [alpha, alpha, alpha, alpha],
     ReduceDefaultCrashLoopBackOffDecay: [absent, alpha, alpha, alpha],
     ReloadPlatletServerCertificateFile: [betaOn, betaOn, betaOn, betaOn],
+    RotatePlatletServerCertificate: [betaOn, betaOn, betaOn, betaOn],
     RuntimeClassInImageCriApi: [alpha, alpha, alpha, alpha],
     TopologyManagerPolicyBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
@@ -208,9 +219,8 @@ export const gateTable = {
     APIServingWithRoutine: [alpha, alpha, alpha, alpha],
     ConcurrentWatchObjectDecode: [beta, beta, beta, beta],
   }),
-  ...idle('log lines always carry their context, and no logging option is beta', {
+  ...idle('log lines always carry their context', {
     ContextualLogging: [betaOn, betaOn, betaOn, betaOn],
-    LoggingBetaOptions: [betaOn, betaOn, betaOn, betaOn],
   }),
   ...idle('validation exists once here; there is no second form to compare it with or to take over', {
     DeclarativeValidation: [absent, betaOn, betaOn, betaOn],

@@ -50,7 +50,7 @@ const stateText = (state: GateState | undefined): string =>
 const gateCells = ([name, row]: readonly [string, GateRow]): readonly string[] => [
   name,
   ...emulatedVersions.map(version => stateText(row.at[version])),
-  (row.reason ?? 'asked for') + (gateNeeds[name as GateName] ? `; needs ${gateNeeds[name as GateName]!.join(', ')}` : ''),
+  (row.reason === undefined ? 'has an effect' : `no effect: ${row.reason}`) + (gateNeeds[name as GateName] ? `; needs ${gateNeeds[name as GateName]!.join(', ')}` : ''),
 ];
 
 const controllerCells = ({name, aliases = [], offByDefault, gates = []}: (typeof controllerNames)[number]): readonly string[] => [
@@ -68,6 +68,6 @@ export const flagsReference = (): string => {
     'Made by `make docs` from the tables in `src/options`; do not edit. "Works" says whether the flag has an effect in this build: one that has none yet makes a warning line at start, and one that promises safety that this build cannot keep ends the start.',
     ...programs.map(programText),
     `## Controllers\n\nThe names \`--controllers\` takes. "Default" is what \`*\` does.\n\n${table(['Name', 'Aliases', 'Default', 'Gates'], controllerNames.map(controllerCells))}`,
-    `## Feature gates\n\nStage and default by emulated version, and why no code asks for a gate where none does.\n\n${table(['Gate', ...emulatedVersions, 'Use'], gates.map(gateCells))}`,
+    `## Feature gates\n\nStage and default by emulated version, and whether the gate has an effect. Setting one that has none is taken, with a warning line at start.\n\n${table(['Gate', ...emulatedVersions, 'Use'], gates.map(gateCells))}`,
   ].join('\n\n') + '\n';
 };

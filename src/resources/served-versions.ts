@@ -14,12 +14,12 @@ const stageOf = (version: string): Stage => (/^v\d+$/.test(version) ? 'ga' : ver
 const servedByDefault: Readonly<Record<Stage, boolean>> = {ga: true, beta: false, alpha: false};
 
 /** Resources that are served only while their gates are on, whatever is asked for. */
-const gates: Readonly<Record<string, readonly string[]>> = {
-  'certificates/clustertrustbundles': ['ClusterTrustBundle'],
-  'certificates/podcertificaterequests': ['PodCertificateRequest'],
-  'internal.apiserver/storageversions': ['StorageVersionAPI', 'APIServerIdentity'],
-  'scheduling/workloads': ['GenericWorkload'],
-  'storagemigration/storageversionmigrations': ['StorageVersionMigrator'],
+const gated: Readonly<Record<string, {readonly gates: readonly string[]}>> = {
+  'certificates/clustertrustbundles': {gates: ['ClusterTrustBundle']},
+  'certificates/podcertificaterequests': {gates: ['PodCertificateRequest']},
+  'internal.apiserver/storageversions': {gates: ['StorageVersionAPI', 'APIServerIdentity']},
+  'scheduling/workloads': {gates: ['GenericWorkload']},
+  'storagemigration/storageversionmigrations': {gates: ['StorageVersionMigrator']},
 };
 
 /** Keys of `--runtime-config` that stand for many versions, in the order they count: the narrower wins. */
@@ -154,7 +154,7 @@ const ofRelease = (enabled: Enabled, available: Serves, {emulated, forwardCompat
 export const servedVersions = (runtimeConfig: ReadonlyMap<string, string>, settings: ServedSettings): Serves => {
   const {gate, release} = settings;
   const enabled = new Enabled(runtimeConfig, settings);
-  const available: Serves = kind => (gates[`${kind.group}/${kind.plural}`] ?? []).every(gate) && enabled.has(kind);
+  const available: Serves = kind => (gated[`${kind.group}/${kind.plural}`]?.gates ?? []).every(gate) && enabled.has(kind);
   return release ? ofRelease(enabled, available, release, settings.naming) : available;
 };
 

@@ -52,6 +52,12 @@ test('a version lists its resources with what can be done', async t => {
   t.like(resources?.find(({name}) => name === 'configmaps'), {singularName: 'configmap', namespaced: true, shortNames: ['cm'], storageVersionHash: 'qFsyl6wFWjQ='} as object);
 });
 
+test('a version tells no hashes of stored versions without the gate StorageVersionHash', async t => {
+  const {get} = await startWire({gate: name => name === 'WatchList'});
+
+  t.false((await get('/api/v1')).json<Document>().resources!.some(resource => 'storageVersionHash' in resource));
+});
+
 for (const [group, version, preferred] of [['apidiscovery.plat.io', 'v2', 'v2'], ['apidiscovery.k8s.io', 'v2beta1', 'v2beta1']] as const) {
   test(`all groups come at once as ${group}/${version}, and only once`, async t => {
     const accept = `${aggregatedForm(version, group)},application/json`;

@@ -166,7 +166,7 @@ export const wire = (exchange: Exchange) => {
 
 /** A server on virtual time with the namespace `default`, reached as over the wire. */
 export const startWire = async ({namingName = 'plat', ...options}: ServerOptions & {readonly namingName?: NamingName} = {}) => {
-  const world = startServer({gate: name => name === 'WatchList', naming: naming(namingName), clock: new VirtualClock(), ...options});
+  const world = startServer({gate: name => ['StorageVersionHash', 'WatchList'].includes(name), naming: naming(namingName), clock: new VirtualClock(), ...options});
   const client = wire(world.server.exchange);
   const made = await client.post('/api/v1/namespaces', {metadata: {name: 'default'}});
   if (made.status !== 201) throw new Error(made.text);

@@ -60,13 +60,14 @@ const discovered = ({resource, kind}: ServedResource): DiscoveredResource => {
   const endpoints = Object.entries(definition.subresources ?? {}).map(([name, {verbs, view}]) => ({name, kind: view?.shows.kind ?? kind, verbs: verbs ? [...verbs].sort() : endpointVerbs}));
   const actions = Object.entries(definition.actions ?? {}).map(([name, action]) => ({name, kind: action.kind, verbs: ['create']}));
   const passages = Object.entries(definition.passages ?? {}).map(([name, passage]) => ({name, kind: passage.kind, verbs: [...passage.verbs].sort(), passage: describedPassage(passage)}));
+  const hidesHash = definition.review || definition.virtual || definition.storedUnserved || !settings.gate('StorageVersionHash');
   return {
     name: kind.plural,
     kind,
     verbs: definition.verbs ?? (definition.review ? ['create'] : definition.virtual ? ['get', 'list'] : storedVerbs.filter(verb => !definition.lacks?.some(lacked => lacked === verb))),
     shortNames: definition.shortNames ?? [],
     categories: definition.categories ?? [],
-    storageVersionHash: definition.review || definition.virtual || definition.storedUnserved ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
+    storageVersionHash: hidesHash ? undefined : storageHash(settings.naming, settings.storedKind(definition)),
     // Kinds that are defined while the server runs have theirs told in the order of their definition.
     subresources: definition.custom ? endpoints : [...endpoints, ...actions, ...passages].sort(byName),
     deleteAnswers: definition.deleteAnswers === 'object' ? 'object' : 'status',

@@ -33,7 +33,7 @@ interface Round {
  */
 export const mutatingPolicies = (parts: Parameters<typeof policyContext>[0] & {readonly policies: PolicyParts; gate(name: string): boolean}): AdmissionPlugin => {
   const name = 'MutatingAdmissionPolicy';
-  if (!parts.gate(name)) return {name};
+  if (!parts.gate('MutatingAdmissionPolicy')) return {name};
   const context = policyContext(parts);
   const source = parts.policies.sourceOf<MutatingPolicySpec>(kinds.mutatingAdmissionPolicies as Kind, kinds.mutatingAdmissionPolicyBindings as Kind);
   const figures = {count: mutatingFigures(context.meter), conditions: conditionFigures(context.meter, context.clock, {kind: 'policy', type: 'validate'})};

@@ -1,0 +1,52 @@
+import {readdirSync, readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {controllerManagerFlags} from '#src/options/controller-manager.js';
+import type {FlagRow} from '#src/options/flag.js';
+import {gateTable} from '#src/options/gate-table.js';
+import type {GateRow} from '#src/options/gate-table.js';
+import {schedulerFlags} from '#src/options/scheduler.js';
+
+const rows = Object.entries<GateRow>(gateTable);
+const options = join('src', 'options');
+const files = ['src', 'controllers', 'informers']
+  .flatMap(folder => readdirSync(folder, {recursive: true, encoding: 'utf8'}).map(file => join(folder, file)))
+  .filter(file => file.endsWith('.ts') && file !== join(options, 'gate-table.ts') && !file.startsWith(join(options, 'platlet')));
+
+/** All code, without the gates of flags: a flag may do nothing. */
+const code = files.map(file => (file.startsWith(options) ? readFileSync(file, 'utf8').replaceAll(/\bgate: '\w+'/g, '') : readFileSync(file, 'utf8'))).join('\n');
+
+/** Every way in which code asks for a gate: the calls, and the declarations whose gates one such call goes through. */
+const asks = [
+  /\bgate\('(\w+)'\)/g,
+  /\bgateOf\(\w+\)\('(\w+)'\)/g,
+  /\bgates\.enabled\('(\w+)'\)/g,
+  /\bwhen\('(\w+)',/g, // Rules of the bootstrap policy.
+  /\bofSpec\('(\w+)',/g, // Fields of pods.
+  /\bgate: '(\w+)'/g, // Fields of pods.
+  /\bgates: \[((?:'\w+'(?:, )?)+)\]/g, // Controllers, resources, fields.
+  /\bchoices\.get\('(\w+)'\)/g, // Whole stages.
+];
+
+/** The gates of flags that do something; the node agent, which has flags of its own, is no program yet. */
+const flags: readonly FlagRow[] = [apiserverFlags, controllerManagerFlags, schedulerFlags].flatMap(({rows: table}) => Object.values<FlagRow>(table));
+const ofFlags = flags.flatMap(({gate, idle, subject}) => (gate && !idle && subject !== 'pending' ? [gate] : []));
+
+const asked = new Set([...ofFlags, ...asks.flatMap(form => [...code.matchAll(form)].flatMap(([, names]) => names!.match(/\w+/g)!))]);
+
+test('asks only for gates that the table has', t => {
+  t.deepEqual([...asked].filter(name => !Object.hasOwn(gateTable, name)), []);
+});
+
+test('asks for every gate that the table says has an effect', t => {
+  t.deepEqual(rows.filter(([name, {reason}]) => reason === undefined && !asked.has(name)).map(([name]) => name), []);
+});
+
+test('asks for no gate that the table says has no effect', t => {
+  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && asked.has(name)).map(([name]) => name), []);
+});
+
+test('names a gate without effect nowhere, so that no other way of asking escapes this test', t => {
+  t.deepEqual(rows.filter(([name, {reason}]) => reason !== undefined && code.includes(`'${name}'`)).map(([name]) => name), []);
+});
