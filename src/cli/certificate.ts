@@ -1,7 +1,4 @@
-import {existsSync} from 'node:fs';
-import {join} from 'node:path';
 import {kinds} from '#src/api/kinds.js';
-import type {NamingName} from '#src/api/naming.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {CertificateSigningRequest} from '#src/api/types.js';
@@ -9,11 +6,11 @@ import {systemClock} from '#src/base/clock.js';
 import {noMeter} from '#src/base/meter.js';
 import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
-import {defaultDataDir} from '#src/options/up.js';
-import type {certificateFlags, CertificateOptions} from '#src/options/client.js';
+import type {certificateFlags} from '#src/options/client.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {oneLine, type Invocation} from './program.js';
+import {settingsFile} from './settings-file.js';
 
 /** What each verb adds, what must not be there already, and the word that says it was done. */
 const verdicts = {
@@ -77,15 +74,4 @@ export const runCertificate = async ({parsed: {options, args}, print, version}: 
     }
   }
   return failed ? 1 : 0;
-};
-
-/** The settings that were asked for, those of the surroundings, or those of a plane that was started in this directory. */
-const settingsFile = ({platconfig, master, naming}: CertificateOptions, env: Readonly<Record<string, string | undefined>>): string | undefined => {
-  const around = env['KUBECONFIG']?.split(':').find(Boolean);
-  if (platconfig || around) return platconfig || around;
-  if (master) return undefined;
-  const namings: readonly NamingName[] = naming === 'auto' ? ['kubernetes', 'plat'] : [naming];
-  const planes = namings.map(each => join(defaultDataDir(each), 'kubeconfig')).filter(file => existsSync(file));
-  if (planes.length > 1) throw new Error(`there are planes of both namings here, ${planes.join(' and ')}: say which one with --naming or --platconfig`);
-  return planes[0];
 };

@@ -6,6 +6,10 @@ const commands: Readonly<Record<string, {readonly about: string; run(argv: reado
     about: 'run a whole control plane in one process',
     run: async argv => runProgram((await import('#src/options/up.js')).upFlags, argv, async invocation => (await import('./up.js')).runUp(invocation)),
   },
+  nodes: {
+    about: 'run simulated nodes against a cluster that is there',
+    run: async argv => runProgram((await import('#src/options/nodes.js')).nodesFlags, argv, async invocation => (await import('./nodes/run.js')).runNodes(invocation)),
+  },
   certificate: {
     about: 'approve or deny certificate signing requests',
     run: async argv =>

@@ -3,7 +3,8 @@ import type {OptionsOf} from './flag.js';
 import {commandLogging, help} from './shared/logging.js';
 import {clientNaming} from './shared/naming.js';
 
-const connection = flagSection('Connection', {
+/** Which server a command of plat asks, and as whom. */
+export const commandConnection = {
   platconfig: {
     type: 'path',
     help: 'The file with connection settings: where the API server is, and who calls.',
@@ -11,6 +12,10 @@ const connection = flagSection('Connection', {
     aliases: ['kubeconfig'],
   },
   master: {type: 'string', help: 'The address of the API server. Wins over the file.'},
+} as const;
+
+const connection = flagSection('Connection', {
+  ...commandConnection,
   ...clientNaming,
   ...commandLogging,
   ...help,

@@ -7,12 +7,13 @@ import type {FlagRow, FlagTable} from './flag.js';
 import {gateNeeds, gateTable} from './gate-table.js';
 import type {GateName, GateRow, GateState} from './gate-table.js';
 import {spokenDefault, typeLabel} from './help.js';
+import {nodesFlags} from './nodes.js';
 import {platletFlags} from './platlet.js';
 import {schedulerFlags} from './scheduler.js';
 import {upFlags} from './up.js';
 import {emulatedVersions} from './versions.js';
 
-const programs = [apiserverFlags, controllerManagerFlags, schedulerFlags, platletFlags, upFlags, certificateFlags, demoFlags] as unknown as readonly FlagTable[];
+const programs = [apiserverFlags, controllerManagerFlags, schedulerFlags, platletFlags, upFlags, nodesFlags, certificateFlags, demoFlags] as unknown as readonly FlagTable[];
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;

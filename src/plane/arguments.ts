@@ -45,10 +45,12 @@ export const apiserverArgs = ({naming, dataDir = '.', bindAddress = '127.0.0.1',
     'service-account-issuer': namingOf(naming).issuer,
     'service-account-key-file': files.serviceAccountPublic,
     'service-account-signing-key-file': files.serviceAccountKey,
+    ...(args.some(arg => agentFlag.test(arg)) ? {} : {'platlet-client-certificate': files.agentClient, 'platlet-client-key': files.agentClientKey}),
     ...(args.some(arg => proxyFlag.test(arg)) ? {} : proxyFlags(files, gatesIn(apiserverFlags, args).enabled('RemoteRequestHeaderUID'))),
   }),
 ];
 
+const agentFlag = /^--platlet-client-/;
 const proxyFlag = /^--(requestheader|proxy-client)-/;
 
 /** How the server tells the servers behind it who is calling, and trusts others to tell it. */

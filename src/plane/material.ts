@@ -29,6 +29,9 @@ export interface PlaneMaterial {
     readonly legacyCaKey: string;
     readonly admin: string;
     readonly adminKey: string;
+    /** What the server proves itself with to agents of nodes. */
+    readonly agentClient: string;
+    readonly agentClientKey: string;
     readonly serviceAccountKey: string;
     readonly serviceAccountPublic: string;
     /** The authority that servers behind this one trust to say who is calling, and what the server proves itself with to them. */
@@ -70,6 +73,8 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
     legacyCaKey: file('legacy-unknown-ca.key'),
     admin: file('admin.crt'),
     adminKey: file('admin.key'),
+    agentClient: file('apiserver-platlet-client.crt'),
+    agentClientKey: file('apiserver-platlet-client.key'),
     serviceAccountKey: file('sa.key'),
     serviceAccountPublic: file('sa.pub'),
     proxyCa: file('front-proxy-ca.crt'),
@@ -78,6 +83,7 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   };
   const authority = await authorityIn(files.ca, files.caKey, 'plat-ca', clock);
   await ensureClient(files.admin, files.adminKey, authority, {commonName: 'plat-admin', organizations: ['system:masters']}, clock);
+  await ensureClient(files.agentClient, files.agentClientKey, authority, {commonName: 'plat-apiserver-platlet-client', organizations: ['system:masters']}, clock);
   await authorityIn(files.legacyCa, files.legacyCaKey, 'plat-legacy-unknown-ca', clock);
   const proxyAuthority = await authorityIn(files.proxyCa, file('front-proxy-ca.key'), 'plat-front-proxy-ca', clock);
   await ensureClient(files.proxyClient, files.proxyClientKey, proxyAuthority, {commonName: proxyClientName}, clock);

@@ -47,7 +47,8 @@ export const planeNodes = async ({count, rulesFile, podRanges, api, options, nam
   });
 };
 
-const rulesIn = async (path: string): Promise<Rules> => {
+/** The rules in the file of `--simulation-file`. Throws an `OptionError` in one line. */
+export const rulesIn = async (path: string): Promise<Rules> => {
   const {readRules, RuleError} = await import('#src/simulation/rules/read.js');
   const content = await systemFiles.read(path).catch((error: unknown) => {
     throw new OptionError(`--simulation-file: cannot read ${path}: ${(error as Error).message}`, {cause: error});

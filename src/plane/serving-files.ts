@@ -18,13 +18,15 @@ export interface ServingFiles {
   readonly log: Log;
   /** What the files of a self-signed pair are called. */
   readonly name: string;
+  /** Names and addresses a self-signed pair is good for, beside those of this host; those of the self service unless given. */
+  readonly hosts?: readonly string[];
   readonly signal: AbortSignal;
 }
 
 /** The certificates a component serves with: those it was given, or a self-signed pair of its own in the certificate directory. */
-export const openServingCertificates = async ({options, naming, name, signal, ...ports}: ServingFiles): Promise<ServingCertificates> => {
+export const openServingCertificates = async ({options, naming, name, hosts = naming.selfServiceNames, signal, ...ports}: ServingFiles): Promise<ServingCertificates> => {
   const {tlsCertFile, tlsPrivateKeyFile, certDir} = options;
-  const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...naming.selfServiceNames]};
+  const own = {...ports, folder: certDir, name, host: hostname(), hosts: ['localhost', '127.0.0.1', '::1', ...hosts]};
   const pair = tlsCertFile ? {certFile: tlsCertFile, keyFile: tlsPrivateKeyFile} : await ensured(own, certDir);
   if (!tlsCertFile) {
     warnOfSharedFolder(certDir, ports.log);

@@ -80,8 +80,8 @@ const authenticatorsOf = (parts: DelegatedSecurityParts, trust: Trust): Authenti
   ];
 };
 
-/** Client certificates say nothing as long as there is no authority to judge them by. */
-const whenTrusted = (authorities: () => TrustAnchors | undefined, make: (authorities: {readonly current: TrustAnchors}) => Authenticator): Authenticator => {
+/** An authenticator of client certificates, to whom they say nothing as long as there is no authority to judge them by. */
+export const whenTrusted = (authorities: () => TrustAnchors | undefined, make: (authorities: {readonly current: TrustAnchors}) => Authenticator): Authenticator => {
   const inner = make({
     get current() {
       return authorities()!;

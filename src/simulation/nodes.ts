@@ -10,8 +10,17 @@ import {renew, renewMs, report} from './node/heartbeat.js';
 import {register} from './node/registration.js';
 import {podsByNode, type SimulationWorld} from './world.js';
 
-/** Keeps the nodes themselves: registers each once, then tells that it lives and how it is. `refused` hears of a registration that can never succeed. */
-export const nodeKeeper = (world: SimulationWorld, {registered, refused}: {registered(name: string): void; refused(error: StatusError): void}): Reconcile => {
+export interface NodeHooks {
+  /** Called when a node was looked at for the first time, whatever came of it. */
+  registered(name: string): void;
+  /** Called when a node has told its status, or has nothing to tell because it is off or gone. */
+  reported(name: string): void;
+  /** Called with a refusal of a registration that can never succeed. */
+  refused(error: StatusError): void;
+}
+
+/** Keeps the nodes themselves: registers each once, then tells that it lives and how it is. */
+export const nodeKeeper = (world: SimulationWorld, {registered, reported, refused}: NodeHooks): Reconcile => {
   const {clock, random, naming, nodes, agents} = world;
   const podsOn = ({machine: {name}}: Agent): readonly Frozen<Pod>[] => world.pods.by(podsByNode, name);
 
@@ -50,9 +59,13 @@ export const nodeKeeper = (world: SimulationWorld, {registered, refused}: {regis
     const wasOff = agent.off;
     agent.off = isOff(naming, agent, node, now);
     try {
-      if (!node || agent.off) return again(Infinity);
+      if (!node || agent.off) {
+        reported(name);
+        return again(Infinity);
+      }
       if (wasOff) for (const pod of podsOn(agent)) world.lookAtPod(keyText(keyOf(pod)));
       const afterMs = await beat(agent, node);
+      reported(name);
       return again(Math.min(afterMs, agent.renewAt - now));
     } catch (error) {
       if (!isNotFound(error)) throw error;

@@ -24,7 +24,7 @@ import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
 import {instructionsOf, isOff, type Agent} from './node/agent.js';
 import {noImages} from './node/images.js';
-import {machineOf, nodeName, ranges, type Family} from './node/machine.js';
+import {inProcess, machineOf, ranges, type Family, type Placement} from './node/machine.js';
 import {emptyRoom} from './node/room.js';
 import {nodeKeeper} from './nodes.js';
 import {podKeeper, type PodKeeper} from './pods.js';
@@ -44,6 +44,8 @@ export interface SimulationOptions {
   readonly rules?: Rules;
   /** The families of addresses that nodes and pods have, the first counting most; IPv4 alone unless given. */
   readonly families?: readonly Family[];
+  /** How nodes are called and where their agents answer; within the process unless given. */
+  readonly placement?: Placement;
   /** The release the nodes report. */
   readonly version: string;
   /** The process's own client: it follows pods and nodes for all. */
@@ -70,6 +72,8 @@ export interface SimulatedNode {
 export interface Simulation {
   /** What pods and nodes use, as the rules say. */
   readonly usage: UsageReader;
+  /** Resolves once every node has told its status, or has nothing to tell. */
+  readonly reported: Promise<void>;
   /** The node that has a name or an address. */
   nodeAt(host: string): SimulatedNode | undefined;
   /** The pod of a simulated node that has an address. */
@@ -87,7 +91,7 @@ const mostFileBytes = 256 << 20;
 
 /** Runs simulated nodes against a server; resolves once every one is registered. */
 export const startSimulation = async (options: SimulationOptions): Promise<Simulation> => {
-  const {clock, random, log, meter, naming, client, rules = noRules, families = [4]} = options;
+  const {clock, random, log, meter, naming, client, rules = noRules, families = [4], placement = inProcess(families)} = options;
   const life = new AbortController();
   const {signal} = life;
   setMaxListeners(0, signal); // As many listen as there are nodes.
@@ -98,13 +102,13 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
 
   const agentOf = (index: number): Agent => {
-    const machine = machineOf(index, {rules: rules.nodes, families, version: options.version});
+    const machine = machineOf(index, {rules: rules.nodes, placement, version: options.version});
     const {name} = machine;
     const own = options.clientAs({name: `${wellKnown.nodeUserPrefix}${name}`, groups: [wellKnown.nodes, wellKnown.authenticated]});
     const events = new Recorder({client: own, clock, random, log, component: naming.agent, host: name, signal});
     return {machine, client: own, events, images: noImages(), room: emptyRoom(), pools: new Map(), deferred: new Set(), registered: false, startedAt: clock.monotonic(), off: false, renewAt: 0, reportedAt: -Infinity};
   };
-  const agents = new Map(Array.from({length: options.nodes}, (_, index) => [nodeName(index), agentOf(index)]));
+  const agents = new Map(Array.from({length: options.nodes}, (_, index) => [placement.name(index), agentOf(index)]));
 
   const world: SimulationWorld = {
     naming, clock, random, log, rules, client, agents,
@@ -115,18 +119,11 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     lookAtPod: key => podQueue.add(key),
   };
   const keeper = podKeeper(world);
-  const missing = new Set(agents.keys());
-  let allRegistered = () => {};
-  let cannotRegister: (error: unknown) => void = () => {};
-  const registration = new Promise<void>((resolve, reject) => {
-    allRegistered = resolve;
-    cannotRegister = reject;
-  });
+  const [registered, reported] = [allOf(agents.keys()), allOf(agents.keys())];
   const nodeReconcile = nodeKeeper(world, {
-    registered(name) {
-      if (missing.delete(name) && missing.size === 0) allRegistered();
-    },
-    refused: error => cannotRegister(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
+    registered: name => registered.tick(name),
+    reported: name => reported.tick(name),
+    refused: error => registered.fail(new Error(`a simulated node cannot be registered: ${error.message}`, {cause: error})),
   });
 
   const hearPod = ({object}: Change<Pod>) => {
@@ -153,13 +150,32 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
     life.abort();
   };
   try {
-    if (agents.size > 0) await registration;
+    await registered.done;
   } catch (error) {
     await stop();
     throw error;
   }
   hands.push(run(podQueue, podHands, keeper.reconcile));
-  return {usage: usageReader(world, keeper), ...reached(world, keeper), stop};
+  return {usage: usageReader(world, keeper), reported: reported.done, ...reached(world, keeper), stop};
+};
+
+/** Names to tick off: `done` resolves with the last of them. */
+const allOf = (names: Iterable<string>): {readonly done: Promise<void>; tick(name: string): void; fail(error: unknown): void} => {
+  const left = new Set(names);
+  let resolve = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const done = new Promise<void>((all, failed) => {
+    resolve = all;
+    reject = failed;
+  });
+  if (left.size === 0) resolve();
+  return {
+    done,
+    tick(name) {
+      if (left.delete(name) && left.size === 0) resolve();
+    },
+    fail: reject,
+  };
 };
 
 /** Finds nodes by their names and addresses, and pods by theirs. */

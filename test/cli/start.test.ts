@@ -14,11 +14,12 @@ import {certificateFlags, versionFlags} from '#src/options/client.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {demoFlags} from '#src/options/demo.js';
 import type {FlagTable} from '#src/options/flag.js';
+import {nodesFlags} from '#src/options/nodes.js';
 import {upFlags} from '#src/options/up.js';
 import {packageVersion, release} from '#src/api/version.js';
 import {aDirectory, aServer, Program, run} from './programs.js';
 
-const tables = [apiserverFlags, controllerManagerFlags, upFlags, certificateFlags, demoFlags, versionFlags] as unknown as readonly FlagTable[];
+const tables = [apiserverFlags, controllerManagerFlags, upFlags, nodesFlags, certificateFlags, demoFlags, versionFlags] as unknown as readonly FlagTable[];
 
 for (const {program, sections} of tables) {
   const [name = '', ...command] = program.split(' ');
@@ -70,7 +71,7 @@ test('plat without a command lists the commands', async t => {
   const {code, stdout} = await run('plat', []);
 
   t.is(code, 0);
-  for (const command of ['up', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
+  for (const command of ['up', 'nodes', 'demo', 'certificate', 'version']) t.regex(stdout, new RegExp(`^ {2}${command} +\\S`, 'm'));
 });
 
 const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);

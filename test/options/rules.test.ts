@@ -5,6 +5,7 @@ import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import type {FlagTable} from '#src/options/flag.js';
 import {OptionError} from '#src/options/option-error.js';
 import {parseFlags} from '#src/options/parse.js';
+import {nodesFlags} from '#src/options/nodes.js';
 import {platletFlags} from '#src/options/platlet.js';
 import {helpText} from '#src/options/help.js';
 import {flagsReference} from '#src/options/reference.js';
@@ -271,6 +272,14 @@ refusals(upFlags, [
   ['more', 'plat up does not take any arguments, got "more"'],
 ]);
 
+refusals(nodesFlags, [
+  ['--nodes=0', 'invalid value for --nodes: must be at least 1'],
+  ['--node-name-prefix=Node_', 'invalid value for --node-name-prefix: must make names of nodes: lower case letters, digits, "-" and ".", 60 characters at most'],
+  ['--node-ip=here', 'invalid argument "here" for --node-ip: must be an IP address'],
+  ['--nodes=3 --secure-port=65534', '--secure-port: there are not as many ports behind it as --nodes asks for'],
+  ['--tls-cert-file=a', needs('tls-cert-file', 'tls-private-key-file')],
+]);
+
 test('plat-apiserver takes its servers, its authorizers and its store from where they are given', t => {
   const of = (...argv: string[]) => parseFlags(apiserverFlags, argv).options;
 
@@ -311,7 +320,7 @@ const harmless: readonly (readonly [string, RegExp])[] = [
   ['is about devices with taints, which no controller here evicts', /^concurrent-device-taint-eviction-syncs$/],
 ];
 
-for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags] as unknown as readonly FlagTable[]) {
+for (const {program, rows} of [apiserverFlags, controllerManagerFlags, schedulerFlags, upFlags, nodesFlags] as unknown as readonly FlagTable[]) {
   test(`every flag of ${program} without effect promises nothing, or is refused`, t => {
     const without = Object.entries(rows).filter(([, {subject}]) => subject === 'pending').map(([flag]) => flag);
 

@@ -8,6 +8,7 @@ import type {FlagRow, FlagTable} from '#src/options/flag.js';
 import {flagSection, flagTable, optionName} from '#src/options/flag.js';
 import {helpText, spokenDefault} from '#src/options/help.js';
 import {OptionError} from '#src/options/option-error.js';
+import {nodesFlags} from '#src/options/nodes.js';
 import {parseFlags} from '#src/options/parse.js';
 import {platletFlags} from '#src/options/platlet.js';
 import {convictSchema, defaultOf, defaultsOf, objectionTo} from '#src/options/schema.js';
@@ -19,7 +20,7 @@ import {documentedLimits, type Limits} from './limits.js';
 const programs = {apiserver: apiserverFlags, 'controller-manager': controllerManagerFlags, platlet: platletFlags} as unknown as Readonly<
   Record<'apiserver' | 'controller-manager' | 'platlet', FlagTable>
 >;
-const all = [...Object.values(programs), ...([schedulerFlags, upFlags, certificateFlags, versionFlags] as unknown as FlagTable[])];
+const all = [...Object.values(programs), ...([schedulerFlags, upFlags, nodesFlags, certificateFlags, versionFlags] as unknown as FlagTable[])];
 
 /** Where plat's own store is the default instead of the documents'. */
 const ownDefault = new Set(['storage-backend']);

@@ -1,8 +1,7 @@
-import {join} from 'node:path';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {Clock} from '#src/base/clock.js';
-import {type Files, systemFiles} from '#src/base/files.js';
+import {systemFiles} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {HealthChecks} from '#src/observe/health.js';
@@ -11,13 +10,13 @@ import type {Verbosity} from '#src/observe/verbosity.js';
 import type {serving} from '#src/options/controller-manager/serving.js';
 import type {OptionsOf} from '#src/options/flag.js';
 import type {DebugPages} from '#src/runtime/controller.js';
-import {openServingCertificates} from '#src/plane/serving-files.js';
 import {administration} from '#src/serving/administration/exchange.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
 import {profilingRoutes} from '#src/serving/administration/profiling.js';
 import {type AdministrativeRoute, notFoundPage, text} from '#src/serving/administration/route.js';
+import {componentCertificates} from './serving-certificates.js';
 import {zPages} from './zpages.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
@@ -78,7 +77,7 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     withUid: parts.gate('AllowParsingUserUIDFromCertAuth'),
   });
   const failed = (error: unknown) => log.error({err: error}, 'answering a request on the secure port failed');
-  const certificates = await servingCertificates(parts);
+  const certificates = await componentCertificates({options, naming, name: parts.program, clock, log, signal});
   const listener = await listen({
     clock,
     bindAddress: options.bindAddress,
@@ -118,30 +117,3 @@ const debugRoute = (pages: ReadonlyMap<string, DebugPages>): AdministrativeRoute
     return page ? text(page.body, 200, page.contentType) : notFoundPage();
   },
 });
-
-const servingCertificates = ({program, options, naming, clock, log, signal}: PortParts) =>
-  openServingCertificates({
-    clock,
-    log,
-    signal,
-    options: options.certDir ? options : {...options, certDir: memoryFolder},
-    naming,
-    files: options.certDir ? systemFiles : withMemoryFolder(systemFiles),
-    name: program,
-  });
-
-/** A folder that cannot be on disk: without a certificate directory a self-signed pair lives in memory. */
-const memoryFolder = '/dev/null/memory';
-
-/** The machine's files, and a folder in memory that only this process sees. */
-const withMemoryFolder = (files: Files): Files => {
-  const kept = new Map<string, {readonly content: Buffer; readonly version: number}>();
-  const isKept = (path: string) => path === memoryFolder || path.startsWith(join(memoryFolder, '/'));
-  let versions = 0;
-  return {
-    read: async path => (isKept(path) ? kept.get(path)?.content : files.read(path)),
-    write: async (path, content, mode) => (isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode)),
-    stamp: path => (isKept(path) ? String(kept.get(path)?.version ?? '') : files.stamp(path)),
-    watch: (folder, stirred) => (isKept(folder) ? {[Symbol.dispose]() {}} : files.watch(folder, stirred)), // Whoever follows files also looks from time to time.
-  };
-};

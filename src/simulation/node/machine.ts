@@ -31,10 +31,23 @@ export const ranges = {
 
 export type Family = keyof typeof ranges;
 
-/** Where agents of nodes answer. */
-const agentPort = 10_250;
+/** How the nodes of a process are called and where their agents answer, by their number from 0. */
+export interface Placement {
+  name(index: number): string;
+  /** One of each family at most. */
+  addresses(index: number): readonly string[];
+  port(index: number): number;
+  /** Whether the names of nodes lead to their agents, so that nodes report them as addresses. */
+  readonly reachedByName: boolean;
+}
 
-export const nodeName = (index: number): string => `plat-node-${index}`;
+/** Nodes that are reached within the process alone, each at an address of its own. */
+export const inProcess = (families: readonly Family[]): Placement => ({
+  name: index => `plat-node-${index}`,
+  addresses: index => families.map(family => addressAt(ranges[family].nodes, index + 1)),
+  port: () => 10_250,
+  reachedByName: true,
+});
 
 /** The last rule that speaks of an outage counts. */
 const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'> => {
@@ -43,20 +56,21 @@ const outageOf = (settings: readonly MachineSettings[]): Pick<Machine, 'outage'>
 };
 
 /** The machine behind a node: what is usual, with what the rules for its name say, each adding to those before. */
-export const machineOf = (index: number, {rules, families, version}: {readonly rules: readonly NodeRule[]; readonly families: readonly Family[]; readonly version: string}): Machine => {
-  const name = nodeName(index);
+export const machineOf = (index: number, {rules, placement, version}: {readonly rules: readonly NodeRule[]; readonly placement: Placement; readonly version: string}): Machine => {
+  const name = placement.name(index);
   const settings = rules.filter(({names}) => !names || names.some(pattern => pattern.test(name))).map(rule => rule.settings);
   const capacity = Object.assign({...usualCapacity}, ...settings.map(one => one.capacity ?? {})) as Record<string, string>;
   return {
     name,
-    addresses: families.map(family => addressAt(ranges[family].nodes, index + 1)),
+    addresses: placement.addresses(index),
+    ...(placement.reachedByName ? {hostname: name} : {}),
     capacity,
     allocatable: Object.assign({...capacity}, ...settings.map(one => one.allocatable ?? {})) as Record<string, string>,
     labels: Object.assign({}, ...settings.map(one => one.labels ?? {})) as Record<string, string>,
     annotations: Object.assign({}, ...settings.map(one => one.annotations ?? {})) as Record<string, string>,
     taints: settings.flatMap(one => one.taints ?? []),
     ...outageOf(settings),
-    port: agentPort,
+    port: placement.port(index),
     version,
   };
 };

@@ -14,6 +14,8 @@ export interface Machine {
   readonly name: string;
   /** One of each family at most; the first is the one that counts. */
   readonly addresses: readonly string[];
+  /** A name that leads to its agent, where there is one. */
+  readonly hostname?: string;
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -69,7 +71,7 @@ export interface Image {
 
 /** The status a node's agent tells at `now`, with what others have put there kept. */
 export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles, images: readonly Image[], before: Frozen<NodeStatus> | undefined, now: number): NodeStatus => {
-  const {name, addresses, capacity, allocatable, port, version} = machine;
+  const {name, addresses, hostname, capacity, allocatable, port, version} = machine;
   const known = before?.conditions ?? [];
   const own = conditionsOf(naming, troubles).map(condition => {
     const old = known.find(({type}) => type === condition.type);
@@ -78,7 +80,7 @@ export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles,
   });
   return {
     ...(structuredClone(before ?? {}) as NodeStatus),
-    addresses: [...addresses.map(address => ({type: 'InternalIP', address})), {type: 'Hostname', address: name}],
+    addresses: [...addresses.map(address => ({type: 'InternalIP', address})), ...(hostname === undefined ? [] : [{type: 'Hostname', address: hostname}])],
     // What others advertise on the node, as device drivers do, can be allocated.
     capacity: {...before?.capacity, ...capacity},
     allocatable: {...before?.capacity, ...allocatable},

@@ -1,0 +1,32 @@
+import type {Log, LogFields, LogMethod} from '#src/base/log.js';
+import {isForbidden, type StatusError} from '#src/api/status.js';
+
+/** How far a cause of causes is looked for. */
+const deepest = 5;
+
+const refusalIn = ({err}: LogFields): StatusError | undefined => {
+  let error: unknown = err;
+  for (let depth = 0; depth < deepest && error instanceof Error; depth++, error = error.cause) {
+    if (isForbidden(error)) return error as StatusError;
+  }
+  return undefined;
+};
+
+const subjectOf = ({status: {details}}: StatusError): string => `${details?.group ?? ''}/${details?.kind ?? ''}`;
+
+/** A log that tells once what the server forbids of each kind: nodes try again and again. */
+export const refusalsOnce = (log: Log): Log => {
+  const told = new Set<string>();
+  const over = (inner: Log): Log => {
+    const method = (level: 'info' | 'warn' | 'error'): LogMethod => (first: LogFields | string, message?: string) => {
+      if (typeof first === 'string') return inner[level](first);
+      const refusal = refusalIn(first);
+      if (!refusal) return inner[level](first, message ?? '');
+      if (told.has(subjectOf(refusal))) return;
+      told.add(subjectOf(refusal));
+      inner.error(`the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ${refusal.message}`);
+    };
+    return {info: method('info'), warn: method('warn'), error: method('error'), v: level => over(inner.v(level)), child: fields => over(inner.child(fields))};
+  };
+  return over(log);
+};

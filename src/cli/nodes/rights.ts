@@ -1,0 +1,46 @@
+import {kinds, type Kind} from '#src/api/kinds.js';
+import {StatusError} from '#src/api/status.js';
+import type {Client} from '#src/client/client.js';
+
+/** A right to a kind's objects, or to one of their subresources. */
+interface Right {
+  readonly verbs: readonly string[];
+  readonly kind: Kind;
+  readonly subresource?: string;
+  /** All unless given. */
+  readonly namespace?: string;
+}
+
+/** Everything that simulated nodes do, by their process's user. */
+const nodesRights = (client: Client): readonly Right[] => [
+  {verbs: ['get', 'list', 'watch', 'create', 'patch'], kind: kinds.nodes},
+  {verbs: ['patch'], kind: kinds.nodes, subresource: 'status'},
+  {verbs: ['get', 'list', 'watch', 'delete'], kind: kinds.pods},
+  {verbs: ['patch'], kind: kinds.pods, subresource: 'status'},
+  {verbs: ['create'], kind: kinds.pods, subresource: 'eviction'},
+  {verbs: ['get', 'create', 'update'], kind: kinds.leases, namespace: client.naming.nodeLeaseNamespace},
+  {verbs: ['get'], kind: kinds.configMaps},
+  {verbs: ['get'], kind: kinds.secrets},
+  {verbs: ['create', 'patch'], kind: kinds.coreEvents},
+  {verbs: ['create'], kind: kinds.tokenReviews},
+  {verbs: ['create'], kind: kinds.subjectAccessReviews},
+];
+
+const resourceOf = ({kind: {plural}, subresource}: Right): string => (subresource ? `${plural}/${subresource}` : plural);
+
+/** What simulated nodes do that the server would not let this client do, as `create nodes`. Where the server does not say, nothing is missing. */
+export const missingRights = async (client: Client): Promise<string[]> => {
+  const reviews = client.resource(kinds.selfSubjectAccessReviews);
+  const mayNot = async (right: Right, verb: string): Promise<boolean> => {
+    const {kind: {group, plural}, subresource, namespace} = right;
+    const resourceAttributes = {verb, group: client.naming.group(group), resource: plural, ...(subresource ? {subresource} : {}), ...(namespace ? {namespace} : {})};
+    try {
+      return !(await reviews.create({spec: {resourceAttributes}})).status?.allowed;
+    } catch (error) {
+      if (error instanceof StatusError) return false;
+      throw error;
+    }
+  };
+  const found = nodesRights(client).flatMap(right => right.verbs.map(async verb => ((await mayNot(right, verb)) ? [`${verb} ${resourceOf(right)}`] : [])));
+  return (await Promise.all(found)).flat();
+};

@@ -1,0 +1,28 @@
+import {join} from 'node:path';
+import {type Files, systemFiles} from '#src/base/files.js';
+import {openServingCertificates, type ServingFiles} from '#src/plane/serving-files.js';
+import type {ServingCertificates} from '#src/serving/certificates/serving-certificates.js';
+
+/** The certificates of a component's own port. Without a certificate directory a self-signed pair lives in memory. */
+export const componentCertificates = ({options, ...rest}: Omit<ServingFiles, 'files'>): Promise<ServingCertificates> =>
+  openServingCertificates({
+    ...rest,
+    options: options.certDir ? options : {...options, certDir: memoryFolder},
+    files: options.certDir ? systemFiles : withMemoryFolder(systemFiles),
+  });
+
+/** A folder that cannot be on disk. */
+const memoryFolder = '/dev/null/memory';
+
+/** The machine's files, and a folder in memory that only this process sees. */
+const withMemoryFolder = (files: Files): Files => {
+  const kept = new Map<string, {readonly content: Buffer; readonly version: number}>();
+  const isKept = (path: string) => path === memoryFolder || path.startsWith(join(memoryFolder, '/'));
+  let versions = 0;
+  return {
+    read: async path => (isKept(path) ? kept.get(path)?.content : files.read(path)),
+    write: async (path, content, mode) => (isKept(path) ? void kept.set(path, {content: Buffer.from(content), version: ++versions}) : files.write(path, content, mode)),
+    stamp: path => (isKept(path) ? String(kept.get(path)?.version ?? '') : files.stamp(path)),
+    watch: (folder, stirred) => (isKept(folder) ? {[Symbol.dispose]() {}} : files.watch(folder, stirred)), // Whoever follows files also looks from time to time.
+  };
+};

@@ -1,0 +1,80 @@
+import type {SecureContextOptions, TlsOptions} from 'node:tls';
+import type {Authenticator} from '#src/api/authentication.js';
+import type {Authorizer} from '#src/api/authorization.js';
+import type {NodeAgent} from '#src/api/agent.js';
+import type {Exchange} from '#src/api/exchange.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import {agentExchange} from '#src/serving/agent/exchange.js';
+import {guarded} from '#src/serving/agent/guard.js';
+import {text} from '#src/serving/administration/route.js';
+import {Deliveries} from '#src/serving/deliveries.js';
+import {httpFace} from '#src/serving/http-face.js';
+import {listen, type Listener, type RequestHandler} from '#src/serving/listener.js';
+
+export interface NodeAgentsParts {
+  readonly names: readonly string[];
+  readonly bindAddress: string;
+  /** The port of the first agent, whose next ones those of the others are; 0 takes free ones. */
+  readonly firstPort: number;
+  readonly tls: TlsOptions;
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** The agent of a node; undefined while the node is off, or not there yet. */
+  agentOf(name: string): NodeAgent | undefined;
+}
+
+/** The HTTPS ports at which the agents of nodes answer, one a node. */
+export interface NodeAgents extends AsyncDisposable {
+  /** In the order of the names. */
+  readonly ports: readonly number[];
+  setSecureContext(options: SecureContextOptions): void;
+}
+
+/** Opens a port for each node. Rejects in one line when one cannot be had; then none stays open. */
+export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents> => {
+  const {names, bindAddress, firstPort, tls, clock} = parts;
+  const deliveries = new Deliveries(clock);
+  const listeners: Listener[] = [];
+  const close = () => Promise.all(listeners.map(listener => listener.close({graceMs: 0})));
+  await using undo = new Undo();
+  undo.defer(close);
+  for (const [index, name] of names.entries()) {
+    const handler = unlessOff(handlerOf(name, parts, deliveries), () => parts.agentOf(name) !== undefined);
+    listeners.push(await listen({clock, bindAddress, port: firstPort && firstPort + index, tls, handler}));
+  }
+  undo.move();
+  return {
+    ports: listeners.map(({port}) => port),
+    setSecureContext(options) {
+      for (const listener of listeners) listener.setSecureContext(options);
+    },
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+  };
+};
+
+const handlerOf = (node: string, {agentOf, authenticators, authorizer, clock, random, log}: NodeAgentsParts, deliveries: Deliveries): RequestHandler => {
+  const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
+  let known: {readonly agent: NodeAgent; readonly exchange: Exchange} | undefined;
+  const answer: Exchange = async request => {
+    const agent = agentOf(node);
+    if (!agent) return text('the node is off\n', 503);
+    if (known?.agent !== agent) known = {agent, exchange: agentExchange({agent, clock, failed})};
+    return known.exchange(request);
+  };
+  return httpFace(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});
+};
+
+/** A machine that is off does not answer: its connections are cut. */
+const unlessOff = (handler: RequestHandler, isOn: () => boolean): RequestHandler => ({
+  http1: (request, response) => (isOn() ? handler.http1(request, response) : request.socket.destroy()),
+  upgrade: (request, socket, head) => (isOn() ? handler.upgrade(request, socket, head) : socket.destroy()),
+  http2: (stream, headers, flags, raw) => (isOn() ? handler.http2(stream, headers, flags, raw) : stream.session?.destroy()),
+});

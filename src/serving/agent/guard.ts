@@ -1,0 +1,82 @@
+import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {Authenticator} from '#src/api/authentication.js';
+import type {Attributes, Authorizer} from '#src/api/authorization.js';
+import {StatusError} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
+import {messageOf} from '#src/base/message.js';
+import {text} from '#src/serving/administration/route.js';
+import {authenticate} from '#src/serving/authenticators/union.js';
+
+export interface AgentGuard {
+  /** The name of the agent's node. */
+  readonly node: string;
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizer: Authorizer;
+  /** Told of what went wrong on our side. */
+  failed(error: unknown): void;
+}
+
+const verbs: Readonly<Record<string, string>> = {POST: 'create', GET: 'get', PUT: 'update', PATCH: 'patch', DELETE: 'delete'};
+
+/** What is asked for of a node by the first part of a path: the right to any of these subresources will do. */
+const subresources: Readonly<Record<string, readonly string[]>> = {
+  pods: ['pods', 'proxy'],
+  runningpods: ['pods', 'proxy'],
+  healthz: ['healthz', 'proxy'],
+  configz: ['configz', 'proxy'],
+  stats: ['stats'],
+  metrics: ['metrics'],
+  logs: ['log'],
+  checkpoint: ['checkpoint'],
+  statusz: ['statusz', 'configz'],
+  flagz: ['flagz', 'configz'],
+};
+const everythingElse = ['proxy'];
+
+const pathOf = ({url}: ApiRequest): string => {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+};
+
+/** The rights to a node that a request may be allowed by, best first. */
+const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attributes[] => {
+  const path = pathOf(request);
+  const [, first = ''] = path.split('/', 2);
+  const asked = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
+  const verb = verbs[request.method] ?? '';
+  return asked.map(subresource => ({user, verb, path, resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node}}));
+};
+
+const described = ([first, ...rest]: readonly Attributes[]): string => {
+  const all = [first!, ...rest].map(({resource}) => resource!.subresource);
+  return `(user=${first!.user.name}, verb=${first!.verb}, resource=nodes, subresource(s)=[${all.join(' ')}])`;
+};
+
+/** Lets those requests through to an agent whose caller proves to be somebody with a right to the agent's node. The others are answered 401 or 403 in plain text. */
+export const guarded =
+  ({node, authenticators, authorizer, failed}: AgentGuard, exchange: Exchange): Exchange =>
+  async request => {
+    const {caller, headers} = request;
+    let user: UserInfo;
+    try {
+      user = 'user' in caller ? caller.user : await authenticate(authenticators, undefined, {credentials: caller.credentials, headers}, pathOf(request));
+    } catch (error) {
+      if (!(error instanceof StatusError)) failed(error);
+      return text('Unauthorized', 401);
+    }
+    const attributes = attributesOf(node, user, request);
+    return (await refusal(authorizer, attributes, failed)) ?? exchange(request);
+  };
+
+const refusal = async (authorizer: Authorizer, attributes: readonly Attributes[], failed: (error: unknown) => void): Promise<ApiResponse | undefined> => {
+  for (const one of attributes) {
+    try {
+      const {decision} = await authorizer.authorize(one);
+      if (decision === 'allow') return undefined;
+    } catch (error) {
+      failed(error);
+      return text(`Authorization error ${described(attributes)}: ${messageOf(error)}\n`, 500);
+    }
+  }
+  return text(`Forbidden ${described(attributes)}\n`, 403);
+};
