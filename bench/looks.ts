@@ -18,10 +18,14 @@ import {schedulerController} from '#src/scheduler/controller.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {crowd} from './crowd.js';
+import {type Hold, Holds} from './holds.js';
 import {startPlane, type Running} from './programs.js';
 import {type Row, row} from './row.js';
 
-const count = 5_000;
+/** How many objects there are of each kind. */
+const count = Number(process.env['PLAT_BENCH_OBJECTS'] ?? 5_000);
+/** The controllers that are measured, all unless told. */
+const chosen = process.env['PLAT_BENCH_CONTROLLERS']?.split(',');
 const limitMs = 50;
 
 /** How long a controller is at rest before the next one is measured, and how long it takes at least and at most: some only look now and then. */
@@ -38,38 +42,14 @@ export const remoteClient = async ({directory}: Pick<Running, 'directory'>): Pro
   return {...client, [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose]()};
 };
 
-/** The longest time that the event loop was held, in ms. Time in which the process had no processor does not count. */
-class Holds {
-  longest = 0;
-  #turn: NodeJS.Immediate | undefined;
-
-  constructor() {
-    let at = performance.now();
-    let used = process.cpuUsage();
-    const look = () => {
-      const now = performance.now();
-      const {user, system} = process.cpuUsage(used);
-      this.longest = Math.max(this.longest, Math.min(now - at, (user + system) / 1000));
-      at = performance.now();
-      used = process.cpuUsage();
-      this.#turn = setImmediate(look);
-    };
-    this.#turn = setImmediate(look);
-  }
-
-  stop(): number {
-    clearImmediate(this.#turn);
-    return this.longest;
-  }
-}
-
 /** Runs one controller until it has nothing more to do, and tells how long it held the loop at most. */
-export const longestHold = async (client: Client, controller: Controller): Promise<{readonly holdMs: number; readonly ms: number}> => {
+export const longestHold = async (client: Client, controller: Controller): Promise<{readonly hold: Hold; readonly ms: number}> => {
   const parsed = parseFlags(controllerManagerFlags, flags);
   const stop = new AbortController();
   let counted = 0;
   const counting = {add: () => void counted++, at: () => counting};
   const holds = new Holds();
+  await holds.start();
   const manager = new Manager({
     name: 'bench',
     controllers: [controller],
@@ -96,10 +76,10 @@ export const longestHold = async (client: Client, controller: Controller): Promi
     await new Promise(resolve => setTimeout(resolve, 100));
   }
   const ms = performance.now() - startedAt - restMs;
+  const hold = await holds.stop();
   stop.abort();
-  const holdMs = holds.stop();
   await end;
-  return {holdMs, ms};
+  return {hold, ms};
 };
 
 /** What can be measured: controllers that run without more than these flags, and the scheduler. */
@@ -111,9 +91,9 @@ export const lookRows = async (): Promise<Row[]> => {
   await using client = await remoteClient(plane);
   await crowd(client, count);
   const rows: Row[] = [];
-  for (const controller of measured) {
-    const {holdMs, ms} = await longestHold(client, controller);
-    rows.push(row(`longest hold: ${controller.name}`, holdMs, 'ms', {note: `${holdMs <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind`}));
+  for (const controller of measured.filter(({name}) => !chosen || chosen.includes(name))) {
+    const {hold, ms} = await longestHold(client, controller);
+    rows.push(row(`longest hold: ${controller.name}`, hold.ms, 'ms', {note: `${hold.ms <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind: ${hold.look}`}));
   }
   await plane.stop();
   return rows;

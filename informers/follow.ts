@@ -84,7 +84,7 @@ const listOnce = async <T extends KubeObject>(api: ListerWatcher<T>, position: P
       ...(position.unpaged ? {} : {limit: options.pageSize ?? 500}),
       ...(next ? {continue: next} : versionOf(position)),
     });
-    items.push(...list.items);
+    for (const item of list.items) items.push(item);
     next = list.metadata?.continue || undefined;
     if (!next) return {type: 'listed', items, resourceVersion: list.metadata?.resourceVersion ?? ''};
   }

@@ -9,6 +9,7 @@ import {jittered, type Random} from '#src/base/random.js';
 import {onAbort} from '#src/base/signals.js';
 import {Cache} from './cache.js';
 import type {Change} from './change.js';
+import {Delivery} from './delivery.js';
 import {follow, isShort, type Followed, type FollowOptions} from './follow.js';
 import {informerMetrics, type InformerMetrics} from './informer-metrics.js';
 import type {ListerWatcher} from './lister-watcher.js';
@@ -39,7 +40,8 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
 
 /**
  * One followed collection for many listeners. The cache knows of a change before any listener hears of it; listeners hear all changes in
- * one order, each on the spot. Who comes late is first told of every cached object. "Synced" means that every object of the first list has been handled.
+ * one order, each on the spot, or as soon as everybody else has had a turn where telling takes long, as it does of a list. Who comes late is first told of every cached
+ * object. "Synced" means that every object of the first list has been handled.
  */
 export class SharedInformer<T extends KubeObject = KubeObject> {
   /** Every change from now on, after an `added` for each object there is. Never completes before the informer is stopped. */
@@ -48,17 +50,17 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   readonly #options: SharedInformerOptions;
   readonly #cache = new Cache<T>();
   readonly #listeners = new Set<Subscriber<Change<T>>>();
-  readonly #pending: {readonly change: () => readonly Change<T>[]; readonly handled: () => void}[] = [];
+  readonly #delivery: Delivery<T>;
   readonly #waiters = new Set<{readonly synced: () => void; readonly refused: (error: Error) => void}>();
   #metrics: InformerMetrics | undefined;
   #subscription: Subscription | undefined;
   #resync: Disposable | undefined;
   #synced = false;
-  #busy = false;
 
   constructor(api: ListerWatcher<T>, options: SharedInformerOptions) {
     this.#api = api;
     this.#options = options;
+    this.#delivery = new Delivery({...options, listeners: () => [...this.#listeners]});
     this.changes = new Observable(subscriber => {
       // Replayed and joined without a pause in between: nothing is missed, nothing told twice.
       this.#listeners.add(subscriber);
@@ -147,6 +149,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
 
   #stop(): void {
     this.#subscription?.unsubscribe();
+    this.#delivery.stop();
     this.#resync?.[Symbol.dispose]();
     this.#metrics?.[Symbol.dispose]();
     for (const listener of this.#listeners) listener.complete();
@@ -157,35 +160,19 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     if (event.type === 'BOOKMARK') return;
     if (event.type === 'listed') {
       const objects = event.items.map(item => this.#kept(item));
-      this.#dispatch(
+      this.#delivery.add(
         () => this.#cache.replace(objects),
         () => this.#becomeSynced(),
       );
       return;
     }
     const object = this.#kept(event.object);
-    this.#dispatch(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
+    this.#delivery.add(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
   }
 
   #kept(object: T): Frozen<T> {
     const kept = this.#options.metadataOnly ? metadataOf(object, this.#options) : trimmed(object, this.#options);
     return this.#options.freeze ? deepFrozen(kept) : kept;
-  }
-
-  /** Changes the cache, then tells all who listened at that moment. What a listener sets off while being told waits its turn. */
-  #dispatch(change: () => readonly Change<T>[], handled: () => void = () => {}): void {
-    this.#pending.push({change, handled});
-    if (this.#busy) return;
-    this.#busy = true;
-    try {
-      for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
-        const listeners = [...this.#listeners];
-        for (const each of next.change()) for (const listener of listeners) listener.next(each);
-        next.handled();
-      }
-    } finally {
-      this.#busy = false;
-    }
   }
 
   #becomeSynced(): void {
@@ -197,7 +184,7 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
   #remindEvery(periodMs: number): void {
     this.#resync = this.#options.clock.schedule(periodMs, () => {
       this.#remindEvery(periodMs);
-      this.#dispatch(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
+      this.#delivery.add(() => this.#cache.list().map(object => ({type: 'updated', object, old: object})));
     });
   }
 }

@@ -1,3 +1,5 @@
+import type {Clock} from './clock.js';
+
 /** Resolves after everything else that waits for the event loop has had its turn: what works through much at once does so between pieces. */
 export const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
@@ -16,3 +18,61 @@ const letOneGoOn = (): void => {
   waiting.shift()!();
   if (waiting.length > 0) setImmediate(letOneGoOn);
 };
+
+/** How long work goes on in one turn of the event loop. */
+const pieceMs = 10;
+
+type Monotonic = Pick<Clock, 'monotonic'>;
+
+/** The time for which work has gone on in the present turn of the event loop. */
+class Spent {
+  readonly #clock: Monotonic;
+  #begunAt: number | undefined;
+  #turn = 0;
+
+  constructor(clock: Monotonic) {
+    this.#clock = clock;
+  }
+
+  begin(): void {
+    this.#begunAt = this.#clock.monotonic();
+    const turn = ++this.#turn;
+    setImmediate(() => {
+      if (turn === this.#turn) this.#begunAt = undefined;
+    });
+  }
+
+  get isAll(): boolean {
+    if (this.#begunAt === undefined) this.begin();
+    return this.#clock.monotonic() - this.#begunAt! >= pieceMs;
+  }
+}
+
+/** All work by one clock shares its turns. */
+const spentBy = new WeakMap<Monotonic, Spent>();
+
+const spentOf = (clock: Monotonic): Spent => {
+  let known = spentBy.get(clock);
+  if (!known) spentBy.set(clock, (known = new Spent(clock)));
+  return known;
+};
+
+/** Cuts long work into pieces, with a turn for everybody else between them. All hands that share one go on together. */
+export class Pieces {
+  readonly #spent: Spent;
+  #next: Promise<void> | undefined;
+
+  constructor(clock: Monotonic) {
+    this.#spent = spentOf(clock);
+  }
+
+  /** Returns what is to be waited for before the work goes on, once work by this clock has lasted 10 ms in this turn of the event loop; nothing before. */
+  pause(): Promise<void> | undefined {
+    if (this.#next || !this.#spent.isAll) return this.#next;
+    this.#next = ownTurn().then(() => {
+      this.#next = undefined;
+      this.#spent.begin();
+    });
+    return this.#next;
+  }
+}

@@ -23,7 +23,7 @@ export interface WorkQueueOptions<T> {
  */
 export class WorkQueue<T = string> {
   readonly name: string;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #limiter: RateLimiter<T>;
   readonly #metrics: QueueMetrics<T>;
   readonly #ready = new Fifo<T>();
@@ -37,7 +37,7 @@ export class WorkQueue<T = string> {
 
   constructor({clock, name, meter = noMeter, limiter = standardLimiter(clock)}: WorkQueueOptions<T>) {
     this.name = name;
-    this.#clock = clock;
+    this.clock = clock;
     this.#limiter = limiter;
     this.#metrics = new QueueMetrics(clock, meter, name, () => this.#ready.size);
     this.#delays = new Delays(clock, item => this.add(item));
@@ -155,7 +155,7 @@ export class WorkQueue<T = string> {
   #holdWhileBusy(): void {
     // Something is being done, or will be without time passing: a hand is free.
     const isBusy = this.#processing.size > this.#resting || (this.#ready.size > 0 && this.#processing.size < this.#hands());
-    if (isBusy) this.#hold ??= this.#clock.hold();
+    if (isBusy) this.#hold ??= this.clock.hold();
     else {
       this.#hold?.[Symbol.dispose]();
       this.#hold = undefined;

@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import {nextTurn} from '#src/base/turn.js';
+import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {WorkQueue} from './work-queue.js';
 
 /** Hands that work on a queue. */
@@ -10,7 +10,10 @@ export interface Workers {
   drain(): Promise<void>;
 }
 
-/** After so many items a hand gives everybody else a turn: work that never waits for anything would else shut out sockets and timers. */
+/**
+ * Work that never waits for anything would shut out sockets and timers: everybody else gets a turn once it has taken a while, and after so many items in any case, as
+ * time does not pass on every clock while work goes on.
+ */
 const itemsATurn = 32;
 
 /**
@@ -19,9 +22,12 @@ const itemsATurn = 32;
  */
 export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item: T) => Promise<void>, onBug: (error: unknown, item: T) => void): Workers => {
   const pool = new PQueue({concurrency});
+  const pieces = new Pieces(queue.clock);
   let items = 0;
+  let isStopped = false;
   const turn = async () => {
-    const item = queue.take();
+    for (let pause = pieces.pause(); pause; pause = pieces.pause()) await pause;
+    const item = isStopped ? undefined : queue.take();
     if (item === undefined) return;
     try {
       await process(item);
@@ -40,6 +46,7 @@ export const work = <T>(queue: WorkQueue<T>, concurrency: number, process: (item
   };
   return {
     async stop() {
+      isStopped = true;
       service[Symbol.dispose]();
       pool.clear();
       await finish();

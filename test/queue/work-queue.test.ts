@@ -4,6 +4,7 @@ import {MetricsRegistry} from '#src/observe/metrics.js';
 import {longest, overall, perItem, standardLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
+import {WorkingClock} from '#test/fixtures/working-clock.js';
 
 const aQueue = () => {
   const clock = new VirtualClock();
@@ -288,6 +289,27 @@ test('work that never waits leaves turns to everybody else', async t => {
 
   t.is(done, 1000);
   t.true(turns >= 5, `${turns} turns`);
+});
+
+test('work that takes long leaves a turn to everybody else after 10 ms, however many hands there are', async t => {
+  const clock = new WorkingClock();
+  const queue = new WorkQueue<string>({clock, name: 'test'});
+  for (let item = 0; item < 100; item++) queue.add(`item-${item}`);
+  let done = 0;
+
+  const workers = work(
+    queue,
+    5,
+    async () => {
+      clock.work(4);
+      done++;
+    },
+    error => t.fail(String(error)),
+  );
+  await workers.drain();
+
+  t.is(done, 100);
+  t.true(clock.longestMs <= 12, `${clock.longestMs} ms in one turn`);
 });
 
 test('a worker that throws is reported and goes on', async t => {

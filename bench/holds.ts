@@ -1,0 +1,76 @@
+import {Session, type Profiler} from 'node:inspector/promises';
+
+/** The longest time that the event loop was held, and what ran meanwhile. */
+export interface Hold {
+  readonly ms: number;
+  /** The function that the event loop called, and the one in it that took most of the time. */
+  readonly look: string;
+}
+
+const sampleUs = 1_000;
+const ours = /\/dist\/(?:controllers|informers|src)\//;
+
+/** Notes how long the event loop is held, and by what. Time in which the process had no processor does not count. */
+export class Holds {
+  readonly #session = new Session();
+  #turn: NodeJS.Immediate | undefined;
+  #longest = {ms: 0, from: 0, to: 0};
+
+  async start(): Promise<void> {
+    this.#session.connect();
+    await this.#session.post('Profiler.enable');
+    await this.#session.post('Profiler.setSamplingInterval', {interval: sampleUs});
+    await this.#session.post('Profiler.start');
+    let at = process.hrtime.bigint();
+    let used = process.cpuUsage();
+    const look = () => {
+      const now = process.hrtime.bigint();
+      const {user, system} = process.cpuUsage(used);
+      const ms = Math.min(Number(now - at) / 1e6, (user + system) / 1000);
+      if (ms > this.#longest.ms) this.#longest = {ms, from: Number(at / 1000n), to: Number(now / 1000n)};
+      at = process.hrtime.bigint();
+      used = process.cpuUsage();
+      this.#turn = setImmediate(look);
+    };
+    this.#turn = setImmediate(look);
+  }
+
+  async stop(): Promise<Hold> {
+    clearImmediate(this.#turn);
+    const longest = this.#longest;
+    const {profile} = await this.#session.post('Profiler.stop');
+    this.#session.disconnect();
+    return {ms: longest.ms, look: lookIn(profile, longest.from, longest.to)};
+  }
+}
+
+const nameOf = ({functionName, url, lineNumber}: Profiler.ProfileNode['callFrame']): string => {
+  const file = url.replace(/^.*\/dist\//, '').replace(/\.js$/, '');
+  return `${functionName || 'anonymous'} (${file}:${lineNumber + 1})`;
+};
+
+/** The most frequent of some texts. */
+const commonest = (texts: readonly string[]): string => {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].reduce((best, each) => (each[1] > best[1] ? each : best), ['', 0] as const)[0];
+};
+
+/** What ran most of the time between two moments, in µs of the monotonic clock. */
+const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Profile, from: number, to: number): string => {
+  const byId = new Map(nodes.map(node => [node.id, node]));
+  const parents = new Map(nodes.flatMap(({id, children = []}) => children.map(child => [child, id] as const)));
+  const stacks: (readonly [called: string, inner: string])[] = [];
+  let at = startTime;
+  for (const [index, sample] of samples.entries()) {
+    at += timeDeltas[index] ?? 0;
+    if (at < from || at > to) continue;
+    const stack: string[] = [];
+    for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1)) if (ours.test(node.callFrame.url)) stack.push(nameOf(node.callFrame));
+    const leaf = nameOf(byId.get(sample)!.callFrame);
+    stacks.push([stack.at(-1) ?? leaf, stack[0] ?? leaf]);
+  }
+  const called = commonest(stacks.map(([each]) => each));
+  const inner = commonest(stacks.filter(([each]) => each === called).map(([, each]) => each));
+  return called === inner ? called : `${called} in ${inner}`;
+};

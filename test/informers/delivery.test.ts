@@ -1,0 +1,88 @@
+import test, {type ExecutionContext} from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {ConfigMap} from '#src/api/types.js';
+import {noLog} from '#src/base/log.js';
+import {noMeter} from '#src/base/meter.js';
+import {seededRandom} from '#src/base/random.js';
+import {listerWatcher} from '#informers/lister-watcher.js';
+import {resolveSelection} from '#informers/selection.js';
+import {SharedInformer} from '#informers/shared.js';
+import {startServer} from '#test/fixtures/server.js';
+import {WorkingClock} from '#test/fixtures/working-clock.js';
+
+const count = 100;
+
+/** An informer over a hundred objects, with a listener that takes a millisecond for each. */
+const crowded = async (t: ExecutionContext) => {
+  const clock = new WorkingClock();
+  const client = startServer({clock}).clientOf();
+  const maps = client.resource(kinds.configMaps);
+  const create = (name: string) => maps.create({metadata: {namespace: 'default', name}});
+  for (let index = 0; index < count; index++) await create(`map-${String(index).padStart(3, '0')}`);
+  const life = new AbortController();
+  t.teardown(() => life.abort());
+  const api = listerWatcher(client, resolveSelection(kinds.configMaps, client.naming));
+  const informer = new SharedInformer<ConfigMap>(api, {clock, random: seededRandom(3), log: noLog, meter: noMeter, name: 'configmaps', apiVersion: 'v1', kind: 'ConfigMap', minResyncMs: 0});
+  const heard: string[] = [];
+  const hooks: {heard?: (name: string) => void} = {};
+  informer.listen(({type, object}) => {
+    clock.work(1);
+    heard.push(`${type} ${object.metadata?.name}`);
+    hooks.heard?.(object.metadata?.name ?? '');
+  });
+  return {clock, maps, create, life, informer, heard, hooks};
+};
+
+test('a long list is told in pieces, and synced means that all of it was', async t => {
+  const {clock, informer, heard, life} = await crowded(t);
+
+  informer.start(life.signal);
+  const atSync = informer.whenSynced(life.signal).then(() => heard.length);
+  await clock.drain();
+
+  t.is(await atSync, count);
+  t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
+});
+
+test('what changes while a list is told is told after it, and is not in the cache before', async t => {
+  const {clock, create, maps, informer, heard, hooks, life} = await crowded(t);
+  let cachedAtLast: unknown;
+  hooks.heard = name => {
+    if (name === 'map-000') void create('map-new').then(() => maps.delete('map-050', {namespace: 'default'}));
+    if (name === 'map-099') cachedAtLast = informer.lister.get({namespace: 'default', name: 'map-050'});
+  };
+
+  informer.start(life.signal);
+  await clock.drain();
+
+  t.deepEqual(heard.slice(count - 1), ['added map-099', 'added map-new', 'deleted map-050']);
+  t.truthy(cachedAtLast);
+  t.is(informer.lister.size, count);
+});
+
+test('who begins to listen while a list is told hears of each object once', async t => {
+  const {clock, informer, hooks, life} = await crowded(t);
+  const late: string[] = [];
+  hooks.heard = name => {
+    if (name === 'map-042') informer.listen(({type, object}) => late.push(`${type} ${object.metadata?.name}`));
+  };
+
+  informer.start(life.signal);
+  await clock.drain();
+
+  t.is(late.length, count);
+  t.is(new Set(late).size, count);
+});
+
+test('an informer that ends while a list is told tells no more and never becomes synced', async t => {
+  const {clock, informer, heard, hooks, life} = await crowded(t);
+  hooks.heard = name => {
+    if (name === 'map-042') life.abort();
+  };
+
+  informer.start(life.signal);
+  await clock.drain();
+
+  t.is(heard.length, 43);
+  t.false(informer.isSynced);
+});
