@@ -6,6 +6,7 @@ import {protobufCodec, type ProtobufCodec} from '#src/schema/protobuf/codec.js';
 import type {Call, CallSubject} from './caller.js';
 import {Frames} from './frames.js';
 import {Items} from './items.js';
+import {readLongList} from './list-body.js';
 
 /** What a client may speak besides JSON. */
 export interface ClientContent {
@@ -89,6 +90,11 @@ export class Content {
     } catch {
       return text;
     }
+  }
+
+  /** The same, without holding the event loop for as long as a long list takes to be parsed. */
+  async readSlowly(body: Buffer, contentType: string): Promise<unknown> {
+    return (/\bjson\b/.test(contentType) ? await readLongList(body) : undefined) ?? this.read(body, contentType);
   }
 
   /** Cuts a stream of that type into its events; undefined where it comes in lines. */

@@ -29,7 +29,7 @@ export const httpsCaller = (connection: HttpConnection, {userAgent, timeoutMs, c
     signal: call.signal,
     ...(timeoutMs === undefined ? {} : {timeoutMs}),
   });
-  const replyOf = ({status, header, body}: HttpReply): Reply => ({status, header, body: content.read(body, header('content-type') ?? '')});
+  const replyOf = async ({status, header, body}: HttpReply): Promise<Reply> => ({status, header, body: await content.readSlowly(body, header('content-type') ?? '')});
   /** Sends a call; once more as JSON where its server does not take the form it went in. */
   const sent = async <R extends HttpReply | undefined>(call: Call, send: (request: HttpRequest) => Promise<R>): Promise<R> => {
     call.signal?.throwIfAborted();
