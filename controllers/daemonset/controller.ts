@@ -1,35 +1,17 @@
 import {followChildren} from '#controllers/shared/child-events.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {followPods} from '#controllers/shared/pod-events.js';
-import {sameContent} from '#src/api/equal.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import {defineController, type KeyedContext} from '#src/runtime/controller.js';
-import {judgeOf} from './placement.js';
+import {defineController} from '#src/runtime/controller.js';
+import {followNodes} from './node-events.js';
 import {nodeKeeper} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'concurrentDaemonsetSyncs'>;
 
 const daemonSets = selecting<ObjectOf<typeof kinds.daemonSets>>(({spec}) => spec?.selector);
-
-/** A node that comes, or whose labels or taints change, concerns the sets that think differently of it than before. One that goes takes its pods along. */
-const followNodes = ({listen, lister, enqueue, naming}: KeyedContext): void => {
-  const sets = lister(kinds.daemonSets);
-  listen(kinds.nodes, change => {
-    if (change.type === 'deleted') return;
-    const {object: node} = change;
-    const old = change.type === 'updated' ? change.old : undefined;
-    if (old && sameContent(old.metadata?.labels, node.metadata?.labels) && sameContent(old.spec?.taints, node.spec?.taints)) return;
-    for (const set of sets.list()) {
-      const judge = judgeOf(set, naming);
-      const now = judge(node);
-      const before = old ? judge(old) : {shouldRun: false, shouldStay: now.shouldStay};
-      if (now.shouldRun !== before.shouldRun || now.shouldStay !== before.shouldStay) enqueue(keyOf(set));
-    }
-  });
-};
 
 /**
  * Keeps one pod of each daemon set on every node that its template fits, and rolls out its template within the bounds that the strategy sets: old pods first go, or

@@ -1,7 +1,7 @@
 import {possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/expectations.js';
-import type {Selecting} from '#controllers/shared/parents.js';
+import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';

@@ -1,6 +1,7 @@
 import {followChildren} from '#controllers/shared/child-events.js';
 import {controlledBy, countOf} from '#controllers/shared/children.js';
-import {controllingParent, selecting} from '#controllers/shared/parents.js';
+import {controllingParent} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';

@@ -1,6 +1,6 @@
 import {possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
-import type {Selecting} from '#controllers/shared/parents.js';
+import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {hasCause} from '#src/api/status.js';

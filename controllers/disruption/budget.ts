@@ -1,4 +1,5 @@
-import {selecting} from '#controllers/shared/parents.js';
+import {selectedPods} from '#controllers/shared/selected-pods.js';
+import {selecting} from '#informers/selecting.js';
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
@@ -16,10 +17,10 @@ const evictionMs = 120_000;
 /** Budgets by what they select. */
 export const budgetSelection = selecting<PodDisruptionBudget>(({spec}) => spec?.selector as LabelSelectorObject | undefined);
 
-/** Whether the budget is about a pod: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
-export const covers = (budget: Frozen<PodDisruptionBudget>, pod: Frozen<Pod>): boolean => {
-  if (budget.metadata?.namespace !== pod.metadata?.namespace) return false;
-  return budgetSelection.selectorOf(budget)?.matches(pod.metadata?.labels) ?? false;
+/** The pods that the budget is about: an empty selector takes in the whole namespace, one that is absent or malformed nothing. */
+export const coveredBy = (budget: Frozen<PodDisruptionBudget>, pods: Lister<Pod>): readonly Frozen<Pod>[] => {
+  const selector = budgetSelection.selectorOf(budget);
+  return selector ? selectedPods(pods, budget.metadata?.namespace ?? '', selector) : [];
 };
 
 /** The budgets that take in their whole namespace, by it. */

@@ -8,7 +8,7 @@ import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import {againAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
-import {budgetsAbout, covers, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
+import {budgetsAbout, coveredBy, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
 import {expiryOf} from './targets.js';
 
@@ -66,7 +66,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
 
   const reckon = async (budget: Frozen<PodDisruptionBudget>): Promise<Result> => {
     const {metadata, status} = budget;
-    const pods = cachedPods.list(metadata?.namespace ?? '').filter(pod => covers(budget, pod));
+    const pods = coveredBy(budget, cachedPods);
     if (pods.length === 0) events.normal(budget, 'NoPods', 'No matching pods found');
     const demand = await expected(budget, pods).catch((error: unknown) => {
       events.warning(budget, 'CalculateExpectedPodCountFailed', `Failed to calculate the number of expected pods: ${messageOf(error)}`);

@@ -1,6 +1,6 @@
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {ownWrites} from '#controllers/shared/own-writes.js';
-import {hasSelector, isHeadless, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
+import {hasSelector, isHeadless, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
 import {triggerTimes, withTriggerTime} from '#controllers/shared/trigger-times.js';
 import {sameContent} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
@@ -105,7 +105,7 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, events
     }
     if (service.spec?.type === 'ExternalName' || !hasSelector(service)) return settled;
 
-    const selected = selectedPods(pods, service);
+    const selected = podsOfService(pods, service);
     const time = times.next(service, selected);
     const all = subsetsFor(service, selected);
     const kept = truncated(all);

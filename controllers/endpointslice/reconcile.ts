@@ -1,7 +1,7 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {endpointText, portsText, servicesOfSliceChange, slicesOfService, sliceWords, type EndpointSlice} from '#controllers/shared/endpoint-slices.js';
 import {isEndpoint, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
-import {hasSelector, selectedPods, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
+import {hasSelector, podsOfService, servicesOfPodChange, type Service} from '#controllers/shared/services.js';
 import type {Efficiency} from '#controllers/shared/slice-metrics.js';
 import {sliceTracker} from '#controllers/shared/slice-tracker.js';
 import {triggerTimes} from '#controllers/shared/trigger-times.js';
@@ -158,7 +158,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
       metrics.synced('stale');
       throw new Expected('EndpointSlice informer cache is out of date');
     }
-    const selected = selectedPods(pods, service);
+    const selected = podsOfService(pods, service);
     try {
       await keepAll(service, selected, existing, times.next(service, selected));
     } catch (error) {

@@ -1,8 +1,10 @@
+import {selectedPods} from '#controllers/shared/selected-pods.js';
 import type {Lister} from '#informers/lister.js';
 import {keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
-import {nothing, parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
+import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {messageOf} from '#src/base/message.js';
+import {Sharing} from './sharing.js';
 
 /** Why an autoscaler cannot tell whose pods are meant. */
 export class NoSelection extends Error {
@@ -27,8 +29,8 @@ export interface Selection {
 /** Finds the pods of targets, and remembers by which selectors, since pods that several autoscalers select are scaled by none. */
 export class Selections {
   readonly #pods: Lister<Pod>;
-  /** By namespace and key. An autoscaler that was not looked at yet selects nothing. */
-  readonly #selectors = new Map<string, Map<string, LabelSelector>>();
+  /** By namespace. */
+  readonly #selectors = new Map<string, Sharing>();
 
   constructor(pods: Lister<Pod>) {
     this.#pods = pods;
@@ -36,30 +38,30 @@ export class Selections {
 
   get size(): number {
     let size = 0;
-    for (const keys of this.#selectors.values()) size += keys.size;
+    for (const sharing of this.#selectors.values()) size += sharing.size;
     return size;
   }
 
   known(key: ObjectKey): void {
-    const keys = this.#selectors.get(key.namespace) ?? new Map<string, LabelSelector>();
-    this.#selectors.set(key.namespace, keys);
-    if (!keys.has(keyText(key))) keys.set(keyText(key), nothing);
+    const sharing = this.#selectors.get(key.namespace) ?? new Sharing();
+    this.#selectors.set(key.namespace, sharing);
+    sharing.known(keyText(key));
   }
 
   forget(key: ObjectKey): void {
-    const keys = this.#selectors.get(key.namespace);
-    keys?.delete(keyText(key));
-    if (keys?.size === 0) this.#selectors.delete(key.namespace);
+    const sharing = this.#selectors.get(key.namespace);
+    sharing?.forget(keyText(key));
+    if (sharing?.size === 0) this.#selectors.delete(key.namespace);
   }
 
   /** The pods of a scale's selector. Throws a `NoSelection`. */
   select(key: ObjectKey, text: string): Selection {
     if (text === '') throw new NoSelection(['SelectorRequired', 'InvalidSelector'], 'selector is required', "the HPA target's scale is missing a selector");
     const selector = read(text);
-    const others = this.#selectors.get(key.namespace) ?? new Map<string, LabelSelector>();
-    if (others.has(keyText(key))) others.set(keyText(key), selector);
-    const pods = this.#pods.list(key.namespace).filter(({metadata}) => selector.matches(metadata?.labels));
-    const sharing = owners(others, pods);
+    const others = this.#selectors.get(key.namespace);
+    if (others?.has(keyText(key))) others.set(keyText(key), selector);
+    const pods = selectedPods(this.#pods, key.namespace, selector);
+    const sharing = others?.of(pods) ?? [];
     if (sharing.length > 1) {
       throw new NoSelection(['AmbiguousSelector', 'AmbiguousSelector'], `pods by selector ${text} are controlled by multiple HPAs: [${sharing.sort().join(' ')}]`);
     }
@@ -73,10 +75,4 @@ const read = (text: string): LabelSelector => {
   } catch (error) {
     throw new NoSelection(['InvalidSelector', 'InvalidSelector'], `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`);
   }
-};
-
-/** The keys whose selectors match any of the pods; pods that are labelled alike are looked at once. */
-const owners = (selectors: ReadonlyMap<string, LabelSelector>, pods: readonly Frozen<Pod>[]): string[] => {
-  const labels = new Map(pods.map(({metadata}) => [JSON.stringify(metadata?.labels ?? {}), metadata?.labels]));
-  return [...selectors].filter(([, selector]) => [...labels.values()].some(each => selector.matches(each))).map(([key]) => key);
 };

@@ -1,4 +1,4 @@
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {replicaKeeper} from '#controllers/shared/replicas.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';

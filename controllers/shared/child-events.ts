@@ -5,7 +5,8 @@ import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf, sameController} from '#src/model/owners.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
-import {controllingParent, type Selecting} from './parents.js';
+import {controllingParent} from './parents.js';
+import type {Selecting} from '#informers/selecting.js';
 
 export interface ChildEventsOptions<P extends KubeObject, C extends KubeObject> {
   readonly parents: Kind<P>;

@@ -1,3 +1,4 @@
+import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
@@ -11,7 +12,6 @@ import {controlledBy} from './children.js';
 import {claimer} from './claiming.js';
 import {podsToDelete, ranksByNode} from './deletion-order.js';
 import {trackingExpectations} from './expectations.js';
-import type {Selecting} from './parents.js';
 import {podControl} from './pod-control.js';
 import {followPods} from './pod-events.js';
 import {countedAlone, orphanPods, podsUnder, type PodsAlike} from './pod-groups.js';

@@ -1,12 +1,13 @@
 import type {Change} from '#informers/change.js';
-import type {Index, Lister} from '#informers/lister.js';
+import type {Lister} from '#informers/lister.js';
+import {selecting} from '#informers/selecting.js';
 import {sameContent, sameJson} from '#src/api/equal.js';
 import {keyOf, keyText, type Frozen, type ObjectKey} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import {isReady, isTerminal} from '#src/model/pod/state.js';
-import {selecting} from './parents.js';
+import {selectedPods} from './selected-pods.js';
 
 export type Service = ObjectOf<typeof kinds.services>;
 
@@ -18,22 +19,10 @@ export const hasSelector = ({spec}: Frozen<Service>): boolean => Object.keys(spe
 /** Whether clients look for the pods of the service themselves, as it has no address of its own. */
 export const isHeadless = ({spec}: Frozen<Service>): boolean => !spec?.clusterIP || spec.clusterIP === 'None';
 
-const shelf = (namespace: string, label: string, value: string): string => `${namespace} ${label}=${value}`;
-
-const podsByLabel: Index<Pod> = {
-  name: 'label',
-  values: ({metadata}) => Object.entries(metadata?.labels ?? {}).map(([label, value]) => shelf(metadata?.namespace ?? '', label, value)),
-};
-
-/** The pods that a service selects, found under the one of its labels that fewest pods carry. */
-export const selectedPods = (pods: Lister<Pod>, service: Frozen<Service>): readonly Frozen<Pod>[] => {
-  const {namespace = ''} = service.metadata ?? {};
-  const shelves = Object.entries(service.spec?.selector ?? {}).map(([label, value]) => shelf(namespace, label, value));
-  if (shelves.length === 0) return [];
-  const rarest = shelves.reduce((best, each) => (pods.count(podsByLabel, each) < pods.count(podsByLabel, best) ? each : best));
-  const found = pods.by(podsByLabel, rarest);
-  const selector = services.selectorOf(service);
-  return shelves.length === 1 ? found : found.filter(({metadata}) => selector?.matches(metadata?.labels));
+/** The pods that a service selects. */
+export const podsOfService = (pods: Lister<Pod>, service: Frozen<Service>): readonly Frozen<Pod>[] => {
+  const selector = hasSelector(service) ? services.selectorOf(service) : undefined;
+  return selector ? selectedPods(pods, service.metadata?.namespace ?? '', selector) : [];
 };
 
 /** What endpoints tell of a pod, beside what its labels say. Its node is left out: it is set before the pod has an address, and never changes. */

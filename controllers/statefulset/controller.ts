@@ -1,4 +1,4 @@
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {followPods} from '#controllers/shared/pod-events.js';
 import {keyOf} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';

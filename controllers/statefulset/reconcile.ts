@@ -1,7 +1,7 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
-import type {Selecting} from '#controllers/shared/parents.js';
+import type {Selecting} from '#informers/selecting.js';
 import {revisionsOf, surplusRevisions, type ControllerRevision} from '#controllers/shared/revisions.js';
 import {sameJson} from '#src/api/equal.js';
 import {keyOf, type Frozen} from '#src/api/key.js';

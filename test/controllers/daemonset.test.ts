@@ -7,7 +7,7 @@ import {nodeOf} from '#controllers/daemonset/placement.js';
 import {nodeKeeper} from '#controllers/daemonset/reconcile.js';
 import {rolledOut} from '#controllers/daemonset/rolling-update.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {settled} from '#src/runtime/controller.js';
 import {attempt, contextOver} from './context.js';
 import {aPlaneWith, aTemplate, hands} from './workloads.js';

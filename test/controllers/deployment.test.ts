@@ -5,7 +5,7 @@ import {withRollout} from '#controllers/deployment/progress.js';
 import {roller} from '#controllers/deployment/reconcile.js';
 import {newestOf, sameTemplate, terminatingIn} from '#controllers/deployment/replica-sets.js';
 import {isSaturated, maxSurge, maxUnavailable, newestSize, proportionalSizes} from '#controllers/deployment/sizes.js';
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';

@@ -1,6 +1,7 @@
 import test from 'ava';
-import {covers, demandOf, evictionsOf, healthyAmong, withVerdict} from '#controllers/disruption/budget.js';
+import {coveredBy, demandOf, evictionsOf, healthyAmong, withVerdict} from '#controllers/disruption/budget.js';
 import {expiryOf} from '#controllers/disruption/targets.js';
+import {Cache} from '#informers/cache.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {wireTime} from '#src/api/time.js';
@@ -24,12 +25,14 @@ const demands: readonly [title: string, spec: NonNullable<PodDisruptionBudget['s
 for (const [title, spec, expected, desired] of demands) test(title, t => t.deepEqual(demandOf(budgetOf(spec), 4, 5), {expected, desired}));
 
 test('an empty selector covers the namespace, an absent one nothing, and no budget covers another namespace', t => {
-  const pod = podOf('p');
+  const cache = new Cache<Pod>();
+  cache.replace([podOf('p')]);
+  const covers = (budget: PodDisruptionBudget) => coveredBy(budget, cache).length > 0;
   t.deepEqual(
-    [{selector: {}}, {}, {selector: {matchLabels: {app: 'web'}}}, {selector: {matchLabels: {app: 'db'}}}, {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}}].map(spec => covers(budgetOf(spec), pod)),
+    [{selector: {}}, {}, {selector: {matchLabels: {app: 'web'}}}, {selector: {matchLabels: {app: 'db'}}}, {selector: {matchExpressions: [{key: 'app', operator: 'Nonsense'}]}}].map(spec => covers(budgetOf(spec))),
     [true, false, true, false, false],
   );
-  t.false(covers({...budgetOf({selector: {}}), metadata: {namespace: 'other', name: 'b'}}, pod));
+  t.false(covers({...budgetOf({selector: {}}), metadata: {namespace: 'other', name: 'b'}}));
 });
 
 test('evictions are waited for over two minutes, then told of as overdue, and forgotten when the pod is on its way', t => {

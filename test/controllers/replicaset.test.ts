@@ -2,7 +2,7 @@ import test from 'ava';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {controllerRefTo} from '#src/model/owners.js';
-import {selecting} from '#controllers/shared/parents.js';
+import {selecting} from '#informers/selecting.js';
 import {replicaKeeper} from '#controllers/shared/replicas.js';
 import type {Change} from '#informers/change.js';
 import {settled, type KeyedContext} from '#src/runtime/controller.js';

@@ -1,0 +1,58 @@
+import type {Frozen} from '#src/api/key.js';
+import {labelSelectorOf, nothing, type LabelSelector, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Index, Lister} from './lister.js';
+
+/** Which labels a kind of parent selects. */
+export interface Selecting<T extends KubeObject> {
+  /** The parent's selector; undefined when it cannot be read. */
+  selectorOf(parent: Frozen<T>): LabelSelector | undefined;
+  /** The parents of the child's namespace that select its labels. A selector that is empty, or cannot be read, selects nothing. */
+  parentsOf(lister: Lister<T>, child: Frozen<KubeObject>): readonly Frozen<T>[];
+}
+
+const anyLabels = (namespace: string): string => `${namespace} any`;
+const label = (namespace: string, key: string, value: string): string => `${namespace} ${key}=${value}`;
+
+/**
+ * How to find the parents that select a child: they are filed under one label that their selector demands, so that few are looked at for each
+ * child. `written` is the field that holds a parent's selector, `read` understands it (or throws). To be made once for a kind, at module level.
+ */
+export const selecting = <T extends KubeObject, W extends object = LabelSelectorObject>(
+  written: (parent: Frozen<T>) => Frozen<W> | undefined,
+  read: (selector: Frozen<W>) => LabelSelector = labelSelectorOf as (selector: Frozen<W>) => LabelSelector,
+): Selecting<T> => {
+  const known = new WeakMap<object, {readonly selector: LabelSelector | undefined}>();
+  const tried = (selector: Frozen<W>): LabelSelector | undefined => {
+    try {
+      return read(selector);
+    } catch {
+      return undefined;
+    }
+  };
+  const selectorOf = (parent: Frozen<T>): LabelSelector | undefined => {
+    const selector = written(parent);
+    if (!selector) return nothing;
+    let entry = known.get(selector);
+    if (!entry) known.set(selector, (entry = {selector: tried(selector)}));
+    return entry.selector;
+  };
+  const index: Index<T> = {
+    name: 'selected label',
+    values(parent) {
+      const namespace = parent.metadata?.namespace ?? '';
+      const selector = selectorOf(parent);
+      if (!selector || selector.empty) return [];
+      const demanded = selector.requirements.find(({operator}) => operator === '=' || operator === 'in');
+      return demanded ? demanded.values.map(value => label(namespace, demanded.key, value)) : [anyLabels(namespace)];
+    },
+  };
+  return {
+    selectorOf,
+    parentsOf(lister, {metadata}) {
+      const {namespace = '', labels = {}} = metadata ?? {};
+      const shelves = [anyLabels(namespace), ...Object.entries(labels).map(([key, value]) => label(namespace, key, value))];
+      return shelves.flatMap(shelf => lister.by(index, shelf)).filter(parent => selectorOf(parent)?.matches(labels));
+    },
+  };
+};
