@@ -9,10 +9,10 @@ const byName = (one: Frozen<ClusterRole>, other: Frozen<ClusterRole>): number =>
 export const gatheredRules = (role: Frozen<ClusterRole>, all: readonly Frozen<ClusterRole>[]): Frozen<PolicyRule>[] => {
   const rules: Frozen<PolicyRule>[] = [];
   const known = new Set<string>();
-  const sorted = all.filter(({metadata}) => metadata?.name !== role.metadata?.name).sort(byName);
   for (const selector of role.aggregationRule?.clusterRoleSelectors ?? []) {
     const {matches} = labelSelectorOf(selector as Parameters<typeof labelSelectorOf>[0]);
-    for (const rule of sorted.filter(({metadata}) => matches(metadata?.labels)).flatMap(other => other.rules ?? [])) {
+    const others = all.filter(({metadata}) => matches(metadata?.labels) && metadata?.name !== role.metadata?.name).sort(byName);
+    for (const rule of others.flatMap(other => other.rules ?? [])) {
       const text = canonicalJson(rule);
       if (known.has(text)) continue;
       known.add(text);

@@ -1,12 +1,11 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {awaits, lacks, withFinalizer, withoutFinalizer} from '#controllers/shared/finalizers.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
-import {keyText, type Frozen} from '#src/api/key.js';
+import {keyOf, keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
-import type {Pod} from '#src/api/pod.js';
 import type {Claim} from '#src/model/volumes.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
-import {byClaim, uses} from './uses.js';
+import {byClaim, podsByClaim, uses, type PodsByClaim} from './uses.js';
 
 /** Two loops: one gathers the claims of each namespace, the other judges them together, so that one live list of pods serves them all. */
 export const protector = ({client, enqueue, lister, writer, naming}: KeyedContext): Loops => {
@@ -20,14 +19,14 @@ export const protector = ({client, enqueue, lister, writer, naming}: KeyedContex
     const batch = gathered.get(namespace) ?? new Set();
     gathered.set(namespace, batch.add(name));
   };
-  const settle = async (claim: Frozen<Claim> | undefined, livePods: () => Promise<readonly Pod[]>): Promise<void> => {
+  const settle = async (claim: Frozen<Claim> | undefined, livePods: () => Promise<PodsByClaim>): Promise<void> => {
     if (!claim) return;
     if (lacks(claim, finalizer)) await unlessMissing(writes.update(withFinalizer(claim, finalizer)));
     if (!awaits(claim, finalizer)) return;
-    const {namespace = '', name = ''} = claim.metadata ?? {};
-    if (pods.by(byClaim, keyText({namespace, name})).some(pod => uses(pod, claim))) return;
+    const key = keyText(keyOf(claim));
+    if (pods.by(byClaim, key).some(pod => uses(pod, claim))) return;
     // The cache may not know of a pod yet: a claim that is let go does not come back.
-    if ((await livePods()).some(pod => uses(pod, claim))) return;
+    if ((await livePods()).get(key)?.some(pod => uses(pod, claim))) return;
     await unlessMissing(writes.update(withoutFinalizer(claim, finalizer)));
   };
 
@@ -40,8 +39,8 @@ export const protector = ({client, enqueue, lister, writer, naming}: KeyedContex
     async namespaces({name: namespace}) {
       const names = [...(gathered.get(namespace) ?? [])];
       gathered.delete(namespace);
-      let listed: Promise<readonly Pod[]> | undefined;
-      const livePods = () => (listed ??= client.resource(kinds.pods).list({namespace}).then(({items}) => items));
+      let listed: Promise<PodsByClaim> | undefined;
+      const livePods = () => (listed ??= client.resource(kinds.pods).list({namespace}).then(({items}) => podsByClaim(items)));
       const failures: unknown[] = [];
       for (const name of names) {
         try {

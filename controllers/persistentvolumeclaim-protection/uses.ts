@@ -15,6 +15,21 @@ const keysOf = (pod: Frozen<Pod>): ObjectKey[] => claimNames(pod).map(name => ({
 /** Pods by the claims they refer to. */
 export const byClaim: Index<Pod> = {name: 'claim', values: pod => keysOf(pod).map(keyText)};
 
+export type PodsByClaim = ReadonlyMap<string, readonly Frozen<Pod>[]>;
+
+/** Pods as the server lists them, by the claims they refer to. */
+export const podsByClaim = (pods: readonly Frozen<Pod>[]): PodsByClaim => {
+  const found = new Map<string, Frozen<Pod>[]>();
+  for (const pod of pods) {
+    for (const key of byClaim.values(pod)) {
+      const there = found.get(key);
+      if (there) there.push(pod);
+      else found.set(key, [pod]);
+    }
+  }
+  return found;
+};
+
 /** Whether nothing of a pod is left at work: it was deleted without grace. */
 const isShutDown = ({metadata}: Frozen<Pod>): boolean => Boolean(metadata?.deletionTimestamp) && metadata?.deletionGracePeriodSeconds === 0;
 

@@ -1,13 +1,15 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync, type Change} from '#informers/change.js';
+import type {Index} from '#informers/lister.js';
 import {copyOf, keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
+import {Pieces} from '#src/base/turn.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {CountedObjects} from './counted.js';
-import {evaluatorsOf, hasNewLimits, sameAmounts, usageOf, type Quota} from './usage.js';
+import {evaluatorsOf, hasNewLimits, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
 
 /** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
 export const quotaKeeper = (context: KeyedContext): Loops => {
@@ -15,19 +17,21 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   const quotas = lister(kinds.resourceQuotas);
   const writes = writer(kinds.resourceQuotas);
   const evaluators = quotaEvaluators(naming, gate => gates.enabled(gate));
+  const usage = rememberedUsage();
+  const pieces = new Pieces(clock);
+  /** Quotas by what they count, in each namespace. */
+  const byCounted: Index<Quota> = {name: 'counted', values: quota => evaluatorsOf(quota, evaluators).map(evaluator => countedIn(quota.metadata?.namespace, evaluator))};
 
   /** The server charges what grows; what shrinks or goes is counted here. */
   const isConcern = (evaluator: QuotaEvaluator, change: Change): boolean => {
     if (change.type === 'deleted') return true;
     if (change.type === 'added' || isResync(change) || !evaluator.kind) return false;
-    const [before, after] = [change.old, change.object].map(object => [...evaluator.usage(object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join());
+    const [before, after] = [change.old, change.object].map(object => [...usage(evaluator, object, clock.now())].map(([name, amount]) => `${name} ${amount.unscaled}e${amount.exponent}`).join());
     return before !== after || deadlineOf(change.old) !== deadlineOf(change.object);
   };
   const counted = new CountedObjects(context, (evaluator, change) => {
     if (!isConcern(evaluator, change)) return;
-    for (const quota of quotas.list(change.object.metadata?.namespace ?? '')) {
-      if (evaluatorsOf(quota, evaluators).includes(evaluator)) enqueue(keyOf(quota), {loop: 'primary'});
-    }
+    for (const quota of quotas.by(byCounted, countedIn(change.object.metadata?.namespace, evaluator))) enqueue(keyOf(quota), {loop: 'primary'});
   });
 
   const count: Reconcile = async (key, {signal}) => {
@@ -40,7 +44,7 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
     for (const evaluator of evaluatorsOf(quota, evaluators)) {
       try {
         const objects = await counted.list(evaluator, key.namespace, signal);
-        if (objects) Object.assign(used, usageOf(quota, evaluator, objects, clock.now()));
+        if (objects) Object.assign(used, await usageOf(quota, {evaluator, objects, usage, now: clock.now(), pieces}));
       } catch (error) {
         failures.push(error);
       }
@@ -54,6 +58,8 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   };
   return {primary: count, priority: count};
 };
+
+const countedIn = (namespace: string | undefined, {group, resource}: QuotaEvaluator): string => `${namespace ?? ''} ${resource}.${group}`;
 
 /** What moves a pod from one scope to another. */
 const deadlineOf = (object: object): unknown => (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

@@ -2,6 +2,8 @@ import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Pieces} from '#src/base/turn.js';
+import type {Amounts} from '#src/model/pod/requests.js';
 import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {countedResource, type QuotaEvaluators} from '#src/model/quota/evaluators.js';
 import {scopesOf, withinAll} from '#src/model/quota/scopes.js';
@@ -29,13 +31,40 @@ export const evaluatorsOf = ({spec}: Frozen<Quota>, evaluators: QuotaEvaluators)
   return [...new Set([...evaluators.special.filter(({counts}) => names.some(counts)), ...counted])];
 };
 
-/** What objects use together, of what the quota limits; nothing used is told as zero. */
-export const usageOf = (quota: Frozen<Quota>, evaluator: QuotaEvaluator, objects: readonly Frozen<KubeObject>[], now: number): Record<string, string> => {
+/** What an object uses, as an evaluator reckons it. */
+export type Usage = (evaluator: QuotaEvaluator, object: Frozen<KubeObject>, now: number) => Amounts;
+
+/** Reckons the usage of each cached object once, however many quotas and changes ask for it. Those on their way out are reckoned anew each time: they may count less as time goes by. */
+export const rememberedUsage = (): Usage => {
+  const known = new WeakMap<QuotaEvaluator, WeakMap<object, Amounts>>();
+  return (evaluator, object, now) => {
+    if (object.metadata?.deletionTimestamp) return evaluator.usage(object, now);
+    let ofEvaluator = known.get(evaluator);
+    if (!ofEvaluator) known.set(evaluator, (ofEvaluator = new WeakMap()));
+    let used = ofEvaluator.get(object);
+    if (!used) ofEvaluator.set(object, (used = evaluator.usage(object, now)));
+    return used;
+  };
+};
+
+/** The objects that a quota counts, and how. */
+export interface Counted {
+  readonly evaluator: QuotaEvaluator;
+  readonly objects: readonly Frozen<KubeObject>[];
+  readonly usage: Usage;
+  readonly now: number;
+  readonly pieces: Pieces;
+}
+
+/** What objects use together, of what the quota limits; nothing used is told as zero. Gives everybody else turns where there are many. */
+export const usageOf = async (quota: Frozen<Quota>, {evaluator, objects, usage, now, pieces}: Counted): Promise<Record<string, string>> => {
   const sums = new Map<string, Quantity>(Object.keys(quota.spec?.hard ?? {}).filter(evaluator.counts).map(name => [name, zeroQuantity]));
   const scopes = scopesOf(quota);
   for (const object of objects) {
+    const pause = pieces.pause();
+    if (pause) await pause;
     if (!withinAll(scopes, object, evaluator)) continue;
-    for (const [name, amount] of evaluator.usage(object, now)) {
+    for (const [name, amount] of usage(evaluator, object, now)) {
       const sum = sums.get(name);
       if (sum) sums.set(name, compareQuantities(sum, zeroQuantity) === 0 ? amount : addQuantities(sum, amount));
     }

@@ -2,7 +2,8 @@ import {keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isServersAddress} from '#src/model/service-range.js';
 import {defineController, mapped} from '#src/runtime/controller.js';
-import {addressOf, overlap, serves} from './ranges.js';
+import {leaving, leavingAround} from './leaving.js';
+import {addressOf, overlap} from './ranges.js';
 import {serviceCidrs} from './reconcile.js';
 
 /**
@@ -18,12 +19,12 @@ export default defineController({
   primary: kinds.serviceCIDRs,
   watches: [
     mapped(kinds.serviceCIDRs, ({type, object}, {lister}) =>
-      type === 'added' ? lister(kinds.serviceCIDRs).list().filter(other => other.metadata?.deletionTimestamp && overlap(other, object)).map(keyOf) : [],
+      type === 'added' ? lister(kinds.serviceCIDRs).by(leaving, '').filter(other => overlap(other, object)).map(keyOf) : [],
     ),
     mapped(kinds.ipAddresses, ({type, object}, {lister, naming}) => {
       const address = type !== 'updated' && isServersAddress(naming, object) ? addressOf(object) : undefined;
       if (!address) return [];
-      return lister(kinds.serviceCIDRs).list().filter(range => range.metadata?.deletionTimestamp && serves(range, address)).map(keyOf);
+      return leavingAround(lister(kinds.serviceCIDRs), address).map(keyOf);
     }),
   ],
   create: serviceCidrs,

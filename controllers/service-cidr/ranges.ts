@@ -2,18 +2,23 @@ import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {parseIp, parseRange, type IpAddress, type IpRange} from '#src/base/ip-address.js';
-import {rangesOverlap, rangeWithin, servesAddress} from '#src/model/service-range.js';
+import {rangesOverlap, servesAddress} from '#src/model/service-range.js';
+import {RangeSet} from './range-set.js';
 
 export type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
 export type IPAddress = ObjectOf<typeof kinds.ipAddresses>;
 type Cached = Frozen<ServiceCIDR>;
 
-export const rangesOf = ({spec}: Cached): IpRange[] => (spec?.cidrs ?? []).flatMap(text => parseRange(text) ?? []);
+/** Ranges as they were read, once for each state of an object. */
+const read = new WeakMap<Cached, readonly IpRange[]>();
+
+export const rangesOf = (object: Cached): readonly IpRange[] => {
+  let ranges = read.get(object);
+  if (!ranges) read.set(object, (ranges = (object.spec?.cidrs ?? []).flatMap(text => parseRange(text) ?? [])));
+  return ranges;
+};
 
 export const overlap = (one: Cached, other: Cached): boolean => rangesOf(one).some(range => rangesOf(other).some(second => rangesOverlap(range, second)));
-
-/** Whether services may have the address from there. */
-export const serves = (object: Cached, address: IpAddress): boolean => rangesOf(object).some(range => servesAddress(range, address));
 
 /** The address that an object holds; its name is the address. */
 export const addressOf = ({metadata}: Frozen<IPAddress>): IpAddress | undefined => parseIp(metadata?.name ?? '');
@@ -32,14 +37,14 @@ export const outlives = (other: Cached, own: Cached): boolean => {
  * is served by it alone. `addresses` are those that services of one family hold.
  */
 export const mayGo = (own: Cached, all: readonly Cached[], addresses: (family: 4 | 6) => readonly Frozen<IPAddress>[]): boolean => {
-  const others = all.filter(other => outlives(other, own));
+  const others = new RangeSet();
+  for (const other of all) if (outlives(other, own)) for (const range of rangesOf(other)) others.add(range);
   const ranges = rangesOf(own);
-  const hasHome = (range: IpRange): boolean => others.some(other => rangesOf(other).some(outer => rangeWithin(range, outer)));
-  if (ranges.every(hasHome)) return true;
+  if (ranges.every(range => others.surrounds(range))) return true;
   return !ranges.some(range =>
     addresses(range.address.family).some(object => {
       const address = addressOf(object);
-      return address !== undefined && servesAddress(range, address) && !others.some(other => serves(other, address));
+      return address !== undefined && servesAddress(range, address) && !others.serves(address);
     }),
   );
 };

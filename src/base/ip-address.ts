@@ -98,6 +98,9 @@ export const formatIp = ({family, value, mapped}: IpAddress): string => {
   return count < 2 ? text(parts) : `${text(parts.slice(0, at))}::${text(parts.slice(at + count))}`;
 };
 
+/** How many bits an address has. */
+export const addressBits = ({family}: IpAddress): number => width[family];
+
 /** How many addresses a range holds. */
 export const rangeSize = ({address, bits}: IpRange): bigint => 1n << BigInt(width[address.family] - bits);
 

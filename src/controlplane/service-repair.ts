@@ -97,10 +97,10 @@ export class ServiceRepair {
     const used = new Set(services.flatMap(portsOf));
     const taken = new Set(await ports.taken());
     for (const port of used) if (!taken.has(port)) await ports.take(port).catch(() => undefined); // One out of the range stays with its service alone.
-    const leaked = [...taken].filter(port => !used.has(port));
-    for (const port of this.#leaks.keys()) if (!leaked.includes(port)) this.#leaks.delete(port);
+    const leaked = new Set([...taken].filter(port => !used.has(port)));
+    for (const port of this.#leaks.keys()) if (!leaked.has(port)) this.#leaks.delete(port);
     for (const port of leaked) this.#leaks.set(port, (this.#leaks.get(port) ?? 0) + 1);
-    const gone = leaked.filter(port => (this.#leaks.get(port) ?? 0) >= passesToBelieve);
+    const gone = [...leaked].filter(port => (this.#leaks.get(port) ?? 0) >= passesToBelieve);
     if (gone.length === 0) return;
     await ports.give(gone);
     for (const port of gone) this.#leaks.delete(port);

@@ -216,7 +216,7 @@ export class Scheduler {
       cluster: this.#cluster,
       random,
       promised: node => this.nominated.on(node),
-      budgets: () => budgetsOf(lister(kinds.podDisruptionBudgets).list()),
+      budgets: budgetsOf(lister(kinds.podDisruptionBudgets)),
     });
     this.#metrics.took('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - begun);
     this.#metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);

@@ -10,7 +10,7 @@ export interface PreemptionSearch {
   readonly cluster: Cluster;
   readonly promised: Promised;
   readonly random: Random;
-  budgets(): Budgets;
+  readonly budgets: Budgets;
 }
 
 /** What came of looking for pods that could make room: a node with them, or why not. `forget` says that a promise of a node is void. */
@@ -42,7 +42,6 @@ export const findVictims = (pod: PodInfo, own: string | undefined, found: Found,
   const {diagnosis, checks} = found;
   const isHopeless = (name: string) => (diagnosis.byNode.get(name) ?? diagnosis.rest)?.unresolvable ?? true;
   const nodes = cluster.nodes.filter(({name}) => !isHopeless(name));
-  const budgets = nodes.length > 0 ? search.budgets() : new Map<string, never>();
   const enough = Math.min(nodes.length, Math.max(leastCandidates, Math.floor(nodes.length * candidateShare)));
   const from = Math.floor(random.float() * nodes.length);
   const candidates: Candidate[] = [];
@@ -50,7 +49,7 @@ export const findVictims = (pod: PodInfo, own: string | undefined, found: Found,
   let isClean = false;
   for (let at = 0; at < nodes.length && !(isClean && candidates.length >= enough); at++) {
     const node = nodes[(from + at) % nodes.length]!;
-    const outcome = victimsOn(node, checks, {budgets, promised: search.promised});
+    const outcome = victimsOn(node, checks, search);
     if (isCandidate(outcome)) {
       candidates.push(outcome);
       isClean ||= outcome.violations === 0;

@@ -1,9 +1,9 @@
-import {apiVersionOf, kinds, type Kind} from '#src/api/kinds.js';
+import {selecting} from '#informers/selecting.js';
+import {apiVersionOf, kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
 import {labelSelector, labelSelectorOf, selectorForLabels, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster} from '#src/scheduler/plugin.js';
-
 
 interface Selecting extends KubeObject {
   spec?: {selector?: unknown};
@@ -25,20 +25,11 @@ const ownSelector = ({pod, namespace}: PodInfo, {lister, naming}: Cluster): Labe
   return owner.plain ? selectorForLabels(selector as Record<string, string>) : labelSelectorOf(selector);
 };
 
-/** Selectors of services, read once for each state of one. */
-const read = new WeakMap<object, LabelSelector>();
-
-const selects = (service: Readonly<Record<string, string>>, labels: Readonly<Record<string, string>>): boolean => {
-  const selector = read.get(service) ?? selectorForLabels(service);
-  read.set(service, selector);
-  return selector.matches(labels);
-};
+const services = selecting<ObjectOf<typeof kinds.services>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
 /** Describes the pods that belong together with this one: what every service that selects it selects by, and what its owner does. */
 export const selectorOfOwners = (pod: PodInfo, cluster: Cluster): LabelSelector => {
   const labels: Record<string, string> = {};
-  for (const {spec} of cluster.lister(kinds.services).list(pod.namespace)) {
-    if (spec?.selector && selects(spec.selector, pod.labels)) Object.assign(labels, spec.selector);
-  }
+  for (const {spec} of services.parentsOf(cluster.lister(kinds.services), pod.pod)) Object.assign(labels, spec?.selector);
   return labelSelector([...selectorForLabels(labels).requirements, ...(ownSelector(pod, cluster)?.requirements ?? [])]);
 };

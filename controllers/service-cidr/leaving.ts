@@ -1,0 +1,22 @@
+import type {Index, Lister} from '#informers/lister.js';
+import type {Frozen} from '#src/api/key.js';
+import {addressBits, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {servesAddress} from '#src/model/service-range.js';
+import {rangesOf, type ServiceCIDR} from './ranges.js';
+
+/** The ranges that are deleted, all under the empty value. */
+export const leaving: Index<ServiceCIDR> = {name: 'leaving', values: ({metadata}) => (metadata?.deletionTimestamp ? [''] : [])};
+
+const spanText = (range: IpRange): string => `${range.address.family} ${rangeStart(range).value}/${range.bits}`;
+
+/** The ranges that are deleted, by what they span. */
+const leavingBySpan: Index<ServiceCIDR> = {name: 'leaving, by span', values: object => (object.metadata?.deletionTimestamp ? rangesOf(object).map(spanText) : [])};
+
+const spansAround = (address: IpAddress): IpRange[] => Array.from({length: addressBits(address) + 1}, (_, bits) => ({address, bits}));
+
+/** The ranges that are deleted from which services may have an address. */
+export const leavingAround = (objects: Lister<ServiceCIDR>, address: IpAddress): readonly Frozen<ServiceCIDR>[] => {
+  if (objects.count(leaving, '') === 0) return [];
+  const found = spansAround(address).filter(range => servesAddress(range, address)).flatMap(range => objects.by(leavingBySpan, spanText(range)));
+  return [...new Set(found)];
+};

@@ -1,0 +1,41 @@
+import {rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
+import {servesAddress} from '#src/model/service-range.js';
+
+/** Ranges of one family and one length, by where they begin. */
+interface Row {
+  readonly family: 4 | 6;
+  readonly bits: number;
+  readonly ranges: Map<bigint, IpRange>;
+}
+
+/** Ranges in which those around an address are found without a look at all others. */
+export class RangeSet {
+  readonly #rows = new Map<string, Row>();
+
+  add(range: IpRange): void {
+    const {bits, address: {family}} = range;
+    const key = `${family}/${bits}`;
+    const row = this.#rows.get(key) ?? {family, bits, ranges: new Map<bigint, IpRange>()};
+    this.#rows.set(key, row);
+    row.ranges.set(rangeStart(range).value, range);
+  }
+
+  /** Whether services may have the address from any of the ranges. */
+  serves(address: IpAddress): boolean {
+    return this.#around(address).some(range => servesAddress(range, address));
+  }
+
+  /** Whether the range lies within one of these. */
+  surrounds({address, bits}: IpRange): boolean {
+    return this.#around(address).some(outer => outer.bits <= bits);
+  }
+
+  #around(address: IpAddress): IpRange[] {
+    const found: IpRange[] = [];
+    for (const {family, bits, ranges} of this.#rows.values()) {
+      const range = family === address.family ? ranges.get(rangeStart({address, bits}).value) : undefined;
+      if (range) found.push(range);
+    }
+    return found;
+  }
+}
