@@ -1,14 +1,18 @@
 import {kinds} from '#src/api/kinds.js';
 import {isNotFound} from '#src/api/status.js';
+import {Pieces} from '#src/base/turn.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {reasonToDelete} from './policy.js';
 
 /** One pass over all requests. What cannot be deleted is met again at the next pass. */
 export const cleaner = ({lister, writer, clock}: KeyedContext): Reconcile => {
   const cached = lister(kinds.certificateSigningRequests);
+  const pieces = new Pieces(clock);
   const requests = writer(kinds.certificateSigningRequests);
   return async (_, {log, signal}) => {
     for (const csr of cached.list()) {
+      const pause = pieces.pause();
+      if (pause) await pause;
       const reason = reasonToDelete(csr, clock.now());
       if (reason === undefined) continue;
       if (signal.aborted) break;

@@ -6,7 +6,7 @@ import {kinds} from '#src/api/kinds.js';
 import {isConflict} from '#src/api/status.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Secret} from '#src/api/types.js';
-import {nextTurn} from '#src/base/turn.js';
+import {Pieces} from '#src/base/turn.js';
 import {secretNamesOf} from '#src/model/pod/secret-names.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
@@ -20,9 +20,6 @@ const podsBySecret: Index<Pod> = {
   values: ({metadata, spec}) => (spec ? [...new Set(secretNamesOf(spec as NonNullable<Pod['spec']>))].map(name => keyText({namespace: metadata?.namespace ?? '', name})) : []),
 };
 
-/** After so many secrets everybody else gets a turn. */
-const secretsATurn = 100;
-
 /** One pass over all token secrets. What cannot be written now is looked at again the next day. */
 export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const {client, clock, lister, log, naming, writer} = context;
@@ -31,6 +28,7 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const pods = lister(kinds.pods);
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
+  const pieces = new Pieces(clock);
 
   const mark = (secret: Frozen<Secret>, now: number) =>
     secrets.patch(secret, 'merge', {metadata: {uid: secret.metadata?.uid, labels: {[naming.key('legacy-token-invalid-since')]: dayOf(now)}}});
@@ -46,8 +44,9 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
     const now = clock.now();
     const tracking = await unlessMissing(client.resource(kinds.configMaps).get(naming.legacyTokenTracking, {namespace: naming.systemNamespace}));
     if (!knowsEnough(tracking?.data?.['since'], periodMs, now)) return settled;
-    for (const [index, secret] of cached.list().entries()) {
-      if (index % secretsATurn === secretsATurn - 1) await nextTurn();
+    for (const secret of cached.list()) {
+      const pause = pieces.pause();
+      if (pause) await pause;
       await act(secret, now).catch((error: unknown) => {
         if (!isConflict(error)) log.error({err: error, secret: keyText(keyOf(secret))}, 'a token secret could not be cleaned');
       });

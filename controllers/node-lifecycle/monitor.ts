@@ -5,6 +5,7 @@ import {isConflict, isNotFound} from '#src/api/status.js';
 import type {Lease, Node} from '#src/api/types.js';
 import {held, sleep} from '#src/base/clock.js';
 import {exponentialBuckets} from '#src/base/meter.js';
+import {Pieces} from '#src/base/turn.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
 import type {Zones} from './disruption.js';
 import {look, written, type Health, type Sight} from './health.js';
@@ -41,10 +42,15 @@ const healthRetryMs = 20;
 /** How soon a node that cannot be given up yet is tried again. */
 const giveUpRetryMs = 50;
 
-const together = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+/** Acts on all items, a few at once, and gives everybody else turns where that takes long. */
+const together = async <T>(pieces: Pieces, items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
   const rest = items.values();
   const hand = async () => {
-    for (const item of rest) await act(item);
+    for (const item of rest) {
+      const pause = pieces.pause();
+      if (pause) await pause;
+      await act(item);
+    }
   };
   await Promise.all(Array.from({length: Math.min(hands, items.length)}, hand));
 };
@@ -79,6 +85,7 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
   const healths = new Map<string, Health>();
   const toRetry = new Set<string>();
   const timed = durations(context);
+  const pieces = new Pieces(clock);
 
   const change = async (node: Frozen<Node>, wanted: TaintChange): Promise<boolean> => {
     try {
@@ -104,6 +111,8 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
       seen.add(name);
       zones.meet(zoneOf(naming, node));
       if (known.has(name)) continue;
+      const pause = pieces.pause();
+      if (pause) await pause;
       known.set(name, node);
       tell(node, 'RegisteredNode', `Registered Node ${name} in Controller`);
       await reachable(node);
@@ -204,9 +213,9 @@ export const monitor = ({context, nodes, leases, pods, zones}: MonitorParts): Mo
         const all = nodes.list();
         await classify(all);
         const conditions = new Map<string, (NodeCondition | undefined)[]>();
-        await together(all, node => lookAfter(node, conditions));
+        await together(pieces, all, node => lookAfter(node, conditions));
         const verdict = zones.judge(conditions);
-        if (verdict === 'allDown') await together(nodes.list(), reachable);
+        if (verdict === 'allDown') await together(pieces, nodes.list(), reachable);
         // Nobody heard of anybody for a while: every node gets its whole time anew.
         const now = clock.now();
         if (verdict === 'backAgain') for (const [name, health] of healths) healths.set(name, {...health, probedAt: now, turnedAt: now});

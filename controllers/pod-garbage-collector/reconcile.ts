@@ -4,6 +4,8 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodCondition} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
+import type {Log} from '#src/base/log.js';
+import {Pieces} from '#src/base/turn.js';
 import {isTerminal} from '#src/model/pod/state.js';
 import {settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {endedBeyond, isOutOfService} from './policy.js';
@@ -29,6 +31,7 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
   const pods = lister(kinds.pods);
   const nodes = lister(kinds.nodes);
   const outOfService = naming.subKey('node', 'out-of-service');
+  const pieces = new Pieces(clock);
   const labels = ['namespace', 'reason'];
   const deletions = meter.counter({name: 'pod_gc_collector_force_delete_pods_total', help: 'Number of pods that are being forcefully deleted since the Pod GC Controller started.', labels});
   const failures = meter.counter({name: 'pod_gc_collector_force_delete_pod_errors_total', help: 'Number of errors encountered when forcefully deleting the pods since the Pod GC Controller started.', labels});
@@ -43,26 +46,32 @@ export const collector = ({lister, writer, client, clock, meter, naming, options
     await writer(kinds.pods).patch(pod, 'strategic', {metadata: {uid}, status}, {subresource: 'status'});
   };
 
-  const collect = async ({reason, pods: going, condition}: Batch, log: Parameters<Reconcile>[1]['log']): Promise<void> => {
-    await Promise.all(
-      going.map(async pod => {
-        const {namespace = '', name} = pod.metadata ?? {};
-        deletions.add({namespace, reason});
-        try {
-          if (!isTerminal(pod)) await markFailed(pod, condition);
-          await writer(kinds.pods).delete(pod, {gracePeriodSeconds: 0});
-          log.v(1).info({namespace, pod: name, reason}, 'deleted a pod at once');
-        } catch (error) {
-          if (isNotFound(error)) return;
-          failures.add({namespace, reason});
-          log.error({namespace, pod: name, reason, err: error}, 'a pod could not be deleted');
-        }
-      }),
-    );
+  const remove = async (pod: CachedPod, {reason, condition}: Batch, log: Log): Promise<void> => {
+    const {namespace = '', name} = pod.metadata ?? {};
+    deletions.add({namespace, reason});
+    try {
+      if (!isTerminal(pod)) await markFailed(pod, condition);
+      await writer(kinds.pods).delete(pod, {gracePeriodSeconds: 0});
+      log.v(1).info({namespace, pod: name, reason}, 'deleted a pod at once');
+    } catch (error) {
+      if (isNotFound(error)) return;
+      failures.add({namespace, reason});
+      log.error({namespace, pod: name, reason, err: error}, 'a pod could not be deleted');
+    }
+  };
+
+  const collect = async (batch: Batch, log: Log): Promise<void> => {
+    const removals: Promise<void>[] = [];
+    for (const pod of batch.pods) {
+      const pause = pieces.pause();
+      if (pause) await pause;
+      removals.push(remove(pod, batch, log));
+    }
+    await Promise.all(removals);
   };
 
   /** Nodes that pods name and that do not exist, as the server says, after they had time to turn up. */
-  const lostNodes = async (all: readonly CachedPod[], log: Parameters<Reconcile>[1]['log']): Promise<ReadonlySet<string>> => {
+  const lostNodes = async (all: readonly CachedPod[], log: Log): Promise<ReadonlySet<string>> => {
     const now = clock.now();
     const unknown = new Set<string>();
     for (const {spec} of all) if (spec?.nodeName && !unknown.has(spec.nodeName) && !nodes.get(spec.nodeName)) unknown.add(spec.nodeName);
