@@ -46,8 +46,8 @@ export interface CoreSettings {
   holdBack?(info: RequestInfo, user: UserInfo): void;
   /** Told of every finished request, for metrics. Returns the answer to send, which may be the same but for what it counts. */
   finished(request: ApiRequest, info: RequestInfo | undefined, response: ApiResponse, times: RequestTimes): ApiResponse;
-  /** Told of every answer, with what the caller sent. */
-  readonly answered?: RequestLog;
+  /** Where requests are told of, for those who ask for it. */
+  readonly log?: RequestLog;
   /** Told of failures that are the server's own fault. */
   failed(error: unknown, request: ApiRequest): void;
 }
@@ -59,7 +59,8 @@ export interface CoreSettings {
 export const requestCore = (settings: CoreSettings): Exchange => {
   const {clock} = settings;
   const deadlines = new Deadlines(clock);
-  return async request => {
+  return async asked => {
+    const request = settings.log?.begun(asked) ?? asked;
     const startedAt = clock.monotonic();
     const auditId = header(request, 'audit-id')?.slice(0, longestAuditId) || settings.random.uuid();
     let info: RequestInfo | undefined;
@@ -83,7 +84,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
     }
     finish(response, auditId, warnings);
     response = settings.finished(request, info, response, times);
-    settings.answered?.(request, info, {response, auditId, startedAt});
+    settings.log?.answered(request, info, {response, auditId, startedAt});
     return isPassedOn(response) && info && isLongRunning(info) ? settings.longLived.follow(response, info) : response;
   };
 };
@@ -146,7 +147,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     const context = new Context(request, info, user, begun);
     const attributes = attributesOf(user, info);
     const decision = judged(settings, attributes);
-    allowed(attributes, decision instanceof Promise ? await decision : decision);
+    allowed(settings, attributes, decision instanceof Promise ? await decision : decision);
     settings.holdBack?.(info, user);
     const codecs = codecsFor(request, settings);
     if (codecs) await codecs;
@@ -183,30 +184,32 @@ const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, w
 };
 
 /** Who a request proves to be from, counted and timed. */
-const authenticated = ({access, clock, authenticators, anonymous}: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
+const authenticated = (settings: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
+  const {access, clock, authenticators, anonymous} = settings;
   const startedAt = clock.monotonic();
   let found: UserInfo | Promise<UserInfo>;
   try {
     found = authenticate(authenticators, anonymous, request, path);
   } catch (error) {
-    throw notAuthenticated(access, startedAt, error);
+    throw notAuthenticated(settings, path, startedAt, error);
   }
-  if (found instanceof Promise) return soonAuthenticated(access, startedAt, found);
+  if (found instanceof Promise) return soonAuthenticated(settings, path, startedAt, found);
   access.authenticated(found, startedAt);
   return found;
 };
 
-const soonAuthenticated = async (access: AccessMetrics, startedAt: number, found: Promise<UserInfo>): Promise<UserInfo> => {
+const soonAuthenticated = async (settings: CoreSettings, path: string, startedAt: number, found: Promise<UserInfo>): Promise<UserInfo> => {
   try {
     const user = await found;
-    access.authenticated(user, startedAt);
+    settings.access.authenticated(user, startedAt);
     return user;
   } catch (error) {
-    throw notAuthenticated(access, startedAt, error);
+    throw notAuthenticated(settings, path, startedAt, error);
   }
 };
 
-const notAuthenticated = (access: AccessMetrics, startedAt: number, error: unknown): unknown => {
+const notAuthenticated = ({access, log}: CoreSettings, path: string, startedAt: number, error: unknown): unknown => {
+  log?.notAuthenticated(path, error);
   access.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
   return error;
 };
@@ -237,8 +240,10 @@ const soonJudged = async (access: AccessMetrics, startedAt: number, deciding: Pr
   }
 };
 
-const allowed = (attributes: Attributes, {decision, reason}: Decision): void => {
-  if (decision !== 'allow') throw denial(attributes, reason);
+const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision): void => {
+  if (decision.decision === 'allow') return;
+  log?.denied(attributes, decision);
+  throw denial(attributes, decision.reason);
 };
 
 const failure = (settings: CoreSettings, request: ApiRequest, error: unknown): ApiResponse => {

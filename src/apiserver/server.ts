@@ -2,7 +2,7 @@ import type {ApiRequest, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
-import type {Log} from '#src/base/log.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {own} from '#src/base/own.js';
 import type {Random} from '#src/base/random.js';
 import {resources} from '#src/resources/index.js';
@@ -17,6 +17,7 @@ import type {Store} from '#src/storage/store.js';
 import type {Network} from '#src/transport/network.js';
 import {backends, type Backends} from '#src/transport/relay/backends.js';
 import type {AdmissionPlugin} from './admission/admission.js';
+import {toldPlugins} from './admission/told.js';
 import type {Anonymous} from '#src/serving/authenticators/union.js';
 import {requestCore} from './core.js';
 import type {AgentAccess} from './handlers/agent-trust.js';
@@ -31,7 +32,7 @@ import {Leases} from './registry/leases.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
-import {requestLog} from './request/request-log.js';
+import {RequestLog} from './request/request-log.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
@@ -124,7 +125,7 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
 };
 
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
-  const {naming, clock, random, store} = settings;
+  const {naming, clock, random, store, log = noLog} = settings;
   const streams: WatchSettings['streams'] = new Set();
   const longLived = new LongLived();
   const plugins: AdmissionPlugin[] = [];
@@ -133,6 +134,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const there = resources.filter(({needs}) => needs !== 'usage' || settings.usage);
   const registry = new Registry(settings.tokens ? there : there.map(withoutTokens), {
     store,
+    log,
     naming,
     schemas,
     cbor,
@@ -157,9 +159,9 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const figures = new StorageFigures(registry, store);
   const pools = createPools(registry, settings.serviceRanges);
   const {authorizer} = settings;
-  plugins.push(...settings.admission(registry));
+  plugins.push(...toldPlugins(settings.admission(registry), log, clock));
   const custom = new CustomCatalog({registry, conversion: settings.conversion});
-  const toBackends = backends({network: settings.network, clock});
+  const toBackends = backends({network: settings.network, clock, log: settings.log});
   const aggregation = settings.aggregation?.(toBackends);
   const discovery = new Discovery(registry, settings.serverAddress, aggregation);
   const server: ApiServer = {
@@ -196,7 +198,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const services = {
     registry,
     authorizer,
-    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), counter: (resource: Labels) => metrics.watchEvents(resource)},
+    watch: {minRequestTimeoutSeconds: settings.minRequestTimeoutSeconds, streams, bookmarks: new Bookmarks(clock), log: log.child({component: 'watch'}), counter: (resource: Labels) => metrics.watchEvents(resource)},
     authenticateToken: settings.authenticateToken,
     rulesFor: settings.rulesFor,
     components: settings.components,
@@ -224,7 +226,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     draining: server.draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,
     finished: (request, info, response, times) => metrics.finished(request, info, response, (clock.monotonic() - times.startedAt) / 1000, times),
-    ...(settings.log ? {answered: requestLog(settings.log, clock)} : {}),
+    ...(settings.log ? {log: new RequestLog(settings.log, clock)} : {}),
     failed: settings.failed,
     holdBack: (info, user) => server.storedVersions.check(info, user),
   });

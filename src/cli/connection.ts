@@ -61,7 +61,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
   const settings = await loadSettings({file: platconfig, master, env});
-  const connections = [await connect(settings, {clock})];
+  const connections = [await connect(settings, {clock, log})];
   const [connection] = connections as [HttpConnection];
   const learn = () => chosenNaming(options.naming, connection, {clock, meter, userAgent: agent('naming'), timeoutMs: patienceMs});
   const naming = await patiently(learn, {clock, log, signal}).catch(async (error: unknown) => {
@@ -82,7 +82,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
     });
   let bare: Promise<HttpConnection> | undefined;
   const openBare = async (): Promise<HttpConnection> => {
-    const own = await connect({...settings, identity: {}}, {clock});
+    const own = await connect({...settings, identity: {}}, {clock, log});
     connections.push(own);
     return own;
   };
@@ -96,7 +96,7 @@ export const openConnection = async ({program, options, version, clock, meter, l
       return clientOn(bearing(await (bare ??= openBare()), tokens), part, allowance);
     },
     async delegate(file, flag) {
-      const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock});
+      const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock, log});
       connections.push(other);
       return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: patienceMs});
     },

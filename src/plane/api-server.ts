@@ -136,7 +136,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
     const self = {calls: selfCalls(() => server.exchange, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
-    const caller = webhookCaller({clock, resolve: reference => resolve()(reference), userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
+    const caller = webhookCaller({clock, log, resolve: reference => resolve()(reference), userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
     following.signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
   };

@@ -1,4 +1,6 @@
 import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {CallLog} from './call-log.js';
 import {Channel, type ChannelRequest} from './channel.js';
 import {credentialSource} from './credentials.js';
 import type {CredentialSource, Proof} from './proof.js';
@@ -35,6 +37,8 @@ export interface HttpConnection extends AsyncDisposable {
 
 export interface ConnectionOptions {
   readonly clock: Clock;
+  /** Where calls are told of, for those who ask for it. */
+  readonly log?: Log | undefined;
 }
 
 /** How often files with certificates are looked at for a new content. */
@@ -42,9 +46,9 @@ const materialAgeMs = 10_000;
 const defaultTimeoutMs = 120_000;
 
 /** Opens a connection by its settings. Nothing is sent yet, but files that cannot be read are reported now. */
-export const connect = async (settings: ConnectionSettings, {clock}: ConnectionOptions): Promise<HttpConnection> => {
+export const connect = async (settings: ConnectionSettings, {clock, log = noLog}: ConnectionOptions): Promise<HttpConnection> => {
   const material = await readMaterial(settings);
-  return new PooledConnection(settings, material, await Channel.open(settings, material, clock), clock);
+  return new PooledConnection(settings, material, await Channel.open(settings, material, clock), clock, new CallLog(log, clock));
 };
 
 class PooledConnection implements HttpConnection {
@@ -52,6 +56,7 @@ class PooledConnection implements HttpConnection {
   readonly #settings: ConnectionSettings;
   readonly #credentials: CredentialSource;
   readonly #clock: Clock;
+  readonly #calls: CallLog;
   readonly #basePath: string;
   readonly #isReloadable: boolean;
   #material: TlsMaterial;
@@ -59,12 +64,13 @@ class PooledConnection implements HttpConnection {
   #checkedAt: number;
   #reloading: Promise<void> | undefined;
 
-  constructor(settings: ConnectionSettings, material: TlsMaterial, channel: Channel, clock: Clock) {
+  constructor(settings: ConnectionSettings, material: TlsMaterial, channel: Channel, clock: Clock, calls: CallLog) {
     const url = new URL(settings.server);
     this.server = settings.server;
     this.#settings = settings;
     this.#credentials = credentialSource(settings, clock);
     this.#clock = clock;
+    this.#calls = calls;
     this.#basePath = url.pathname === '/' ? '' : url.pathname;
     this.#isReloadable = isReloadable(settings);
     this.#material = material;
@@ -110,13 +116,10 @@ class PooledConnection implements HttpConnection {
     await this.#prepare(proof);
     const {signal, timeoutMs = defaultTimeoutMs} = request;
     try {
-      return await run(this.#channel, {
-        method: request.method,
-        path: this.#basePath + request.path,
-        headers: headersOf(request, proof),
-        body: request.body,
-        timeoutMs,
-      });
+      const {method, body} = request;
+      const options = {method, path: this.#basePath + request.path, headers: headersOf(request, proof), body, timeoutMs};
+      const sent = () => ({method, url: this.server + request.path, headers: pairsOf(options.headers), body});
+      return await this.#calls.run(sent, () => run(this.#channel, options), reply => reply ?? {status: 200});
     } catch (cause) {
       if (signal?.aborted) throw signal.reason as Error;
       throw new Error(`${request.method} ${this.server}${request.path.split('?', 1)[0]}: ${oneLine(cause)}`, {cause});
@@ -160,3 +163,5 @@ const headersOf = ({headers}: HttpRequest, proof: Proof): string[] => {
   for (const [name, value] of proof.headers) fields.push(name, value);
   return fields;
 };
+
+const pairsOf = (fields: readonly string[]): (readonly [string, string])[] => fields.flatMap((name, at) => (at % 2 === 0 ? [[name, fields[at + 1]!] as const] : []));

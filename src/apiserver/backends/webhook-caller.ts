@@ -1,7 +1,9 @@
 import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {Lru} from '#src/base/lru.js';
+import {CallLog} from '#src/transport/call-log.js';
 import {endpoint} from '#src/transport/network.js';
 import {BrokenAnswer, CallGivenUp, keptCalls, type Answer, type KeptCalls} from '#src/transport/kept-calls.js';
 import type {ClientPair} from '#src/transport/proof.js';
@@ -54,6 +56,8 @@ export interface WebhookCaller {
 
 export interface WebhookCallerParts {
   readonly clock: Clock;
+  /** Where calls are told of, for those who ask for it. */
+  readonly log?: Log | undefined;
   readonly resolve: ServiceResolver;
   readonly userAgent: string;
   /** How the server proves itself to webhooks, by their host; nothing unless given. */
@@ -79,7 +83,8 @@ interface Webhook {
 }
 
 export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
-  const {clock} = parts;
+  const {clock, log = noLog} = parts;
+  const calls = new CallLog(log, clock);
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(mostWebhooks, webhook => void webhook.then(({calls}) => calls.close(), () => undefined));
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
@@ -97,7 +102,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
         throw new WebhookFailure((cause as Error).message, {cause, isMisconfigured: true});
       });
       const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
-      return post(webhook, review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
+      return post(toldOf(webhook, calls), review, {...options, signal}, parts, clock.monotonic() + options.timeoutMs);
     },
     close() {
       closing.abort();
@@ -105,6 +110,15 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
     },
   };
 };
+
+/** The webhook, whose calls are told of. */
+const toldOf = (webhook: Webhook, log: CallLog): Webhook => ({
+  ...webhook,
+  calls: {
+    send: call => log.run(() => ({method: call.method, url: `https://${call.host}${call.path}`, headers: Object.entries(call.headers), body: call.body}), () => webhook.calls.send(call), answer => answer),
+    close: () => webhook.calls.close(),
+  },
+});
 
 const hostOfUrl = (url: string): string => /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
 

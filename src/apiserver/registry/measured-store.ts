@@ -1,4 +1,5 @@
 import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
 import type {Counter, Histogram, Meter} from '#src/base/meter.js';
 import type {ResourceRef} from '#src/api/status.js';
 import {KeyExists, RevisionMismatch} from '#src/storage/errors.js';
@@ -9,14 +10,23 @@ const labels = ['operation', 'group', 'resource'];
 
 type Operation = 'get' | 'list' | 'create' | 'update' | 'delete';
 
+interface StoreParts {
+  readonly meter: Meter;
+  readonly clock: Clock;
+  /** Where requests are told of, for those who ask for it. */
+  readonly log: Log;
+}
+
 /** Counts and times the requests to the store on behalf of one resource. */
 class StoreMetrics {
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #of: ResourceRef;
   readonly #metrics: {readonly durations: Histogram; readonly requests: Counter; readonly errors: Counter};
   readonly #series = new Map<Operation, {readonly duration: ReturnType<Histogram['at']>; readonly requests: ReturnType<Counter['at']>; readonly errors: ReturnType<Counter['at']>}>();
 
-  constructor(of: ResourceRef, meter: Meter, clock: Clock) {
+  constructor(of: ResourceRef, {meter, clock, log}: StoreParts) {
+    this.#log = log.child({component: 'storage'});
     this.#clock = clock;
     this.#of = of;
     this.#metrics = {
@@ -60,6 +70,14 @@ class StoreMetrics {
     series.duration.observe((this.#clock.monotonic() - startedAt) / 1000);
     series.requests.add();
     if (failed) series.errors.add();
+    this.tell(operation, 'store', this.#clock.monotonic() - startedAt);
+  }
+
+  /** Tells at verbosity 5 where an answer came from. */
+  tell(operation: Operation, from: 'store' | 'cache', ms?: number): void {
+    const log = this.#log.v(5);
+    if (log === noLog) return;
+    log.info({operation, resource: this.#of.resource, group: this.#of.group, from, ...(ms === undefined ? {} : {duration: `${ms.toFixed(3)}ms`})}, 'storage request');
   }
 
   #open(operation: Operation) {
@@ -72,14 +90,18 @@ class StoreMetrics {
 }
 
 /** The same store for the objects of one resource, with its requests counted and timed by the names that monitoring knows. Reads of what lies at hand are none. */
-export const measuredStore = (store: Store, of: ResourceRef, {meter, clock}: {readonly meter: Meter; readonly clock: Clock}): Store => {
-  const metrics = new StoreMetrics(of, meter, clock);
+export const measuredStore = (store: Store, of: ResourceRef, parts: StoreParts): Store => {
+  const metrics = new StoreMetrics(of, parts);
+  const near = <T>(operation: Operation, answer: T): T => {
+    metrics.tell(operation, 'cache');
+    return answer;
+  };
   const waiting = <T>(operation: Operation, act: () => Promise<T>): Promise<T> => metrics.measured(operation, act) as Promise<T>;
   return {
     shared: store.shared,
     revision: () => store.revision(),
-    get: (key, options) => (options?.near ? store.get(key, options) : metrics.measured('get', () => store.get(key, options))),
-    range: query => (query.near ? store.range(query) : metrics.measured('list', () => store.range(query))),
+    get: (key, options) => (options?.near ? near('get', store.get(key, options)) : metrics.measured('get', () => store.get(key, options))),
+    range: query => (query.near ? near('list', store.range(query)) : metrics.measured('list', () => store.range(query))),
     count: (start, end) => store.count(start, end),
     create: (key, value, options) => waiting('create', () => store.create(key, value, options)),
     update: (key, value, expected, options) => waiting('update', () => store.update(key, value, expected, options)),

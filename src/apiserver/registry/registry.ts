@@ -6,6 +6,7 @@ import type {ResourceRef} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {AllocationContext, HookContext, ResourceDefinition, ServedVersion} from '#src/resources/definition.js';
@@ -41,6 +42,8 @@ export interface RegistrySettings {
   readonly garbageCollector: boolean;
   readonly deleteCollectionWorkers: number;
   readonly meter: Meter;
+  /** Where work of the store is told of, for those who ask for it. */
+  readonly log: Log;
   /** Whether a resource is read as from a cache: then a list that takes any version is told whole, whatever its limit. */
   isCached(resource: ResourceRef): boolean;
   /** Whether a version of a kind has an address; objects may be stored in a version that has none. */

@@ -1,26 +1,110 @@
+import type {Attributes, Decision} from '#src/api/authorization.js';
 import {formatDuration} from '#src/api/duration.js';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import type {Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {bodyText, urlText} from '#src/observe/body-text.js';
 import {header} from './context.js';
 import type {RequestInfo} from './request-info.js';
 
 /** What is told of a text that a caller chose. */
 const [longestUri, longestAgent, longestAuditId] = [2048, 256, 64];
 
+/** What each verbosity adds: requests, why they are refused, their bodies. */
+const [requests, refusals, bodies] = [3, 4, 8];
+const mostVerbose = 10;
+
 const verbOf = ({method}: ApiRequest, info: RequestInfo | undefined): string => (info?.verb === 'list' || info?.verb === 'watch' ? info.verb.toUpperCase() : method);
+const uriOf = ({url}: ApiRequest): string => urlText(url).slice(0, longestUri);
 
-/** Tells of an answer, whose request came in at `startedAt` on the monotonic clock. */
-export type RequestLog = (request: ApiRequest, info: RequestInfo | undefined, answer: {readonly response: ApiResponse; readonly auditId: string; readonly startedAt: number}) => void;
+/** What an answer is told with: its request came in at `startedAt` on the monotonic clock. */
+interface Told {
+  readonly response: ApiResponse;
+  readonly auditId: string;
+  readonly startedAt: number;
+}
 
-/** Writes a line for every answer at verbosity 3; `--vmodule=httplog=3` asks for these alone. A watch is told of when it begins. */
-export const requestLog = (log: Log, clock: Clock): RequestLog => {
-  const lines = log.child({component: 'httplog'});
-  return (request, info, {response, auditId, startedAt}) => {
-    const told = lines.v(3);
+/** Resources whose objects hold secrets, tokens or keys, or lead to them. */
+const secret = new Set(['secrets', 'tokenreviews']);
+
+const holdsSecrets = ({resource}: RequestInfo): boolean => resource !== undefined && (secret.has(resource.resource) || resource.subresource === 'token');
+
+/**
+ * Tells of requests: of every answer at verbosity 3 (`--vmodule=httplog=3` asks for these alone), why callers were refused at 4, bodies at 8 and, longer, at 9 and 10.
+ * A watch is told of when it begins.
+ */
+export class RequestLog {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #http: Log;
+  readonly #authentication: Log;
+  readonly #authorization: Log;
+  readonly #bodies = new WeakMap<ApiRequest, Buffer>();
+
+  constructor(log: Log, clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+    this.#http = log.child({component: 'httplog'});
+    this.#authentication = log.child({component: 'authentication'});
+    this.#authorization = log.child({component: 'authorization'});
+  }
+
+  /** The request to go on with, whose body is remembered where it will be told. */
+  begun(request: ApiRequest): ApiRequest {
+    return this.#http.v(bodies) === noLog ? request : this.#remembering(request);
+  }
+
+  notAuthenticated(path: string, error: unknown): void {
+    const log = this.#authentication.v(refusals);
+    if (log !== noLog) log.info({path, err: messageOf(error)}, 'unable to authenticate the request');
+  }
+
+  denied({user, verb, path, resource}: Attributes, {decision, reason}: Decision): void {
+    const log = this.#authorization.v(refusals);
+    if (log !== noLog) log.info({user: user.name, verb, path, resource: resource?.resource, namespace: resource?.namespace, name: resource?.name, decision, reason}, 'request is not allowed');
+  }
+
+  answered(request: ApiRequest, info: RequestInfo | undefined, {response, auditId, startedAt}: Told): void {
+    const told = this.#http.v(requests);
     if (told === noLog) return;
-    const latency = formatDuration(Math.round((clock.monotonic() - startedAt) * 1000) / 1000);
+    const latency = formatDuration(Math.round((this.#clock.monotonic() - startedAt) * 1000) / 1000);
     const userAgent = (header(request, 'user-agent') ?? '').slice(0, longestAgent);
-    told.info({verb: verbOf(request, info), URI: request.url.slice(0, longestUri), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
-  };
-};
+    told.info({verb: verbOf(request, info), URI: uriOf(request), latency, userAgent, 'audit-ID': auditId.slice(0, longestAuditId), srcIP: request.remoteAddress, resp: response.status}, 'HTTP');
+    if (this.#http.v(bodies) !== noLog) this.#tellBodies(request, info, response);
+  }
+
+  #tellBodies(request: ApiRequest, info: RequestInfo | undefined, {body}: ApiResponse): void {
+    const log = this.#http.v(bodies);
+    const sent = this.#bodies.get(request);
+    const answer = body.kind === 'bytes' ? body.bytes : body.kind === 'object' ? body.bytes() : undefined;
+    const shown = (content: string | Buffer) => (info && holdsSecrets(info) ? '[redacted]' : bodyText(content, this.#verbosity()));
+    if (sent?.length) log.info({verb: verbOf(request, info), URI: uriOf(request), body: shown(sent)}, 'request body');
+    if (answer?.length) log.info({verb: verbOf(request, info), URI: uriOf(request), body: shown(answer)}, 'response body');
+  }
+
+  #verbosity(): number {
+    for (let level = mostVerbose; level > bodies; level -= 1) if (this.#http.v(level) !== noLog) return level;
+    return bodies;
+  }
+
+  /** The same request, which notes its body once it is read. */
+  #remembering(request: ApiRequest): ApiRequest {
+    const {method, url, headers, caller, remoteAddress, body, signal, upgradable, sendsBytes, inProcess} = request;
+    if (!body) return request;
+    const flags = {...(upgradable ? {upgradable} : {}), ...(sendsBytes ? {sendsBytes} : {}), ...(inProcess ? {inProcess} : {})};
+    const own: ApiRequest = {method, url, headers, caller, remoteAddress, body: body.kind === 'bytes' ? noting(body, content => void this.#bodies.set(own, content)) : body, signal, ...flags};
+    if (body.kind === 'object') this.#bodies.set(own, Buffer.from(JSON.stringify(body.value)));
+    return own;
+  }
+}
+
+type Bytes = Extract<ApiRequest['body'], {kind: 'bytes'}>;
+
+const noting = (body: Bytes, note: (content: Buffer) => void): Bytes => ({
+  kind: 'bytes',
+  async read(limit) {
+    const content = await body.read(limit);
+    note(content);
+    return content;
+  },
+  ...(body.stream ? {stream: () => body.stream!()} : {}),
+});

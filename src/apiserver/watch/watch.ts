@@ -1,6 +1,7 @@
 import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
 import {expired, internalError, type Status, StatusError} from '#src/api/status.js';
 import type {Labels} from '#src/base/meter.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {jittered} from '#src/base/random.js';
 import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
@@ -20,6 +21,8 @@ export interface WatchSettings {
   /** The streams that are open, so that a shutdown can end them, with the labels that metrics count them under. */
   readonly streams: Set<{end(): void; readonly labels: Labels}>;
   readonly bookmarks: Bookmarks;
+  /** Tells of watches at verbosity 4, and of their bookmarks at 5. */
+  readonly log: Log;
   /** What is to be called at every event sent of a resource, for the metrics. */
   counter(resource: Labels): () => void;
 }
@@ -98,6 +101,8 @@ class WatchStream implements Disposable {
   #first = true;
   #hasBegun = false;
   #told: number;
+  #startedAt = 0;
+  #sent = 0;
   #over = false;
 
   constructor(resource: Resource, {namespace, filter, options, representation, labels}: WatchRequest, settings: WatchSettings, start: Start, sink: WatchSink) {
@@ -110,6 +115,8 @@ class WatchStream implements Disposable {
     this.#told = start.after;
     this.#count = settings.counter({group: resource.ref.group, version: labels['version'] ?? '', resource: resource.ref.resource});
     settings.streams.add(this);
+    this.#startedAt = resource.settings.clock.monotonic();
+    this.#log(4, 'watch starts');
     this.#limitTime(options);
     if (start.refusal === undefined) this.#begin(namespace, start);
     else this.#fail(start.refusal);
@@ -199,12 +206,15 @@ class WatchStream implements Disposable {
   #send(event: EncodedEvent): boolean {
     if (this.#over) return false;
     this.#count();
+    this.#sent += 1;
     return this.#sink.event(event);
   }
 
   /** Tells how far the watch has come; not before the state it began with is told. */
   #mark(initialEnd = false): void {
-    if (this.#hasBegun) this.#send(bookmark(this.#resource, this.#representation, this.#told, {initialEnd, first: this.#isFirst()}));
+    if (!this.#hasBegun) return;
+    this.#log(5, 'watch tells a bookmark');
+    this.#send(bookmark(this.#resource, this.#representation, this.#told, {initialEnd, first: this.#isFirst()}));
   }
 
   #fail(error: unknown): void {
@@ -230,7 +240,16 @@ class WatchStream implements Disposable {
     this.#sink.end();
   }
 
+  #log(verbosity: number, message: string): void {
+    const log = this.#settings.log.v(verbosity);
+    if (log === noLog) return;
+    const {ref, settings} = this.#resource;
+    log.info({resource: ref.resource, group: ref.group, resourceVersion: this.#told, events: this.#sent, seconds: Math.round(settings.clock.monotonic() - this.#startedAt) / 1000}, message);
+  }
+
   #stop(): void {
+    if (this.#over) return;
+    this.#log(4, 'watch ends');
     this.#over = true;
     this.#following?.[Symbol.dispose]();
     for (const timer of this.#timers) timer[Symbol.dispose]();

@@ -11,11 +11,11 @@ const modulePattern = /^[^=,]+=(\d+)$/;
 const mostVerbose = 2 ** 31 - 1;
 
 export const verbosity = {
-  v: {type: 'int32', label: 'int', help: 'How much the log tells; higher is more.', shorthand: 'v', range: {min: 0}},
+  v: {type: 'int32', label: 'int', help: 'How much the log tells; higher is more. 1 and 2: what starts and stops; 3: requests; 4: why requests are refused, watches; 5: admission plugins, storage; 6: outgoing calls; 7: their headers; 8: bodies to 1 KiB; 9: to 10 KiB, and calls as commands; 10: to 64 KiB. Secrets, tokens and keys are never told.', shorthand: 'v', range: {min: 0}},
   vmodule: {
     type: 'strings',
     label: 'pattern=N,...',
-    help: 'Verbosity for single files, as pattern=N,... (text format only).',
+    help: 'Verbosity for single components, as pattern=N,... (text format only). A pattern is the name that stands before the bracket in the header of a line, for example httplog, roundtrip or a controller; * and ? stand for any text and any character. The first that matches decides.',
     check: (items: readonly string[]) => {
       const bad = items.find(item => item !== '' && !(Number(modulePattern.exec(item)?.[1]) <= mostVerbose));
       return bad === undefined ? undefined : `"${bad}" must be formatted as pattern=N, with N at most ${mostVerbose}`;

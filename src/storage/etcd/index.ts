@@ -49,7 +49,7 @@ const turnsKey = 'compact_rev_key';
 /** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming, and the signal's reason. */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
   const {servers, tls, prefix, naming, form = plainForm, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
-  const channel = new GrpcChannel({servers, clock, ...(tls ? {tls} : {})});
+  const channel = new GrpcChannel({servers, clock, log, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
     const feed = await patiently(options, clock, log, async () => {

@@ -2,7 +2,9 @@ import {connect, constants, type ClientHttp2Session, type ClientHttp2Stream} fro
 import {connect as dial, isIP, type Socket} from 'node:net';
 import {connect as secureDial, type ConnectionOptions} from 'node:tls';
 import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
+import {CallLog} from '#src/transport/call-log.js';
 import {frameOf, Frames} from './frames.js';
 import {connectionReason} from './reasons.js';
 
@@ -28,6 +30,8 @@ export interface GrpcSettings {
   /** Read anew for each connection, so that renewed files are taken up. */
   readonly tls?: () => Promise<{readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer}>;
   readonly connectTimeoutMs?: number;
+  /** Where calls are told of, for those who ask for it. */
+  readonly log?: Log | undefined;
 }
 
 /** Who hears a stream. `ended` comes once and last. */
@@ -49,6 +53,7 @@ const windowBytes = 16 << 20;
 /** Calls remote procedures over one HTTP/2 connection, made when needed and made again, to the next server, when it breaks. */
 export class GrpcChannel implements AsyncDisposable {
   readonly #settings: GrpcSettings;
+  readonly #calls: CallLog;
   #session: ClientHttp2Session | undefined;
   #connecting: Promise<ClientHttp2Session> | undefined;
   #next = 0;
@@ -57,10 +62,16 @@ export class GrpcChannel implements AsyncDisposable {
 
   constructor(settings: GrpcSettings) {
     this.#settings = settings;
+    this.#calls = new CallLog(settings.log ?? noLog, settings.clock);
   }
 
   /** Calls a procedure that takes one message and answers one. Throws `GrpcError`. */
-  async call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+  call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
+    // Messages hold what is stored: their content is nothing for a log.
+    return this.#calls.run(() => ({method: 'POST', url: `grpc://${this.#settings.servers.join(',')}${path}`, headers: []}), () => this.#call(path, message, timeoutMs), () => ({status: 'OK'}));
+  }
+
+  async #call(path: string, message: Buffer, timeoutMs: number): Promise<Buffer> {
     const {clock} = this.#settings;
     using _ = clock.hold();
     const session = await this.#connected();

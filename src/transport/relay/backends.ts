@@ -2,7 +2,9 @@ import {Agent} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
+import {CallLog} from '#src/transport/call-log.js';
 import {endpoint, type Network} from '#src/transport/network.js';
 import {readAnchors, shakeHands, type BackendTrust} from '#src/transport/secure-dial.js';
 
@@ -112,11 +114,15 @@ const trustOf = (tls: BackendTls, host: string): BackendTrust => ({
 export interface BackendsOptions {
   readonly network: Network;
   readonly clock: Clock;
+  /** Where calls are told of, for those who ask for it. */
+  readonly log?: Log | undefined;
 }
 
 /** The connections to backends. Those of ordinary calls are kept for the next one; one that is to speak another protocol is made for that alone. */
 export interface Backends extends Disposable {
   readonly clock: Clock;
+  /** Tells of calls. */
+  readonly calls: CallLog;
   /** Keeps connections to one backend under its name. */
   readonly kept: Agent;
   /** Makes a connection for one request. */
@@ -146,6 +152,7 @@ export const backends = (options: BackendsOptions): Backends => {
   const single = agent({keepAlive: false});
   return {
     clock: options.clock,
+    calls: new CallLog(options.log ?? noLog, options.clock),
     kept,
     single,
     [Symbol.dispose]() {

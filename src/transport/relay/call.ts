@@ -1,6 +1,7 @@
 import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
 import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {SentCall} from '#src/transport/call-log.js';
 import {authority, Unreached, type Addressed, type Backend, type Backends} from './backends.js';
 import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
 import {exchangeWords} from './words.js';
@@ -35,7 +36,7 @@ export const relayCall = async (backends: Backends, relayed: Relayed): Promise<A
   const {request, refusesRedirects} = relayed;
   request.signal.throwIfAborted();
   const {body} = request;
-  const answer = await asked(backends, relayed, body ? readableOf(body) : undefined);
+  const answer = await backends.calls.run(() => sentOf(relayed), () => asked(backends, relayed, body ? readableOf(body) : undefined), ({statusCode}) => ({status: statusCode}));
   if (refusesRedirects && isRedirect(answer)) {
     answer.destroy();
     return {status: 502, headers: {}, body: {kind: 'bytes', bytes: 'the backend attempted to redirect this request, which is not permitted', contentType: 'text/plain; charset=utf-8'}};
@@ -51,6 +52,12 @@ const readableOf = (body: ApiBody): Readable => {
   return Readable.from((async function* () {
     yield await body.read(Infinity);
   })());
+};
+
+/** What a log may tell of what is sent. Bodies pass through unread. */
+export const sentOf = (relayed: Relayed): SentCall => {
+  const {method, headers} = optionsOf(relayed);
+  return {method: method ?? '', url: `${relayed.to.scheme}://${authority(relayed.to)}${relayed.path}`, headers: Object.entries(headers as HeaderRecord)};
 };
 
 /** What is sent, as Node takes it; the agent finds the backend among it. */

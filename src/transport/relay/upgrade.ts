@@ -3,7 +3,7 @@ import type {Duplex} from 'node:stream';
 import type {ApiResponse} from '#src/api/exchange.js';
 import type {Clock} from '#src/base/clock.js';
 import {Unreached, type Backends} from './backends.js';
-import {optionsOf, reasonOf, within, type Relayed} from './call.js';
+import {optionsOf, reasonOf, sentOf, within, type Relayed} from './call.js';
 import {answerHeaders} from './headers.js';
 
 /** A connection that speaks the protocol that was asked for. */
@@ -27,7 +27,10 @@ export class UpgradeRefused extends Error {
 }
 
 /** Asks a backend to speak another protocol, on a connection of its own. Rejects with `UpgradeRefused` when it will not, or with why it was not reached; no connection is kept then. */
-export const upgraded = (backends: Backends, relayed: Relayed, protocol: string): Promise<Upgraded> => {
+export const upgraded = (backends: Backends, relayed: Relayed, protocol: string): Promise<Upgraded> =>
+  backends.calls.run(() => sentOf(relayed), () => asked(backends, relayed, protocol), ({answer}) => ({status: answer.statusCode}));
+
+const asked = (backends: Backends, relayed: Relayed, protocol: string): Promise<Upgraded> => {
   const hold = backends.clock.hold();
   const asking = new Promise<Upgraded>((resolve, reject) => {
     relayed.request.signal.throwIfAborted();

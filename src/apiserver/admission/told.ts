@@ -1,0 +1,40 @@
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
+
+/** What each verbosity adds: refusals, and how long each plugin took. */
+const [refusals, durations] = [4, 5];
+
+type Phase = 'admit' | 'validate';
+
+const fieldsOf = (plugin: string, phase: Phase, {operation, resource, subresource, namespace, name}: AdmissionAttributes) => ({
+  plugin,
+  phase,
+  operation,
+  resource: subresource ? `${resource}/${subresource}` : resource,
+  namespace,
+  name,
+});
+
+/** The plugins, whose decisions are told of at verbosity 4 and whose times at 5; `--vmodule=admission=5` asks for these alone. */
+export const toldPlugins = (plugins: readonly AdmissionPlugin[], given: Log, clock: Pick<Clock, 'monotonic'>): readonly AdmissionPlugin[] => {
+  const log = given.child({component: 'admission'});
+  const timed = async <T>(plugin: string, phase: Phase, attributes: AdmissionAttributes, act: () => T | Promise<T>): Promise<T> => {
+    const startedAt = clock.monotonic();
+    const duration = () => `${(clock.monotonic() - startedAt).toFixed(3)}ms`;
+    try {
+      const answer = await act();
+      log.v(durations).info({...fieldsOf(plugin, phase, attributes), duration: duration()}, 'admission plugin has finished');
+      return answer;
+    } catch (error) {
+      log.v(refusals).info({...fieldsOf(plugin, phase, attributes), duration: duration(), reason: messageOf(error)}, 'request is refused by admission');
+      throw error;
+    }
+  };
+  return plugins.map(plugin => ({
+    name: plugin.name,
+    ...(plugin.admit ? {admit: attributes => (log.v(refusals) === noLog ? plugin.admit!(attributes) : timed(plugin.name, 'admit', attributes, () => plugin.admit!(attributes)))} : {}),
+    ...(plugin.validate ? {validate: attributes => (log.v(refusals) === noLog ? plugin.validate!(attributes) : timed(plugin.name, 'validate', attributes, () => plugin.validate!(attributes)))} : {}),
+  }));
+};

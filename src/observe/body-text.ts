@@ -1,0 +1,42 @@
+/** How many characters of a body a line shows at each verbosity. Below the first none is shown. */
+const shown: readonly (readonly [verbosity: number, characters: number])[] = [
+  [10, 64 << 10],
+  [9, 10 << 10],
+  [8, 1 << 10],
+];
+
+/** Kinds that hold secrets, tokens or keys, as a field of JSON or YAML, also within a text that is a string of another one. */
+const secretKinds = /\\{0,7}["']?kind\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:Secret|TokenReview|TokenRequest|SelfSubjectReview)(?:List)?\b/;
+const secretResources = /\\{0,7}["']?resource\\{0,7}["']?\s*:\s*\\{0,7}["']?(?:secrets|tokenreviews)\b/;
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+
+/** Fields that hold secrets by their names, whatever object they are in. */
+const secretField = /(\\{0,7}"[^"\\]{0,100}(?:token|password|passwd|secret|authorization|privatekey|private_key|key-data|keydata)[^"\\]{0,100}\\{0,7}"\s*:\s*)\\*"(?:[^"\\]|\\(?!").|\\"(?!\s*[,}\]]))*\\*"/gi;
+const bearer = /\b(bearer)\s+[\w.~+/=-]+/gi;
+const webToken = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+
+const hidden = '[redacted]';
+
+/** The text without what proves somebody's identity. */
+const withoutCredentials = (text: string): string => text.replace(secretField, `$1"${hidden}"`).replace(bearer, `$1 ${hidden}`).replace(webToken, hidden);
+
+const isText = (text: string): boolean => ['\0', '\uFFFD'].every(sign => !text.slice(0, 1024).includes(sign));
+
+/** What a line shows of a body: nothing of those that hold secrets, tokens or keys, and of others the beginning, longer at a higher verbosity. */
+export const bodyText = (body: string | Uint8Array, verbosity: number): string => {
+  const text = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  if (!isText(text)) return `${body.length} bytes that are no text`;
+  if (secretKinds.test(text) || secretResources.test(text) || privateKey.test(text)) return hidden;
+  const most = shown.find(([from]) => verbosity >= from)?.[1] ?? 0;
+  const plain = withoutCredentials(text);
+  return plain.length > most ? `${plain.slice(0, most)} [truncated ${plain.length - most} chars]` : plain;
+};
+
+/** A URL without the values of parameters that are credentials. */
+export const urlText = (url: string): string => url.replace(/([?&][^=&]*(?:token|secret|password)[^=&]*=)[^&]*/gi, `$1${hidden}`);
+
+const secretHeader = /auth|cookie|token|secret|password|key/i;
+
+/** Names and values of headers on one line, without those that are credentials. */
+export const headersText = (headers: Iterable<readonly [name: string, value: unknown]>): string =>
+  [...headers].filter(([, value]) => value !== undefined).map(([name, value]) => `${name}: ${secretHeader.test(name) ? hidden : withoutCredentials(String(value))}`).join('; ');

@@ -1,0 +1,69 @@
+import type {Clock} from '#src/base/clock.js';
+import {noLog, type Log} from '#src/base/log.js';
+import {messageOf} from '#src/base/message.js';
+import {bodyText, headersText, urlText} from '#src/observe/body-text.js';
+
+/** A request that goes out to another server. */
+export interface SentCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Iterable<readonly [name: string, value: unknown]>;
+  readonly body?: string | Uint8Array | undefined;
+}
+
+/** What came back, as far as a log may tell of it. */
+export interface CallAnswer {
+  readonly status?: number | string | undefined;
+  readonly body?: string | Uint8Array | undefined;
+}
+
+/** What each verbosity adds: calls, their headers, their bodies, the command that repeats them. */
+const [calls, headers, bodies, commands] = [6, 7, 8, 9];
+const mostVerbose = 10;
+
+/** Tells of calls that go out to other servers, without secrets, tokens and keys. `--vmodule=roundtrip=6` asks for these lines alone. */
+export class CallLog {
+  readonly #log: Log;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+
+  constructor(log: Log, clock: Pick<Clock, 'monotonic'>) {
+    this.#log = log.child({component: 'roundtrip'});
+    this.#clock = clock;
+  }
+
+  /** Runs a call and tells of it. What it tells is asked for only where it is told. */
+  run<A>(sent: () => SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
+    const log = this.#log.v(calls);
+    return log === noLog ? act() : this.#told(log, sent(), act, answered);
+  }
+
+  async #told<A>(log: Log, {method, url: target, headers: fields, body}: SentCall, act: () => Promise<A>, answered: (answer: A) => CallAnswer): Promise<A> {
+    const url = urlText(target);
+    const verbosity = this.#verbosity();
+    if (verbosity >= headers) this.#log.v(headers).info({method, url, headers: headersText(fields)}, 'request headers');
+    if (verbosity >= bodies && body?.length) this.#log.v(bodies).info({method, url, body: bodyText(body, verbosity)}, 'request body');
+    if (verbosity >= commands) this.#log.v(commands).info({command: command(method, url, fields)}, 'curl command');
+    const startedAt = this.#clock.monotonic();
+    const duration = () => `${Math.round(this.#clock.monotonic() - startedAt)}ms`;
+    try {
+      const answer = await act();
+      const {status, body: content} = answered(answer);
+      log.info({verb: method, url, status, duration: duration()}, 'Response');
+      if (verbosity >= bodies && content?.length) this.#log.v(bodies).info({method, url, body: bodyText(content, verbosity)}, 'response body');
+      return answer;
+    } catch (error) {
+      log.info({verb: method, url, duration: duration(), err: messageOf(error)}, 'no response');
+      throw error;
+    }
+  }
+
+  #verbosity(): number {
+    for (let level = mostVerbose; level > calls; level -= 1) if (this.#log.v(level) !== noLog) return level;
+    return calls;
+  }
+}
+
+const command = (method: string, url: string, fields: SentCall['headers']): string =>
+  ['curl', '-v', `-X${method}`, ...headersText(fields).split('; ').filter(Boolean).map(field => `-H ${quoted(field)}`), quoted(url)].join(' ');
+
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
