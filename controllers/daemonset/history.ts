@@ -78,7 +78,7 @@ export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, '
 
   return {
     async of(set, selector, podsOf) {
-      const own = await Promise.all((await claim(set, possibleChildren(cached, set), {selector})).map(withHash));
+      const own = await Promise.all((await claim(set, possibleChildren(cached, set, selector), {selector})).map(withHash));
       const {template} = set.spec!;
       const wanted = {parent: set, kind: kinds.daemonSets, labels: template.metadata?.labels ?? {}, data: templatePatch(template), hashLabel, naming};
       const made = newRevision({...wanted, revision: 0, collisionCount: set.status?.collisionCount});

@@ -84,7 +84,7 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
   };
 
   const sync = async (set: DaemonSet, selector: LabelSelector): Promise<Result> => {
-    const own = () => claim(set, possibleChildren(pods, set), {selector});
+    const own = () => claim(set, possibleChildren(pods, set, selector), {selector});
     const {hash, old} = await history.of(set, selector, own).catch((error: unknown) => {
       throw new Error(`failed to construct revisions of DaemonSet: ${messageOf(error)}`, {cause: error});
     });

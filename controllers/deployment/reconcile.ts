@@ -106,7 +106,7 @@ export const roller = (context: KeyedContext, selecting: Selecting<ObjectOf<type
     if (!selector) throw new Error(`deployment ${key.namespace}/${key.name} has invalid label selector`);
     if (selector.empty) return refuse(deployment);
     try {
-      return await act(new Round(desk, deployment, await claim(deployment, possibleChildren(sets, deployment), {selector})));
+      return await act(new Round(desk, deployment, await claim(deployment, possibleChildren(sets, deployment, selector), {selector})));
     } catch (error) {
       // Nothing can be made there any more, and nothing has to be.
       if (hasCause(error, 'NamespaceTerminating')) return settled;

@@ -58,7 +58,7 @@ export const runner = (context: KeyedContext): Loops => {
   const podsOf = async (job: CachedJob): Promise<readonly CachedPod[]> => {
     const selector = jobPods.selectorOf(job);
     if (!selector) throw new Error("couldn't convert Job selector");
-    const claimed = await claim(job, possibleChildren(pods, job), {selector, finalizers: [marks.finalizer]});
+    const claimed = await claim(job, possibleChildren(pods, job, selector), {selector, finalizers: [marks.finalizer]});
     // Those just adopted have the finalizer, as the cache will tell.
     return claimed.map(pod =>
       isControlledBy(pod, job) || isTracked(pod, marks) ? pod : {...pod, metadata: {...pod.metadata, finalizers: [...(pod.metadata?.finalizers ?? []), marks.finalizer]}},

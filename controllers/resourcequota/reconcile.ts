@@ -1,7 +1,6 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
 import {unlessMissing} from '#controllers/shared/missing.js';
 import {isResync, type Change} from '#informers/change.js';
-import type {Index} from '#informers/lister.js';
 import {copyOf, keyOf} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {Pieces} from '#src/base/turn.js';
@@ -9,7 +8,7 @@ import type {QuotaEvaluator} from '#src/model/quota/evaluator.js';
 import {quotaEvaluators} from '#src/model/quota/evaluators.js';
 import {settled, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {CountedObjects} from './counted.js';
-import {evaluatorsOf, hasNewLimits, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
+import {evaluatorsOf, hasNewLimits, quotasCounting, rememberedUsage, sameAmounts, usageOf, type Quota} from './usage.js';
 
 /** Two loops that do the same: one for what is counted anew, one for what cannot be charged yet. */
 export const quotaKeeper = (context: KeyedContext): Loops => {
@@ -19,8 +18,7 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   const evaluators = quotaEvaluators(naming, gate => gates.enabled(gate));
   const usage = rememberedUsage();
   const pieces = new Pieces(clock);
-  /** Quotas by what they count, in each namespace. */
-  const byCounted: Index<Quota> = {name: 'counted', values: quota => evaluatorsOf(quota, evaluators).map(evaluator => countedIn(quota.metadata?.namespace, evaluator))};
+  const counting = quotasCounting(quotas, evaluators);
 
   /** The server charges what grows; what shrinks or goes is counted here. */
   const isConcern = (evaluator: QuotaEvaluator, change: Change): boolean => {
@@ -31,7 +29,7 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   };
   const counted = new CountedObjects(context, (evaluator, change) => {
     if (!isConcern(evaluator, change)) return;
-    for (const quota of quotas.by(byCounted, countedIn(change.object.metadata?.namespace, evaluator))) enqueue(keyOf(quota), {loop: 'primary'});
+    for (const quota of counting(change.object.metadata?.namespace, evaluator)) enqueue(keyOf(quota), {loop: 'primary'});
   });
 
   const count: Reconcile = async (key, {signal}) => {
@@ -58,8 +56,6 @@ export const quotaKeeper = (context: KeyedContext): Loops => {
   };
   return {primary: count, priority: count};
 };
-
-const countedIn = (namespace: string | undefined, {group, resource}: QuotaEvaluator): string => `${namespace ?? ''} ${resource}.${group}`;
 
 /** What moves a pod from one scope to another. */
 const deadlineOf = (object: object): unknown => (object as {readonly spec?: {readonly activeDeadlineSeconds?: number}}).spec?.activeDeadlineSeconds;

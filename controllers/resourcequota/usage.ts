@@ -1,3 +1,4 @@
+import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import {addQuantities, compareQuantities, formatQuantity, parseQuantity, zeroQuantity, type Quantity} from '#src/api/quantity.js';
@@ -29,6 +30,14 @@ export const evaluatorsOf = ({spec}: Frozen<Quota>, evaluators: QuotaEvaluators)
     return (resource && evaluators.of(resource.group, resource.resource)) ?? [];
   });
   return [...new Set([...evaluators.special.filter(({counts}) => names.some(counts)), ...counted])];
+};
+
+const countedIn = (namespace: string | undefined, {group, resource}: QuotaEvaluator): string => `${namespace ?? ''} ${resource}.${group}`;
+
+/** Finds the quotas of a namespace that count what an evaluator reckons. To be made once for each cache. */
+export const quotasCounting = (quotas: Lister<Quota>, evaluators: QuotaEvaluators): ((namespace: string | undefined, evaluator: QuotaEvaluator) => readonly Frozen<Quota>[]) => {
+  const index: Index<Quota> = {name: 'counted', values: quota => evaluatorsOf(quota, evaluators).map(evaluator => countedIn(quota.metadata?.namespace, evaluator))};
+  return (namespace, evaluator) => quotas.by(index, countedIn(namespace, evaluator));
 };
 
 /** What an object uses, as an evaluator reckons it. */

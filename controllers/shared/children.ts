@@ -1,18 +1,17 @@
 import type {Index, Lister} from '#informers/lister.js';
 import type {Frozen} from '#src/api/key.js';
+import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import type {KubeObject} from '#src/api/types.js';
 import {controllerOf} from '#src/model/owners.js';
+import {selectedOrphans} from './selected.js';
 
-/** Under what the orphans of a namespace are found. */
-export const orphansOf = (namespace: string | undefined): string => `orphans of ${namespace ?? ''}`;
-
-/** Under what an object is found: the UID of its controller, or the orphans of its namespace. */
-export const homeOf = (object: Frozen<KubeObject>): string => controllerOf(object)?.uid ?? orphansOf(object.metadata?.namespace);
-
-/** Files objects under the UID of their controller, and those without one by their namespace. */
+/** Files objects under the UID of their controller. */
 const byController: Index = {
   name: 'controller',
-  values: object => [homeOf(object)],
+  values(object) {
+    const {uid} = controllerOf(object) ?? {};
+    return uid === undefined ? [] : [uid];
+  },
 };
 
 /** The objects that `parent` controls, whatever their labels say by now. */
@@ -22,8 +21,8 @@ export const controlledBy = <T extends KubeObject>(lister: Lister<T>, {metadata}
 /** How many objects `parent` controls. */
 export const countOf = (lister: Lister, {metadata}: Frozen<KubeObject>): number => lister.count(byController, metadata?.uid ?? '');
 
-/** All that a parent has to look at to know its children: those it controls, and every orphan of its namespace. */
-export const possibleChildren = <T extends KubeObject>(lister: Lister<T>, parent: Frozen<KubeObject>): readonly Frozen<T>[] => [
+/** All that a parent has to look at to know its children: those it controls, and the orphans of its namespace that it selects. */
+export const possibleChildren = <T extends KubeObject>(lister: Lister<T>, parent: Frozen<KubeObject>, selector: LabelSelector): readonly Frozen<T>[] => [
   ...controlledBy(lister, parent),
-  ...lister.by(byController as Index<T>, orphansOf(parent.metadata?.namespace)),
+  ...selectedOrphans(lister, parent.metadata?.namespace ?? '', selector),
 ];

@@ -3,7 +3,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {KubeObject} from '#src/api/types.js';
 import {isActive, isReady, isTerminating} from '#src/model/pod/state.js';
-import {homeOf, orphansOf} from './children.js';
+import {controllerOf} from '#src/model/owners.js';
 
 /** Pods of one parent that differ in nothing that is counted: their labels, and whether they are active, ready, on their way out or over. */
 export interface PodsAlike {
@@ -21,7 +21,7 @@ const stateOf = (pod: Frozen<Pod>): string => {
 
 const alike: Grouping<Pod> = {
   name: 'pods alike',
-  place: pod => [homeOf(pod), `${stateOf(pod)} ${JSON.stringify(pod.metadata?.labels ?? {})}`],
+  place: pod => [controllerOf(pod)?.uid ?? '', `${stateOf(pod)} ${JSON.stringify(pod.metadata?.labels ?? {})}`],
 };
 
 const asAlike = (group: Group<Pod>): PodsAlike => {
@@ -31,9 +31,6 @@ const asAlike = (group: Group<Pod>): PodsAlike => {
 
 /** The pods that `parent` controls, group by group. */
 export const podsUnder = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodsAlike[] => Array.from(lister.groups(alike, metadata?.uid ?? ''), asAlike);
-
-/** The pods of a namespace that nothing controls, group by group. */
-export const orphanPods = (lister: Lister<Pod>, namespace: string | undefined): PodsAlike[] => Array.from(lister.groups(alike, orphansOf(namespace)), asAlike);
 
 /** A list of pods, counted as groups are. */
 export const countedAlone = (pods: readonly Frozen<Pod>[]): PodsAlike[] => pods.map(pod => ({like: pod, count: 1, pods: () => [pod]}));

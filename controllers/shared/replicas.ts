@@ -14,8 +14,9 @@ import {podsToDelete, ranksByNode} from './deletion-order.js';
 import {trackingExpectations} from './expectations.js';
 import {podControl} from './pod-control.js';
 import {followPods} from './pod-events.js';
-import {countedAlone, orphanPods, podsUnder, type PodsAlike} from './pod-groups.js';
+import {countedAlone, podsUnder, type PodsAlike} from './pod-groups.js';
 import {countOfAll, nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
+import {selectedOrphans} from './selected.js';
 import {slowStart} from './slow-start.js';
 
 /** A kind whose objects keep a number of pods. */
@@ -107,8 +108,8 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
   const activePods = async (parent: Frozen<T>, selector: LabelSelector, own: readonly PodsAlike[]): Promise<readonly PodsAlike[]> => {
     const isSelected = ({like}: PodsAlike) => selector.matches(like.metadata?.labels);
     const active = own.filter(({like}) => isActive(like));
-    const orphans = orphanPods(pods, parent.metadata?.namespace).filter(({like}) => isActive(like)).filter(isSelected);
-    const open = [...active.filter(each => !isSelected(each)), ...orphans].flatMap(each => each.pods());
+    const orphans = selectedOrphans(pods, parent.metadata?.namespace ?? '', selector).filter(isActive);
+    const open = [...active.filter(each => !isSelected(each)).flatMap(each => each.pods()), ...orphans];
     const kept = active.filter(isSelected);
     const {replicas = 0, minReadySeconds = 0} = parent.spec ?? {};
     if (open.length === 0 && minReadySeconds === 0 && countOfAll(kept) <= replicas) return kept;

@@ -71,7 +71,7 @@ export const newRevision = ({parent, kind, labels, data, revision, collisionCoun
 
 /** The revisions among which a parent finds its history: its own and orphans, if it selects their labels. The oldest first. */
 export const revisionsOf = (lister: Lister<ControllerRevision>, parent: Frozen<KubeObject>, selector: LabelSelector): Frozen<ControllerRevision>[] =>
-  possibleChildren(lister, parent)
+  possibleChildren(lister, parent, selector)
     .filter(({metadata}) => selector.matches(metadata?.labels))
     .sort(byRevision);
 

@@ -98,7 +98,7 @@ export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Re
     }
     const kept = revisionsOf(revisions, set, selector);
     await claimRevisions(set, kept.filter(revision => !controllerOf(revision)), {selector});
-    const own = await claimPods(set, possibleChildren(pods, set), {selector, also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name});
+    const own = await claimPods(set, possibleChildren(pods, set, selector), {selector, also: ({metadata}) => setNameOf(metadata?.name ?? '') === set.metadata?.name});
 
     const errors: unknown[] = [];
     const noted = <T>(work: Promise<T>): Promise<T | undefined> => work.catch((error: unknown) => void errors.push(error));

@@ -17,7 +17,7 @@ import type {Source} from '#informers/selection.js';
 import type {Frozen} from '#src/api/key.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
-import {labelSelectorOf, selectorForLabels} from '#src/api/selectors/label-selector.js';
+import {labelSelectorOf, selectorForLabels, type LabelSelectorObject} from '#src/api/selectors/label-selector.js';
 import {isNotFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -359,14 +359,18 @@ const cacheOf = <T extends KubeObject>(objects: readonly T[]): Cache<T> => {
   return cache;
 };
 
-test('the possible children of a parent are its own and the orphans of its namespace', t => {
+test('the possible children of a parent are its own and the orphans of its namespace that it selects', t => {
   const parent = {metadata: {namespace, name: 'parent', uid: '1'}};
   const owned = (pod: Pod, uid: string): Pod => ({...pod, metadata: {...pod.metadata, ownerReferences: [{...controllerRefTo(parent, kinds.replicaSets, plat), uid}]}});
   const elsewhere = aPod('elsewhere');
   elsewhere.metadata!.namespace = 'other';
-  const cache = cacheOf([owned(aPod('own', {}), '1'), owned(aPod('foreign'), '2'), aPod('orphan'), elsewhere]);
+  const cache = cacheOf([owned(aPod('own', {}), '1'), owned(aPod('foreign'), '2'), aPod('orphan', {app: 'a'}), aPod('other', {app: 'b'}), elsewhere]);
+  const children = (selector: LabelSelectorObject) => possibleChildren(cache, parent, labelSelectorOf(selector)).map(({metadata}) => metadata?.name);
 
-  t.deepEqual(possibleChildren(cache, parent).map(({metadata}) => metadata?.name), ['own', 'orphan']);
+  t.deepEqual(children({matchLabels: {app: 'a'}}), ['own', 'orphan']);
+  t.deepEqual(children({matchExpressions: [{key: 'app', operator: 'In', values: ['b', 'a', 'b']}]}), ['own', 'other', 'orphan']);
+  t.deepEqual(children({matchExpressions: [{key: 'app', operator: 'NotIn', values: ['b']}]}), ['own', 'orphan']);
+  t.deepEqual(children({matchLabels: {app: 'a'}, matchExpressions: [{key: 'tier', operator: 'Exists'}]}), ['own']);
   t.deepEqual(controlledBy(cache, parent).map(({metadata}) => metadata?.name), ['own']);
 });
 
