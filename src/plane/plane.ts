@@ -103,6 +103,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     clock,
     random,
     log,
+    timeoutMs: apiserver.options.storageInitializationTimeout,
     ...(options.signal ? {signal: options.signal} : {}),
   });
   const [metrics, managerMetrics, schedulerMetrics] = [metricsOf(apiserver, naming), metricsOf(controllers, naming), metricsOf(scheduling, naming)];

@@ -234,6 +234,28 @@ test('a version that came after the emulated release stops the start when it is 
   });
 });
 
+test('a store that does not answer ends the start with its last reason, which is told of while it waits', async t => {
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  let waits = () => {};
+  const waiting = new Promise<void>(resolve => (waits = resolve));
+  const log = createLog({
+    clock,
+    program: 'test',
+    write(line) {
+      lines.push(line);
+      if (line.includes('the store is not usable yet')) waits();
+    },
+  });
+  const starting = startPlane({listen: false, clock, log, apiserverArgs: ['--kvstore-servers=http://127.0.0.1:1', '--storage-initialization-timeout=1h']});
+  const refused = t.throwsAsync(starting, {message: /^--storage-initialization-timeout: the store was not ready within 3600 s: http:\/\/127\.0\.0\.1:1: .*connection refused$/});
+  await waiting;
+  await clock.advance(3_600_000);
+  await refused;
+
+  t.regex(lines[0]!, /the store is not usable yet; it is tried again" reason="http:\/\/127\.0\.0\.1:1: .*connection refused/);
+});
+
 for (const [v, vmodule, told] of [
   [2, '', false],
   [3, '', true],
