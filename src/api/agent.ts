@@ -1,4 +1,7 @@
 import type {Duplex, Readable, Writable} from 'node:stream';
+import type {Frozen} from './key.js';
+import type {NodeFigures} from './node-figures.js';
+import type {Pod} from './pod.js';
 
 /** A container of a pod, as a request to a node's agent names it. */
 export interface ContainerAddress {
@@ -56,4 +59,9 @@ export interface NodeAgent {
   attach(of: ContainerAddress): Running;
   /** Who listens at a port of a pod, to be given connections. Refuses at once. */
   listener(pod: Omit<ContainerAddress, 'container'>, port: number): (connection: Duplex) => void;
+  /** The pods of the node, as its agent sees them. */
+  pods(): readonly Frozen<Pod>[];
+  figures(): NodeFigures;
+  /** The configuration in effect, by the original's field names. */
+  configuration(): Readonly<Record<string, unknown>>;
 }

@@ -3,6 +3,7 @@ import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {NodeAgent} from '#src/api/agent.js';
 import type {Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
@@ -22,6 +23,7 @@ export interface NodeAgentsParts {
   readonly tls: TlsOptions;
   readonly authenticators: readonly Authenticator[];
   readonly authorizer: Authorizer;
+  readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -60,13 +62,13 @@ export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents
   };
 };
 
-const handlerOf = (node: string, {agentOf, authenticators, authorizer, clock, random, log}: NodeAgentsParts, deliveries: Deliveries): RequestHandler => {
+const handlerOf = (node: string, {agentOf, authenticators, authorizer, naming, clock, random, log}: NodeAgentsParts, deliveries: Deliveries): RequestHandler => {
   const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
   let known: {readonly agent: NodeAgent; readonly exchange: Exchange} | undefined;
   const answer: Exchange = async request => {
     const agent = agentOf(node);
     if (!agent) return text('the node is off\n', 503);
-    if (known?.agent !== agent) known = {agent, exchange: agentExchange({agent, clock, failed})};
+    if (known?.agent !== agent) known = {agent, exchange: agentExchange({agent, naming, clock, failed})};
     return known.exchange(request);
   };
   return httpFace(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});

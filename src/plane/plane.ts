@@ -125,7 +125,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
     serverAddress: () => address,
-    ...(options.nodes ? {network: simulatedNetwork({clock, random, log, simulation: () => simulation})} : {}),
+    ...(options.nodes ? {network: simulatedNetwork({naming, clock, random, log, simulation: () => simulation})} : {}),
     usage: options.nodes ? usageLater(() => simulation?.usage) : undefined,
     beside: () => beside,
   });

@@ -1,5 +1,6 @@
 import type {Duplex} from 'node:stream';
 import type {NodeAgent} from '#src/api/agent.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
@@ -8,6 +9,7 @@ import type {Simulation} from '#src/simulation/simulation.js';
 import {endpoint, systemNetwork, type Network} from '#src/transport/network.js';
 
 export interface SimulatedNetworkParts {
+  readonly naming: Naming;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -63,12 +65,12 @@ const toPod = async ({namespace, pod, node: {agent}}: NonNullable<ReturnType<Sim
 };
 
 /** The code is loaded with the first request to an agent. */
-const serve = async (agent: NodeAgent, {clock, random, log}: SimulatedNetworkParts): Promise<InProcessServer> => {
+const serve = async (agent: NodeAgent, {naming, clock, random, log}: SimulatedNetworkParts): Promise<InProcessServer> => {
   const [{agentExchange}, {inProcessServer}, {httpFace}] = await Promise.all([
     import('#src/serving/agent/exchange.js'),
     import('#src/serving/agent/in-process.js'),
     import('#src/serving/http-face.js'),
   ]);
   const failed = (error: unknown) => log.error({err: error}, 'a simulated node failed to answer a request');
-  return inProcessServer(httpFace(agentExchange({agent, clock, failed}), {clock, random, onFault: failed}));
+  return inProcessServer(httpFace(agentExchange({agent, naming, clock, failed}), {clock, random, onFault: failed}));
 };

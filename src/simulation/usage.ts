@@ -12,9 +12,9 @@ import {podsByNode, type SimulationWorld} from './world.js';
 const windowMs = 10_000;
 
 /** What a node uses for itself. */
-const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
+export const idle = {cpuMillis: 50, memoryBytes: 256 * 1024 ** 2} satisfies ResourceUsage;
 
-const figure = (of: UsageFigure, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
+export const figure = (of: UsageFigure, {resources}: Frozen<AnyContainer>, name: 'cpu' | 'memory', scale: number): number =>
   'amount' in of ? of.amount : of.ofRequest * scale * quantityNumber(parseQuantity(resources?.requests?.[name] ?? '0'));
 
 /** The figures of use that rules and pods themselves give, of whatever runs now. */

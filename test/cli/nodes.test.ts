@@ -75,7 +75,11 @@ test('nodes of another process run the pods of a deployment, and their agents an
 });
 
 (hasAddress ? test : test.skip)('calls go to the agents of nodes of another process', async t => {
-  t.deepEqual(await ask(`${cluster.plane.url}/api/v1/nodes/sim-node-1/proxy/healthz`, cluster.tls), {status: 200, text: 'ok'});
+  const asked = (path: string) => ask(`${cluster.plane.url}/api/v1/nodes/sim-node-1/proxy${path}`, cluster.tls);
+
+  t.deepEqual(await asked('/healthz'), {status: 200, text: 'ok'});
+  t.regex((await asked('/metrics/resource')).text, /^node_memory_working_set_bytes \d+ \d+$/m);
+  t.regex((await asked('/stats/summary')).text, /"nodeName":"sim-node-1"/);
 });
 
 const tokenOf = async (name: string): Promise<string> => {

@@ -394,7 +394,7 @@ const webSocketTo = async (plane: NodesPlane, path: string, protocol: string): P
   const failed = (error: unknown) => {
     throw error;
   };
-  const server = inProcessServer(httpFace(agentExchange({agent: agentOf(plane), clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
+  const server = inProcessServer(httpFace(agentExchange({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
   return new WebSocket(`ws://node${path}`, protocol ? [protocol] : [], {createConnection: () => server.connect() as Socket});
 };
 
@@ -472,7 +472,7 @@ const refusals: readonly (readonly [path: string, status: number, text: string])
 test('an agent refuses what is not there or makes no sense', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
-  const exchange = agentExchange({agent: agentOf(plane), clock: plane.clock, failed: error => t.fail(String(error))});
+  const exchange = agentExchange({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});
   for (const [url, status, text] of refusals) {
     const answer = await exchange({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
     const {body} = answer;

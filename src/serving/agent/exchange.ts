@@ -1,15 +1,22 @@
 import {Readable} from 'node:stream';
 import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
 import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
-import {notFoundPage, text} from '#src/serving/administration/route.js';
+import {jsonText, notFoundPage, text} from '#src/serving/administration/route.js';
 import {commandAnswer, wantedStreams} from './command.js';
+import {containerMetrics} from './container-metrics.js';
+import {exposition} from './exposition.js';
 import {logQueryOf} from './log-query.js';
+import {agentMetrics, probeMetrics, resourceMetrics} from './metrics.js';
 import {portsAnswer} from './ports.js';
+import {runAnswer} from './run.js';
+import {summaryOf} from './summary.js';
 
 export interface AgentExchangeOptions {
   readonly agent: NodeAgent;
+  readonly naming: Naming;
   readonly clock: Clock;
   /** Told of what went wrong on our side. */
   failed(error: unknown): void;
@@ -61,10 +68,43 @@ const portForward: Answer = ({agent, clock}, {request, rest, query}) => {
   return namespace && pod && more.length === 0 ? portsAnswer(request, query, {namespace, pod}, agent, clock) : notFoundPage();
 };
 
+const run: Answer = ({agent}, {request, rest, query}) => {
+  const of = containerIn(rest);
+  return of ? runAnswer(agent, of, query.get('cmd') ?? '', request.signal) : notFoundPage();
+};
+
+/** Every pod, or those of which something runs. */
+const podList = ({agent, naming}: AgentExchangeOptions, isRunning: boolean): ApiResponse => {
+  const running = isRunning ? new Set(agent.figures().pods.map(({uid}) => uid)) : undefined;
+  const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
+  return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
+};
+
+const metrics: Answer = ({agent, naming}, {rest: [which = '', ...more]}) => {
+  if (more.length > 0) return notFoundPage();
+  switch (which) {
+    case '': return exposition(agentMetrics(agent.figures(), naming));
+    case 'resource': return exposition(resourceMetrics(agent.figures()));
+    case 'cadvisor': return exposition(containerMetrics(agent.figures()));
+    case 'probes': return exposition(probeMetrics(agent.figures()));
+    default: return notFoundPage();
+  }
+};
+
+const stats: Answer = ({agent}, {rest, query}) =>
+  rest.length === 1 && rest[0] === 'summary' ? jsonText(summaryOf(agent.figures(), {onlyCpuAndMemory: ['1', 'true'].includes(query.get('only_cpu_and_memory') ?? '')})) : notFoundPage();
+
+const reading = ['GET', 'HEAD'];
 const streamed = ['GET', 'POST'];
 
 const routes: Readonly<Record<string, {readonly methods: readonly string[]; readonly answer: Answer}>> = {
-  healthz: {methods: ['GET', 'HEAD'], answer: () => text('ok')},
+  healthz: {methods: reading, answer: (_, {rest: [check, ...more]}) => (more.length === 0 && (check === undefined || ['', 'ping', 'log', 'syncloop'].includes(check)) ? text('ok') : notFoundPage())},
+  pods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, false) : notFoundPage())},
+  runningpods: {methods: reading, answer: (options, {rest}) => (rest.join('') === '' ? podList(options, true) : notFoundPage())},
+  metrics: {methods: reading, answer: metrics},
+  stats: {methods: streamed, answer: stats},
+  configz: {methods: reading, answer: ({agent, naming}) => jsonText({[`${naming.agent}config`]: agent.configuration()})},
+  run: {methods: ['POST'], answer: run},
   containerLogs: {methods: ['GET'], answer: logs},
   exec: {methods: streamed, answer: exec},
   attach: {methods: streamed, answer: attach},

@@ -9,9 +9,9 @@ import {nodeReference, troublesOf, type Agent} from './agent.js';
 import {nodeStatus, pressureEvents, statusDiffers} from './node-object.js';
 
 /** How long a lease counts, how often it is renewed, and how often the status is told where nothing changed. */
-const leaseSeconds = 40;
+export const leaseSeconds = 40;
 export const renewMs = 10_000;
-const reportMs = 300_000;
+export const reportMs = 300_000;
 
 const leaseOf = ({naming, clock}: SimulationWorld, {machine: {name}}: Agent, {metadata}: Frozen<Node>, before?: Frozen<Lease>): Lease => ({
   metadata: {

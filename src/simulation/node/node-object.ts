@@ -39,6 +39,13 @@ export interface Troubles {
 const hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const uuid = (text: string): string => hex(text).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 
+/** What a machine is known by, which follows from its name. */
+export const machineIds = (name: string): {readonly machineID: string; readonly systemUUID: string; readonly bootID: string} => ({
+  machineID: hex(`machine/${name}`).slice(0, 32),
+  systemUUID: uuid(`system/${name}`),
+  bootID: uuid(`boot/${name}`),
+});
+
 const capitalized = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 const pressureTexts = [
@@ -88,9 +95,7 @@ export const nodeStatus = (naming: Naming, machine: Machine, troubles: Troubles,
     ...(images.length > 0 ? {images: images.map(({names, sizeBytes}) => ({names: [...names], sizeBytes}))} : {}),
     daemonEndpoints: {kubeletEndpoint: {Port: port}},
     nodeInfo: {
-      machineID: hex(`machine/${name}`).slice(0, 32),
-      systemUUID: uuid(`system/${name}`),
-      bootID: uuid(`boot/${name}`),
+      ...machineIds(name),
       kernelVersion: '6.12.0-simulated',
       osImage: 'Simulated Linux',
       containerRuntimeVersion: 'simulated://1.0.0',

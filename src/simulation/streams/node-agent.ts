@@ -2,12 +2,15 @@ import type {NodeAgent} from '#src/api/agent.js';
 import {logSource} from '#src/simulation/log/source.js';
 import {readLog} from '#src/simulation/log/reader.js';
 import {attachTo} from './attach.js';
-import {execIn, type StreamWorld} from './command.js';
+import {figuresOf, recordsOn} from '#src/simulation/figures.js';
+import {configurationOf} from '#src/simulation/node/configuration.js';
+import type {SimulationWorld} from '#src/simulation/world.js';
+import {execIn} from './command.js';
 import {listenerAt} from './listener.js';
 import {listening, placeAt, podAt, valueIn, type PodsKept} from './place.js';
 
 /** What a simulated node answers about its pods. */
-export const nodeAgent = (world: StreamWorld, pods: PodsKept, node: string): NodeAgent => ({
+export const nodeAgent = (world: SimulationWorld, pods: PodsKept, node: string): NodeAgent => ({
   logs(address, query, signal) {
     const place = placeAt(pods.recordOf, node, address);
     const {record, of, own} = place;
@@ -18,4 +21,7 @@ export const nodeAgent = (world: StreamWorld, pods: PodsKept, node: string): Nod
   exec: (address, command) => execIn(world, pods, placeAt(pods.recordOf, node, address), command),
   attach: address => attachTo(world, pods, placeAt(pods.recordOf, node, address)),
   listener: (pod, port) => listenerAt(world, pods, podAt(pods.recordOf, node, pod), port),
+  pods: () => recordsOn(world, pods.recordOf, node).map(({pod}) => pod),
+  figures: figuresOf(world, pods, node),
+  configuration: () => configurationOf(world.agents.get(node)!.machine),
 });

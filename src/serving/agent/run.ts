@@ -1,0 +1,33 @@
+import {Writable} from 'node:stream';
+import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
+import type {ApiResponse} from '#src/api/exchange.js';
+import {text} from '#src/serving/administration/route.js';
+
+/** What is kept of a command's output, in bytes. */
+const mostOutput = 16 << 20;
+
+/** What a command has said, up to a length. */
+class Collected extends Writable {
+  readonly #chunks: Buffer[] = [];
+  #left = mostOutput;
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    const kept = chunk.subarray(0, this.#left);
+    this.#left -= kept.length;
+    if (kept.length > 0) this.#chunks.push(kept);
+    done();
+  }
+
+  get text(): string {
+    return Buffer.concat(this.#chunks).toString();
+  }
+}
+
+/** Runs a command to its end and answers with what it said. Throws the refusal of one that fails. */
+export const runAnswer = async (agent: NodeAgent, of: ContainerAddress, cmd: string, signal: AbortSignal): Promise<ApiResponse> => {
+  const command = cmd.split(' ');
+  const [stdout, stderr] = [new Collected(), new Collected()];
+  const code = await agent.exec(of, command)({stdout, stderr, tty: false}, signal);
+  if (code !== 0) throw new AgentRefusal(500, `command '${command.join(' ')}' exited with ${code}: ${stderr.text}`);
+  return text(stdout.text + stderr.text, 200, 'application/json');
+};

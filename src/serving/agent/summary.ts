@@ -1,0 +1,44 @@
+import type {Consumption, ContainerFigures, NodeFigures, PodFigures} from '#src/api/node-figures.js';
+import {wireTime} from '#src/api/time.js';
+
+const cpuOf = ({cpuMillis, cpuSeconds}: Consumption, time: string) => ({time, usageNanoCores: Math.round(cpuMillis * 1e6), usageCoreNanoSeconds: Math.round(cpuSeconds * 1e9)});
+
+const memoryOf = ({memoryBytes}: Consumption, time: string, limit?: number) => ({
+  time,
+  ...(limit === undefined ? {} : {availableBytes: Math.max(0, limit - memoryBytes)}),
+  usageBytes: memoryBytes,
+  workingSetBytes: memoryBytes,
+  rssBytes: memoryBytes,
+});
+
+const containerOf = (container: ContainerFigures, time: string) => ({
+  name: container.name,
+  startTime: wireTime(container.startedAt),
+  cpu: cpuOf(container, time),
+  memory: memoryOf(container, time, container.memoryLimitBytes),
+});
+
+const podOf = (pod: PodFigures, time: string) => ({
+  podRef: {name: pod.name, namespace: pod.namespace, uid: pod.uid},
+  startTime: wireTime(pod.startedAt),
+  containers: pod.containers.map(container => containerOf(container, time)),
+  cpu: cpuOf(pod, time),
+  memory: memoryOf(pod, time),
+});
+
+/** `/stats/summary`: what the node and its pods use; without its file system where processor and memory alone are asked for. */
+export const summaryOf = (node: NodeFigures, {onlyCpuAndMemory}: {readonly onlyCpuAndMemory: boolean}): unknown => {
+  const time = wireTime(node.time);
+  const {machine: {memoryBytes, storageBytes: capacityBytes, imageBytes: usedBytes}} = node;
+  const fs = {time, availableBytes: Math.max(0, capacityBytes - usedBytes), capacityBytes, usedBytes};
+  return {
+    node: {
+      nodeName: node.name,
+      startTime: wireTime(node.startedAt),
+      cpu: cpuOf(node, time),
+      memory: memoryOf(node, time, memoryBytes),
+      ...(onlyCpuAndMemory ? {} : {fs, runtime: {imageFs: fs}}),
+    },
+    pods: node.pods.map(pod => podOf(pod, time)),
+  };
+};

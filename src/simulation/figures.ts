@@ -1,0 +1,140 @@
+import type {AnyContainer} from '#src/api/pod.js';
+import type {Frozen} from '#src/api/key.js';
+import type {Consumption, ContainerFigures, NodeFigures, PodFigures, ProbeFigures} from '#src/api/node-figures.js';
+import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
+import type {ResourceUsage} from '#src/api/usage.js';
+import {machineIds} from './node/node-object.js';
+import {fullName} from './pod/images.js';
+import {specContainers, type ContainerRecord, type PodRecord, type SpecContainer} from './pod/record.js';
+import type {PodsKept} from './streams/place.js';
+import {figure, idle} from './usage.js';
+import {podsByNode, type SimulationWorld} from './world.js';
+
+/** Processor time that was used up to a moment. */
+interface Spent {
+  coreMs: number;
+  at: number;
+}
+
+/** Adds up what is used from one look to the next, so that the sum only grows, whatever becomes of the rate. */
+const meterOf = () => {
+  const spent = new WeakMap<object, Spent>();
+  return (what: object, since: number, {cpuMillis, memoryBytes}: ResourceUsage, now: number): Consumption => {
+    const known = spent.get(what) ?? {coreMs: 0, at: since};
+    known.coreMs += (cpuMillis / 1000) * Math.max(0, now - known.at);
+    known.at = Math.max(now, known.at);
+    spent.set(what, known);
+    return {cpuMillis, memoryBytes, cpuSeconds: known.coreMs / 1000};
+  };
+};
+
+const total = (all: readonly ResourceUsage[]): ResourceUsage => ({
+  cpuMillis: all.reduce((sum, {cpuMillis}) => sum + cpuMillis, 0),
+  memoryBytes: all.reduce((sum, {memoryBytes}) => sum + memoryBytes, 0),
+});
+
+const amountOf = (amounts: Readonly<Record<string, string>> | undefined, name: string): number | undefined => {
+  const text = amounts?.[name];
+  return text === undefined ? undefined : quantityNumber(parseQuantity(text));
+};
+
+const limitsOf = ({resources}: Frozen<AnyContainer>): Pick<ContainerFigures, 'cpuRequestMillis' | 'cpuLimitMillis' | 'memoryLimitBytes'> => {
+  const [request, cpu, memory] = [amountOf(resources?.requests, 'cpu'), amountOf(resources?.limits, 'cpu'), amountOf(resources?.limits, 'memory')];
+  return {
+    ...(request === undefined ? {} : {cpuRequestMillis: request * 1000}),
+    ...(cpu === undefined ? {} : {cpuLimitMillis: cpu * 1000}),
+    ...(memory === undefined ? {} : {memoryLimitBytes: memory}),
+  };
+};
+
+type Running = Extract<ContainerRecord['state'], {is: 'running'}>;
+type Probe = NonNullable<Frozen<AnyContainer>['livenessProbe']>;
+
+/** How many tries of a probe lie in a span of time. */
+const triesIn = ({periodSeconds = 10}: Probe, from: number, to: number): number => (to < from ? 0 : Math.floor((to - from) / (periodSeconds * 1000)) + 1);
+
+/** Tries fail until what they ask for is so, and succeed from then on; those of a startup probe end with the first success. */
+const probesOf = (container: Frozen<AnyContainer>, {startedAt, startedBy, readyBy}: Running, now: number): ProbeFigures[] => {
+  const {startupProbe, livenessProbe, readinessProbe} = container as {readonly [K in 'startupProbe' | 'livenessProbe' | 'readinessProbe']?: Probe};
+  const figures = (type: ProbeFigures['type'], probe: Probe | undefined, since: number, holdsFrom: number): ProbeFigures[] => {
+    if (!probe) return [];
+    const first = Math.max(startedAt + (probe.initialDelaySeconds ?? 0) * 1000, since);
+    const tries = triesIn(probe, first, now);
+    const failed = Math.min(tries, triesIn(probe, first, holdsFrom - 1));
+    const successful = type === 'Startup' ? Math.min(1, tries - failed) : tries - failed;
+    return [{type, successful, failed}];
+  };
+  const others = startupProbe ? startedBy : startedAt;
+  return [...figures('Startup', startupProbe, startedAt, startedBy), ...figures('Liveness', livenessProbe, others, others), ...figures('Readiness', readinessProbe, others, readyBy)];
+};
+
+/** What the agent of a simulated node measures, as rules and pods themselves say. */
+export const figuresOf = (world: SimulationWorld, {behaviors, recordOf}: Pick<PodsKept, 'behaviors' | 'recordOf'>, node: string): (() => NodeFigures) => {
+  const {clock} = world;
+  const startedAt = clock.now();
+  const measure = meterOf();
+
+  const containerFigures = (record: PodRecord, of: SpecContainer, own: ContainerRecord, now: number): ContainerFigures[] => {
+    const {state, id = ''} = own;
+    const run = record.runs.get(id);
+    if (state.is !== 'running' || !run) return [];
+    const {container} = of;
+    const {cpu, memory} = behaviors.of(record.pod, of);
+    const used = {cpuMillis: figure(cpu, container, 'cpu', 1000), memoryBytes: figure(memory, container, 'memory', 1)};
+    return [{
+      name: container.name,
+      id: id.slice(id.indexOf('://') + 3),
+      image: fullName(container.image ?? ''),
+      startedAt: state.startedAt,
+      ...limitsOf(container),
+      ...measure(run, state.startedAt, used, now),
+      probes: probesOf(container, state, now),
+    }];
+  };
+
+  const podFigures = (record: PodRecord, now: number): PodFigures[] => {
+    const containers = [...specContainers(record.pod.spec!)].flatMap(of => {
+      const own = record.containers.find(({name}) => name === of.container.name);
+      return own ? containerFigures(record, of, own, now) : [];
+    });
+    if (containers.length === 0) return [];
+    const {namespace = '', name = ''} = record.pod.metadata ?? {};
+    return [{namespace, name, uid: record.uid, startedAt: record.startTime, containers, ...measure(record, record.startTime, total(containers), now)}];
+  };
+
+  return () => {
+    const now = clock.now();
+    const agent = world.agents.get(node)!;
+    const records = recordsOn(world, recordOf, node);
+    const pods = records.flatMap(record => podFigures(record, now));
+    const states = records.flatMap(({containers}) => containers.map(({state}) => state.is));
+    const {capacity} = agent.machine;
+    const {machineID: id, systemUUID: systemId, bootID: bootId} = machineIds(node);
+    return {
+      name: node,
+      time: now,
+      startedAt,
+      machine: {
+        id, systemId, bootId,
+        cores: amountOf(capacity, 'cpu') ?? 0,
+        memoryBytes: amountOf(capacity, 'memory') ?? 0,
+        storageBytes: amountOf(capacity, 'ephemeral-storage') ?? 0,
+        imageBytes: agent.images.list().reduce((sum, {sizeBytes}) => sum + sizeBytes, 0),
+      },
+      pods,
+      known: {
+        pods: records.length,
+        active: records.filter(({over}) => !over).length,
+        containers: {running: states.filter(is => is === 'running').length, exited: states.filter(is => is === 'ended').length},
+      },
+      ...measure(agent, startedAt, total([idle, ...pods]), now),
+    };
+  };
+};
+
+/** What a node knows of the pods that are bound to it. */
+export const recordsOn = (world: SimulationWorld, recordOf: PodsKept['recordOf'], node: string): PodRecord[] =>
+  world.pods.by(podsByNode, node).flatMap(({metadata: {namespace = '', name = ''} = {}}) => {
+    const record = recordOf(`${namespace}/${name}`);
+    return record?.nodeName === node ? [record] : [];
+  });

@@ -1,0 +1,20 @@
+import {formatDuration} from '#src/api/duration.js';
+import {leaseSeconds, renewMs, reportMs} from './heartbeat.js';
+import type {Machine} from './node-object.js';
+
+/** What the agent of a simulated node goes by, as far as the original's configuration has a field for it. */
+export const configurationOf = ({port, addresses: [address = ''], capacity, taints}: Machine): Readonly<Record<string, unknown>> => ({
+  enableServer: true,
+  address,
+  port,
+  authentication: {x509: {}, webhook: {enabled: true}, anonymous: {enabled: false}},
+  authorization: {mode: 'Webhook'},
+  registerNode: true,
+  ...(taints.length > 0 ? {registerWithTaints: taints} : {}),
+  nodeStatusUpdateFrequency: formatDuration(renewMs),
+  nodeStatusReportFrequency: formatDuration(reportMs),
+  nodeLeaseDurationSeconds: leaseSeconds,
+  maxPods: Number(capacity['pods'] ?? 0),
+  enableControllerAttachDetach: true,
+  enableDebuggingHandlers: true,
+});
