@@ -42,3 +42,12 @@ export const humanDuration = (ms: number): string => {
   if (hours < 24 * 365 * 8) return two(Math.floor(hours / 24), 365, 'y', 'd', 1);
   return `${Math.floor(hours / 24 / 365)}y`;
 };
+
+/** How long ago a time was, as a person is told; the time is in ms since the epoch. */
+export type Ago = (at: number) => string;
+
+/** How long ago times were, seen from `now`. */
+export const agoFrom =
+  (now: number): Ago =>
+  at =>
+    humanDuration(now - at);

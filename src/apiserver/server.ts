@@ -29,6 +29,7 @@ import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
+import {SelectionCache} from './registry/selection-cache.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
@@ -152,6 +153,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
     isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
+    selection: new SelectionCache(settings.meter),
     serves: servedVersions(settings.runtimeConfig, settings),
     storedKind: definition => storedKindOf(definition, settings.minCompatibility),
     pools: () => pools,

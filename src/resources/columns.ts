@@ -1,12 +1,12 @@
-import {humanDuration} from '#src/api/duration.js';
+import type {Ago} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Column} from './definition.js';
 
 /** How long ago a time was, as tables show it. */
-export const since = (time: string | undefined | null, now: number): string => {
+export const since = (time: string | undefined | null, ago: Ago): string => {
   const at = parseTime(time ?? undefined);
-  return at === undefined ? '<unknown>' : humanDuration(now - at);
+  return at === undefined ? '<unknown>' : ago(at);
 };
 
 /** The column every table begins with. */
@@ -20,7 +20,7 @@ export const nameColumn: Column<KubeObject> = {
 export const ageColumn: Column<KubeObject> = {
   name: 'Age',
   description: 'How long ago the object was created, by the clock of the server.',
-  of: (object, now) => since(object.metadata?.creationTimestamp, now),
+  of: (object, ago) => since(object.metadata?.creationTimestamp, ago),
 };
 
 /** The second column of kinds that have no columns of their own. */

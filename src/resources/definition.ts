@@ -1,3 +1,4 @@
+import type {Ago} from '#src/api/duration.js';
 import type {FieldError} from '#src/api/field-error.js';
 import type {Kind} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
@@ -235,7 +236,7 @@ export interface Virtual<T extends KubeObject> {
   get(name: string, context: VirtualContext): Promise<T>;
 }
 
-/** One column of the server's table; `now` is ms since the epoch. */
+/** One column of the server's table. How long ago something was is told by `ago` alone, as it stands: cells are kept while time goes on. */
 export interface Column<T> {
   readonly name: string;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'date';
@@ -243,7 +244,7 @@ export interface Column<T> {
   readonly description: string;
   /** 1 shows it in the wide form only. */
   readonly priority?: number;
-  of(object: Readonly<T>, now: number, naming: Naming): string | number | boolean | null;
+  of(object: Readonly<T>, ago: Ago, naming: Naming): string | number | boolean | null;
 }
 
 /** A mark on a row of a table (the API reference, meta/v1 TableRowCondition). */

@@ -1,3 +1,4 @@
+import {agoFrom} from '#src/api/duration.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {StatusError, type Status} from '#src/api/status.js';
@@ -42,7 +43,7 @@ export const startWorld = async (options: ServerOptions = {}) => {
   /** The cells of the object's row in the server's table, by column. */
   const row = async <T extends KubeObject>(kind: Kind<T>, object: T): Promise<Record<string, unknown>> => {
     const {definition} = world.server.registry.of(kind);
-    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, world.clock.now(), words)]));
+    return Object.fromEntries((definition.columns ?? []).map(column => [column.name, column.of(object, agoFrom(world.clock.now()), words)]));
   };
   return {...world, of, row};
 };

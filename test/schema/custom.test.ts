@@ -1,4 +1,5 @@
 import test from 'ava';
+import {agoFrom} from '#src/api/duration.js';
 import {invalid, type FieldError} from '#src/api/field-error.js';
 import {customColumns, selectableFields} from '#src/schema/custom/columns.js';
 import type {JsonSchema} from '#src/schema/custom/json-schema.js';
@@ -397,7 +398,7 @@ for (const [jsonPath, type, cell] of columns) {
   test(`a column shows the ${type} at ${jsonPath}`, t => {
     const [column] = customColumns([{name: 'X', type, jsonPath}]);
 
-    t.is(column?.of({...conditions, created: '2026-01-01T00:00:00Z'}, Date.parse('2026-01-01T00:02:00Z')), cell as string | null);
+    t.is(column?.of({...conditions, created: '2026-01-01T00:00:00Z'}, agoFrom(Date.parse('2026-01-01T00:02:00Z'))), cell as string | null);
   });
 }
 

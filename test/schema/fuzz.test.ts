@@ -1,4 +1,5 @@
 import test from 'ava';
+import {agoFrom} from '#src/api/duration.js';
 import {StatusError} from '#src/api/status.js';
 import {parseFieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector} from '#src/api/selectors/label-selector.js';
@@ -221,13 +222,13 @@ test('no path stops a column', t => {
   const parts = ['.', '..', '[', ']', '[*]', '*', '[?(', ')', '@', '$', '"', "'", 'a', 'spec', '==', '<', '0', '-1', ':', ',', '\\', ' ', '{', '}', '\n', 'true', 'range', '1.5'];
   for (let i = 0; i < 10_000; i++) {
     const jsonPath = `.${Array.from({length: 1 + Math.floor(next() * 8)}, () => pick(next, parts)).join('')}`;
-    for (const column of customColumns([{name: 'X', type: pick(next, ['string', 'integer', 'date']), jsonPath}])) column.of({spec: [{a: 1}, {a: 'x'}], a: {spec: 0}}, 0);
+    for (const column of customColumns([{name: 'X', type: pick(next, ['string', 'integer', 'date']), jsonPath}])) column.of({spec: [{a: 1}, {a: 'x'}], a: {spec: 0}}, agoFrom(0));
   }
   const [many] = customColumns([{name: 'X', type: 'string', jsonPath: '..[*]..[*]..[*]..[*]'}]);
   let nest: unknown[] = [[1]];
   for (let depth = 0; depth < 500; depth++) nest = [nest];
 
-  t.is(many?.of(nest, 0), null);
+  t.is(many?.of(nest, agoFrom(0)), null);
 });
 
 test('no text keeps a format busy', t => {

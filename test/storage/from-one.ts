@@ -21,8 +21,9 @@ export const fromOne = (store: Store, beginning: number): Store => {
     revision: () => asked(async () => (await store.revision()) - base),
     compacted: () => asked(async () => compactedOf(await store.compacted())),
     get: (key, options) => asked(async () => shown(await store.get(key, options))),
-    range: ({revision, ...query}) =>
+    range: ({revision, sieve, ...rest}) =>
       asked(async () => {
+        const query = {...rest, sieve: sieve && {known: (key: string, at: number) => sieve.known(key, at - base), passes: (record: StoredRecord) => sieve.passes(shown(record)!)}};
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});
         return {...range, records: range.records.map(shown), revision: range.revision - base};
       }),

@@ -1,5 +1,5 @@
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
-import {endOfPrefix, type Range} from '#src/storage/store.js';
+import {endOfPrefix, type Range, type RangeQuery, type Sieve} from '#src/storage/store.js';
 import {bytes, type StoreTest} from './world.js';
 
 const everything = {start: '/', end: endOfPrefix('/')};
@@ -49,6 +49,30 @@ export const readSuite = (test: StoreTest): void => {
     t.is((await store.range({...everything, bytes: 16})).more, true);
     t.is((await store.range({...everything, bytes: 17})).more, false);
     t.is((await store.range({...everything, limit: 1, bytes: 20})).records.length, 1);
+  });
+
+  test('a range with a sieve holds what passes, at the newest revision and at an earlier one', async (t, {store}) => {
+    const revisions = new Map<string, number>();
+    for (const key of ['/a', '/b', '/c', '/d', '/e']) revisions.set(key, await store.create(key, bytes('1')));
+    const then = await store.revision();
+    await store.update('/b', bytes('2'), revisions.get('/b')!);
+    await store.delete('/c', revisions.get('/c')!);
+    const looked: string[] = [];
+    const sieve: Sieve = {
+      known: (key, revision) => (key === '/a' || (key === '/e' && revision === revisions.get('/e')) ? key === '/e' : undefined),
+      passes: ({key, value}) => (looked.push(key), value.toString() === '1'),
+    };
+    const read = async (query: Partial<RangeQuery>) => {
+      const range = await store.range({...everything, ...query, sieve});
+      return [show(range), range.more, range.reached, looked.splice(0)];
+    };
+
+    t.deepEqual(await read({}), [['/d=1', '/e=1'], false, '/e', ['/b', '/d']]);
+    t.deepEqual(await read({limit: 1}), [['/d=1'], true, '/d', ['/b', '/d']]);
+    t.deepEqual(await read({start: '/d\0'}), [['/e=1'], false, '/e', []]);
+    t.deepEqual(await read({revision: then}), [['/b=1', '/c=1', '/d=1', '/e=1'], false, '/e', ['/b', '/c', '/d']]);
+    t.deepEqual(await read({revision: then, limit: 2}), [['/b=1', '/c=1'], true, '/c', ['/b', '/c']]);
+    t.deepEqual(await read({bytes: 1}), [[], true, '/b', ['/b']]);
   });
 
   test('a range at an earlier revision shows what was there then', async (t, {store}) => {

@@ -65,7 +65,19 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     shared: store.shared,
     revision: () => store.revision(),
     get: (key, options) => afterwards(store.get(key, options), record => record && afterwards(seen([record]), ([one]) => one)),
-    range: query => afterwards(store.range(query), range => afterwards(seen(range.records), (records): Range => (records === range.records ? range : {...range, records}))),
+    range: ({sieve, ...query}) => {
+      // What lies in the store in another version is judged once it is translated.
+      const early = sieve && {
+        known: (key: string, revision: number) => sieve.known(key, revision),
+        passes: (record: StoredRecord) => !translation.isCurrent(record.value) || sieve.passes(record),
+      };
+      return afterwards(store.range({...query, sieve: early}), range =>
+        afterwards(seen(range.records), (records): Range => {
+          if (records === range.records) return range;
+          return {...range, records: sieve ? records.filter((record, index) => record === range.records[index] || (sieve.known(record.key, record.revision) ?? sieve.passes(record))) : records};
+        }),
+      );
+    },
     count: (start, end) => store.count(start, end),
     create: async (key, value, options) => store.create(key, await toStore(value), options),
     update: async (key, value, expected, options) => store.update(key, await toStore(value), expected, options),

@@ -26,12 +26,18 @@ export const listResponse = (list: ShownList): ApiResponse => ({status: 200, hea
 const wholeBody = (list: ShownList): ApiResponse['body'] => {
   const {listed: {first}, shown, pretty} = list;
   const whole = () => partOf(list, first);
+  const item = itemTextOf(list);
+  if (item) return {kind: 'object', contentType: shown.accepted.contentType, bytes: () => Buffer.from(`${itemsOpen(list)}${first.map(item).join(',')}${rawClose}`), object: whole};
   if (!isRaw(list)) return encoded(shown.accepted, whole, pretty);
-  const bytes = () => rawPart(list, first, rawOpen(list), rawClose);
-  return {kind: 'object', contentType: 'application/json', bytes, object: whole};
+  return {kind: 'object', contentType: 'application/json', bytes: () => rawPart(list, first, rawOpen(list), rawClose), object: whole};
 };
 
 const isRaw = ({shown, pretty}: ShownList): boolean => shown.raw && !pretty;
+
+const itemTextOf = ({shown, pretty}: ShownList): Representation['itemText'] => (pretty ? undefined : shown.itemText);
+
+/** How a list begins whose items are last in it. */
+const itemsOpen = ({shown, meta}: ShownList): string => JSON.stringify(shown.list([], meta)).slice(0, -2);
 
 /** A list of some of the objects. */
 const partOf = ({resource, shown, meta}: ShownList, records: readonly StoredRecord[]): unknown => shown.list(records.map(record => objectOf(resource, record)), meta);
@@ -87,6 +93,8 @@ class ListPages implements PagedBody {
 
   #begin(): AsyncGenerator<Buffer, undefined> {
     if (isRaw(this.#list)) return rawPages(this.#list);
+    const item = itemTextOf(this.#list);
+    if (item) return itemPages(this.#list, item);
     const {shown: {accepted}, pretty} = this.#list;
     const text = listText(accepted, encodedPart(this.#list, []), pretty || accepted.pretty === true);
     return text ? textPages(this.#list, text) : this.#atOnce();
@@ -109,6 +117,15 @@ async function* rawPages(list: ShownList): AsyncGenerator<Buffer, undefined> {
   let before = rawOpen(list);
   for await (const records of list.listed.pieces()) {
     yield rawPart(list, records, before, '');
+    before = ',';
+  }
+  yield Buffer.from(rawClose);
+}
+
+async function* itemPages(list: ShownList, item: (record: StoredRecord) => string): AsyncGenerator<Buffer, undefined> {
+  let before = itemsOpen(list);
+  for await (const records of list.listed.pieces()) {
+    yield Buffer.from(`${before}${records.map(item).join(',')}`);
     before = ',';
   }
   yield Buffer.from(rawClose);

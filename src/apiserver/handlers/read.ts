@@ -2,7 +2,8 @@ import type {ApiResponse} from '#src/api/exchange.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import {longRunningLabels} from '#src/apiserver/metrics.js';
-import {filterOf, listOptions, parseResourceVersion, type Filter, type ListOptions} from '#src/apiserver/registry/options.js';
+import {filterOf, type Filter} from '#src/apiserver/registry/filter.js';
+import {listOptions, parseResourceVersion, type ListOptions} from '#src/apiserver/registry/options.js';
 import {listObjects, reached, type Listed} from '#src/apiserver/registry/list.js';
 import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
@@ -49,7 +50,7 @@ export const list = async (served: ServedResource, context: ResourceContext): Pr
   const filter = filterOf(served, options);
   const pretty = isPretty(context);
   const check = whileWanted(context, resource.settings.clock);
-  const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: !shown.raw || pretty, check});
+  const listed = await listObjects(resource, context.target.namespace, {filter, options, parses: pretty || !(shown.raw || shown.itemText), check});
   return listResponse({resource, shown, listed, meta: metaOf(listed), pretty});
 };
 
@@ -73,5 +74,11 @@ export const watch = (services: ResourceServices, served: ServedResource, contex
 /** The filter of a watch whose path names an object. Throws 400 when its selector asks for anything else. */
 const ofOne = (filter: Filter, {fields}: ListOptions, name: string): Filter => {
   if (!fields.empty && filter.name !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name");
-  return {...filter, all: false, name, matches: object => object.metadata?.name === name && filter.matches(object)};
+  return {
+    ...filter,
+    all: false,
+    name,
+    matches: object => object.metadata?.name === name && filter.matches(object),
+    judge: (key, facts) => key.endsWith(`/${name}`) && filter.judge(key, facts),
+  };
 };

@@ -1,6 +1,7 @@
 import type {ApiResponse} from '#src/api/exchange.js';
 import type {KubeObject} from '#src/api/types.js';
-import {filterOf, listOptions} from '#src/apiserver/registry/options.js';
+import {filterOf} from '#src/apiserver/registry/filter.js';
+import {listOptions} from '#src/apiserver/registry/options.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
 import type {Virtual, VirtualContext} from '#src/resources/definition.js';

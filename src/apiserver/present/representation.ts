@@ -1,6 +1,11 @@
+import {agoFrom, humanDuration} from '#src/api/duration.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
 import type {Column} from '#src/resources/definition.js';
+import {objectOf} from '#src/apiserver/registry/read.js';
+import {metadataJson} from '#src/apiserver/registry/record.js';
+import {rowStart} from '#src/apiserver/registry/row-text.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
+import type {StoredRecord} from '#src/storage/store.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import {partialMetadata, tableOf, type IncludeObject} from './table.js';
 
@@ -18,6 +23,8 @@ export interface Representation {
   /** A bookmark in a watch, which has metadata alone. */
   bookmark(object: Readonly<KubeObject>, first: boolean): unknown;
   list(objects: readonly Readonly<KubeObject>[], meta: ListMeta): unknown;
+  /** The JSON of one item of a list, where it is put together of stored bytes and what is known beside them. */
+  readonly itemText: ((record: StoredRecord) => string) | undefined;
   /** Kind and apiVersion of what `list` yields in the plain shape. */
   readonly listKind: {readonly kind: string; readonly apiVersion: string};
 }
@@ -53,16 +60,24 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
   const metaVersion = accepted.shapeVersion || naming.apiVersion('meta', 'v1');
   const shown = (object: Readonly<KubeObject>) => inVersion(served, apiVersion, object);
   const listKind = {kind: kind.listKind, apiVersion};
-  const base = {accepted, listKind, raw: false};
+  const base = {accepted, listKind, raw: false, itemText: undefined};
+  const isText = accepted.media === 'json' && !accepted.pretty;
+  const partialText = ({value, revision}: StoredRecord) => `{"kind":"PartialObjectMetadata","apiVersion":${JSON.stringify(metaVersion)},"metadata":${metadataJson(value, revision)}}`;
   const form = accepted.media === 'binary' || accepted.media === 'cbor' ? `${accepted.media} ` : '';
   switch (accepted.shape) {
     case 'Table': {
-      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, clock.now(), naming);
+      const cell = (column: Column<KubeObject>, object: Readonly<KubeObject>) => column.of(object, at => humanDuration(clock.now() - at), naming);
+      const rowText = (record: StoredRecord): string => {
+        const row = includeObject === 'Object' ? null : resource.facts.rowOf(record);
+        if (!row) return JSON.stringify((table([objectOf(resource, record)], {}, false) as {rows: readonly unknown[]}).rows[0]);
+        return `{"cells":${rowStart(row, agoFrom(clock.now()))},"object":${includeObject === 'None' ? 'null' : partialText(record)}}`;
+      };
       const table = (objects: readonly Readonly<KubeObject>[], meta: ListMeta, columns: boolean) =>
         tableOf(resource.definition, objects, {apiVersion: metaVersion, includeObject, meta, columns, cell, shown});
       return {
         ...base,
         key: `${form}table/${metaVersion}/${includeObject}/${apiVersion}`,
+        itemText: isText ? rowText : undefined,
         one: object => table([object], {resourceVersion: object.metadata!.resourceVersion!}, true),
         event: (object, first) => table([object], {resourceVersion: object.metadata!.resourceVersion!}, first),
         // A bookmark is no whole object: columns must not look into it.
@@ -84,6 +99,7 @@ const makeRepresentation = (served: ServedResource, accepted: Accepted, includeO
       return {
         ...base,
         key: `${form}partial/${metaVersion}`,
+        itemText: isText ? partialText : undefined,
         one: partial,
         event: partial,
         bookmark: partial,

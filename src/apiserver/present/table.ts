@@ -1,7 +1,7 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject, ListMeta} from '#src/api/types.js';
-import {createdAtColumn, nameColumn} from '#src/resources/columns.js';
 import type {Column, ResourceDefinition, RowCondition} from '#src/resources/definition.js';
+import {columnsOf} from '#src/apiserver/registry/row-text.js';
 
 /** What of the object a row of a table carries. */
 export type IncludeObject = 'Metadata' | 'Object' | 'None';
@@ -12,9 +12,6 @@ export const includeObject = (value: string | null): IncludeObject => {
   if (value === 'Metadata' || value === 'Object' || value === 'None') return value;
   throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`);
 };
-
-/** The columns of kinds that have none of their own. */
-const defaultColumns: readonly Column<KubeObject>[] = [nameColumn, createdAtColumn];
 
 interface TableSettings {
   readonly apiVersion: string;
@@ -28,7 +25,7 @@ interface TableSettings {
 
 /** Objects as a server-side table (the API reference, meta/v1 Table). */
 export const tableOf = (definition: ResourceDefinition, objects: readonly Readonly<KubeObject>[], settings: TableSettings): unknown => {
-  const columns = definition.columns ?? defaultColumns;
+  const columns = columnsOf(definition);
   return {
     kind: 'Table',
     apiVersion: settings.apiVersion,

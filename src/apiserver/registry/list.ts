@@ -4,8 +4,8 @@ import {ownTurn} from '#src/base/turn.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {behind, decodeContinue, encodeContinue} from './continue-token.js';
-import type {Filter, ListOptions} from './options.js';
-import {objectOf} from './read.js';
+import {sieveOf, type Filter} from './filter.js';
+import type {ListOptions} from './options.js';
 import type {Resource} from './registry.js';
 
 /** How long a read waits for a revision the store has not reached. */
@@ -67,7 +67,7 @@ export const listObjects = async (resource: Resource, namespace: string, {filter
   const scope = scopeOf(resource, namespace, filter);
   const plan = await planOf(resource, prefix, scope, options);
   try {
-    return await readList(resource, prefix, {...plan, filter, check, bytes: parses || !filter.all ? pieceBytes.parsed : pieceBytes.raw});
+    return await readList(resource, prefix, {...plan, filter, check, bytes: parses ? pieceBytes.parsed : pieceBytes.raw});
   } catch (error) {
     if (error instanceof FutureRevision) throw tooLarge(plan.revision ?? 0, error.current);
     if (!(error instanceof Compacted)) throw error;
@@ -138,33 +138,22 @@ export interface Piece {
 /** Reads a collection piece by piece at one revision, each in a turn of its own. What is yielded may be empty. */
 export async function* piecesOf(resource: Resource, {start, end, limit, revision, filter, bytes, check}: Reading): AsyncGenerator<Piece, undefined> {
   const {store, clock} = resource.settings;
+  const sieve = sieveOf(resource, filter);
   let left = limit || Infinity;
   let exact = revision;
   for (let from = start; ; ) {
     check?.();
-    const most = filter.all ? left : Infinity;
-    const range = await store.range({start: from, end, bytes, ...(most === Infinity ? {} : {limit: most}), ...(exact === undefined ? {} : {revision: exact})});
+    const range = await store.range({start: from, end, bytes, sieve, ...(left === Infinity ? {} : {limit: left}), ...(exact === undefined ? {} : {revision: exact})});
     exact = range.revision;
-    const records = filter.all ? range.records : passing(resource, filter, range.records, left);
+    const {records} = range;
     left -= records.length;
-    const last = left === 0 ? records.at(-1) : range.records.at(-1);
-    const more = range.more || last !== range.records.at(-1);
-    const next = more ? behind(last!.key) : undefined;
+    const next = range.more ? behind(range.reached ?? records.at(-1)!.key) : undefined;
     yield {records, revision: exact, next};
     if (next === undefined || left === 0) return;
     from = next;
     await held(clock, ownTurn);
   }
 }
-
-/** The records that the filter lets through, until there are `most`. */
-const passing = (resource: Resource, filter: Filter, records: readonly StoredRecord[], most: number): readonly StoredRecord[] => {
-  const found: StoredRecord[] = [];
-  for (const record of records) {
-    if (filter.matches(objectOf(resource, record)) && found.push(record) === most) break;
-  }
-  return found;
-};
 
 /** Reads on until there is a piece to begin with, or to the end of the list where that is soon or where it must be known. */
 const readList = async (resource: Resource, prefix: string, reading: Reading): Promise<Listed> => {

@@ -18,6 +18,12 @@ export class ObjectCache {
     this.#objects = new Lru(capacity);
   }
 
+  /** The object of a record, if it is remembered. */
+  peek(key: string, revision: number): KubeObject | undefined {
+    const known = this.#objects.get(key);
+    return known?.revision === revision ? known.object : undefined;
+  }
+
   /** The object of a record. The same record yields the same frozen value while it is remembered. */
   of(key: string, value: Buffer, revision: number): KubeObject {
     const known = this.#objects.get(key);

@@ -4,10 +4,7 @@ import type {Naming} from '#src/api/naming.js';
 import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
 import {badRequest} from '#src/api/status.js';
-import type {KubeObject} from '#src/api/types.js';
-import {own} from '#src/base/own.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
-import type {ServedResource} from './registry.js';
 
 /** What a list, watch or collection delete asks for. */
 export interface ListOptions {
@@ -151,42 +148,3 @@ export const writeQuery = (
 };
 
 const unasked: WriteQuery = {dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false};
-
-type Getter = (object: Readonly<KubeObject>) => string;
-
-const metadataFields: Readonly<Record<string, Getter>> = {
-  'metadata.name': object => object.metadata?.name ?? '',
-  'metadata.namespace': object => object.metadata?.namespace ?? '',
-};
-
-/** Judges objects by a request's selectors, on the hub. `all` when everything passes. */
-export interface Filter {
-  readonly all: boolean;
-  /** The one name, or the one namespace, the selection is narrowed to. */
-  readonly name: string | undefined;
-  readonly namespace: string | undefined;
-  matches(object: Readonly<KubeObject>): boolean;
-}
-
-/** The filter of a request. Throws 400 for fields the kind cannot be selected by. */
-export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
-  const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
-  const terms = fields.requirements.map(({field, operator, value}) => {
-    const getter = own(field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields, field) ?? own(selectable, field);
-    if (!getter) {
-      throw badRequest(
-        resource.definition.custom || Object.keys(selectable).length > 0
-          ? `field label not supported: ${field}`
-          : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
-      );
-    }
-    return {field, equal: operator === '=', value, getter};
-  });
-  const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;
-  return {
-    all: labels.empty && terms.length === 0,
-    name: pinned('metadata.name'),
-    namespace: pinned('metadata.namespace'),
-    matches: object => (labels.empty || labels.matches(object.metadata?.labels)) && terms.every(({equal, value, getter}) => (getter(object) === value) === equal),
-  };
-};

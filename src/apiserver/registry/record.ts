@@ -94,6 +94,45 @@ export const listJson = (records: readonly {readonly value: Buffer; readonly rev
 export const wholeListJson = (records: readonly {readonly value: Buffer; readonly revision: number}[], before: string, after: string): Buffer =>
   Buffer.concat([Buffer.from(before), ...records.map(({value, revision}, index) => recordJson(value, revision, index === 0 ? '' : ',', '')), Buffer.from(after)]);
 
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const backslash = 0x5c;
+const labelsStart = Buffer.from('"labels":{');
+
+/** Where the object ends that `start` is in, behind its brace, or where `stopsAt`, which is asked at each text that begins in it, not in what it holds. */
+const objectEnd = (record: Buffer, start: number, stopsAt?: (at: number) => boolean): number => {
+  const {length} = record;
+  let depth = 1;
+  let isInText = false;
+  for (let at = start; at < length; at++) {
+    const byte = record[at]!;
+    if (byte === quote) {
+      if (!isInText && depth === 1 && stopsAt?.(at)) return at;
+      isInText = !isInText;
+    } else if (isInText) at += byte === backslash ? 1 : 0;
+    else if (byte === openBrace) depth++;
+    else if (byte === closeBrace && --depth === 0) return at + 1;
+  }
+  throw new Error('an object in a record has no end');
+};
+
+/** The JSON of an object's labels as they stand in its metadata; nothing where it has none. */
+export const labelsJson = (record: Buffer): string | undefined => {
+  let start = 0;
+  objectEnd(record, spliceOf(record), at => {
+    if (record[at + 1] !== labelsStart[1] || labelsStart.compare(record, at, at + labelsStart.length) !== 0) return false;
+    start = at + labelsStart.length;
+    return true;
+  });
+  return start === 0 ? undefined : record.toString('utf8', start - 1, objectEnd(record, start));
+};
+
+/** The JSON of an object's metadata with its resourceVersion. */
+export const metadataJson = (record: Buffer, revision: number): string => {
+  const splice = spliceOf(record);
+  return `{${versionText(record, splice, revision)}${record.toString('utf8', splice, objectEnd(record, splice))}`;
+};
+
 /** The object, parsed afresh, with its resourceVersion. */
 export const recordObject = <T extends KubeObject>(record: Buffer, revision: number): T => {
   const object = JSON.parse(record.toString('utf8', headerLength)) as T;

@@ -19,6 +19,9 @@ import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import type {Leases} from './leases.js';
 import {measuredStore} from './measured-store.js';
 import {ObjectCache} from './object-cache.js';
+import {recordObject} from './record.js';
+import {CollectionFacts, type SelectionCache} from './selection-cache.js';
+import {rowTextOf} from './row-text.js';
 
 /** What the generic machinery works with; one for a server. */
 export interface RegistrySettings {
@@ -44,6 +47,8 @@ export interface RegistrySettings {
   readonly meter: Meter;
   /** Where work of the store is told of, for those who ask for it. */
   readonly log: Log;
+  /** What selectors and tables look at, beside the objects of all resources. */
+  readonly selection: SelectionCache;
   /** Whether a resource is read as from a cache: then a list that takes any version is told whole, whatever its limit. */
   isCached(resource: ResourceRef): boolean;
   /** Whether a version of a kind has an address; objects may be stored in a version that has none. */
@@ -101,6 +106,10 @@ export class Resource {
   readonly definition: ResourceDefinition;
   readonly settings: ResourceSettings;
   readonly objects = new ObjectCache();
+  /** What selectors and tables look at of its objects. */
+  readonly facts: CollectionFacts;
+  /** The getters of the fields that any of its versions can be selected by. */
+  readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
   /** All keys of the kind begin with this. */
   readonly root: string;
   readonly apiVersion: string;
@@ -111,6 +120,13 @@ export class Resource {
     this.settings = settings;
     this.apiVersion = settings.naming.apiVersion(definition.kind.group, definition.kind.version);
     this.ref = refOf(definition, settings);
+    const fields = [definition.selectableFields, ...(definition.otherVersions ?? []).map(({selectableFields}) => selectableFields)];
+    this.getters = [...new Set(fields.flatMap(getters => Object.values(getters ?? {})))];
+    this.facts = new CollectionFacts(settings.selection, {
+      getters: this.getters,
+      parse: ({key, value, revision}) => this.objects.peek(key, revision) ?? recordObject(value, revision),
+      row: object => rowTextOf(definition, object, settings.naming),
+    });
     this.root = `${settings.prefix}/${definition.storedUnderGroup ? `${this.ref.group}/` : ''}${definition.storedAs ?? definition.kind.plural}/`;
   }
 
@@ -120,6 +136,12 @@ export class Resource {
 
   key(namespace: string, name: string): string {
     return this.kind.namespaced ? `${this.root}${namespace}/${name}` : `${this.root}${name}`;
+  }
+
+  /** The object a key is of. */
+  placeOf(key: string): {readonly namespace: string; readonly name: string} {
+    const slash = key.lastIndexOf('/');
+    return {namespace: this.kind.namespaced ? key.slice(this.root.length, slash) : '', name: key.slice(slash + 1)};
   }
 
   /** The keys of one namespace, or of all. */

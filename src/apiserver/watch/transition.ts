@@ -1,21 +1,48 @@
 import type {WatchEvent} from '#src/api/watch.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
-import type {Filter} from '#src/apiserver/registry/options.js';
-import {objectOf} from '#src/apiserver/registry/read.js';
+import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
+import type {Facts} from '#src/apiserver/registry/selection-cache.js';
+
+/** What selectors look at of a change's records: found once, however many watch with selectors. */
+class ChangeFacts {
+  readonly resource: Resource;
+  readonly before: Facts | undefined;
+  readonly after: Facts | undefined;
+  readonly hasFields: boolean;
+
+  constructor(resource: Resource, {record, previous}: Change, hasFields: boolean) {
+    const {facts} = resource;
+    const of = (seen: StoredRecord | undefined) => seen && (hasFields ? facts.withFields(seen) : facts.of(seen));
+    this.resource = resource;
+    this.hasFields = hasFields;
+    // What was there before is known most likely, until what is there now takes its place.
+    this.before = of(previous);
+    this.after = of(record);
+  }
+}
+
+/** They live as long as the change does. */
+const shared = new WeakMap<Change, ChangeFacts>();
+
+const factsOf = (resource: Resource, change: Change, hasFields: boolean): ChangeFacts => {
+  let found = shared.get(change);
+  if (found?.resource !== resource || (hasFields && !found.hasFields)) shared.set(change, (found = new ChangeFacts(resource, change, hasFields)));
+  return found;
+};
 
 /**
  * What a change means to a watcher with a filter: what enters its sight is ADDED, what leaves it DELETED, whatever happened in the store.
  * Nothing when it concerns what the watcher never saw.
  */
 export const transition = (resource: Resource, change: Change, filter: Filter): Exclude<WatchEvent['type'], 'BOOKMARK'> | undefined => {
-  const {record, previous} = change;
+  const {key, record, previous} = change;
   if (filter.all) return record ? (previous ? 'MODIFIED' : 'ADDED') : 'DELETED';
-  // Those who wait for one name are many, and hear of every other: its key tells.
-  if (filter.name !== undefined && !change.key.endsWith(`/${filter.name}`)) return undefined;
-  const sees = (seen: StoredRecord | undefined) => seen !== undefined && filter.matches(objectOf(resource, seen));
-  const after = sees(record);
-  const before = sees(previous);
+  // Those who wait for one name are many, and hear of every other.
+  if (filter.name !== undefined && !key.endsWith(`/${filter.name}`)) return undefined;
+  const sees = (seen: StoredRecord | undefined, of: 'before' | 'after'): boolean => seen !== undefined && (filter.judge(key, undefined) ?? filter.judge(key, factsOf(resource, change, filter.looksAtFields)[of])!);
+  const after = sees(record, 'after');
+  const before = sees(previous, 'before');
   if (after) return before ? 'MODIFIED' : 'ADDED';
   return before ? 'DELETED' : undefined;
 };

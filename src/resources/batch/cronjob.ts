@@ -93,7 +93,7 @@ const columns: readonly Column<CronJob>[] = [
   {name: 'Timezone', description: 'The zone the schedule is meant in.', of: ({spec}) => spec?.timeZone ?? '<none>'},
   {name: 'Suspend', type: 'boolean', description: 'Whether it rests.', of: ({spec}) => (spec?.suspend === undefined ? '<unset>' : spec.suspend ? 'True' : 'False')},
   {name: 'Active', type: 'integer', description: 'How many of its jobs run now.', of: ({status}) => status?.active?.length ?? 0},
-  {name: 'Last Schedule', description: 'When it last came to a run.', of: ({status}, now) => (status?.lastScheduleTime ? since(status.lastScheduleTime, now) : '<none>')},
+  {name: 'Last Schedule', description: 'When it last came to a run.', of: ({status}, ago) => (status?.lastScheduleTime ? since(status.lastScheduleTime, ago) : '<none>')},
   ageColumn,
   ...containerColumns<CronJob>(({spec}) => spec?.jobTemplate?.spec?.template),
   {name: 'Selector', description: 'Which pods belong to it.', priority: 1, of: ({spec}) => selectorCell(spec?.jobTemplate?.spec?.selector)},

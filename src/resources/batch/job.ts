@@ -1,4 +1,4 @@
-import {humanDuration} from '#src/api/duration.js';
+import {humanDuration, type Ago} from '#src/api/duration.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
@@ -67,9 +67,11 @@ const completionsText = ({spec, status}: Readonly<Job>): string => {
   return parallelism > 1 ? `${done}/1 of ${parallelism}` : `${done}/1`;
 };
 
-const durationText = ({status}: Readonly<Job>, now: number): string => {
+const durationText = ({status}: Readonly<Job>, ago: Ago): string => {
   const start = parseTime(status?.startTime);
-  return start === undefined ? '' : humanDuration((parseTime(status?.completionTime) ?? now) - start);
+  if (start === undefined) return '';
+  const end = parseTime(status?.completionTime);
+  return end === undefined ? ago(start) : humanDuration(end - start);
 };
 
 const columns: readonly Column<Job>[] = [

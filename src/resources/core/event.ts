@@ -1,3 +1,4 @@
+import type {Ago} from '#src/api/duration.js';
 import {kinds} from '#src/api/kinds.js';
 import type {CoreEvent} from '#src/api/types.js';
 import {nameColumn, since} from '#src/resources/columns.js';
@@ -10,11 +11,11 @@ import {validateEvent} from './event-validation.js';
 /** Whatever an event says, in the words of either group. */
 const everything = {allBut: []};
 
-const firstSeen = (event: Readonly<CoreEvent>, now: number): string => since(event.firstTimestamp || event.eventTime, now);
+const firstSeen = (event: Readonly<CoreEvent>, ago: Ago): string => since(event.firstTimestamp || event.eventTime, ago);
 
-const lastSeen = (event: Readonly<CoreEvent>, now: number): string => {
-  if (event.series) return since(event.series.lastObservedTime, now);
-  return event.lastTimestamp ? since(event.lastTimestamp, now) : firstSeen(event, now);
+const lastSeen = (event: Readonly<CoreEvent>, ago: Ago): string => {
+  if (event.series) return since(event.series.lastObservedTime, ago);
+  return event.lastTimestamp ? since(event.lastTimestamp, ago) : firstSeen(event, ago);
 };
 
 const target = ({involvedObject: {kind = '', name} = {}}: Readonly<CoreEvent>): string => (name ? `${kind.toLowerCase()}/${name}` : kind.toLowerCase());

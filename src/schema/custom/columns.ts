@@ -1,4 +1,4 @@
-import {humanDuration} from '#src/api/duration.js';
+import type {Ago} from '#src/api/duration.js';
 import {parseTime} from '#src/api/time.js';
 import {JsonPathError} from './json-path-parse.js';
 import {jsonPath, type JsonPath} from './json-path.js';
@@ -20,17 +20,17 @@ export type Cell = string | number | boolean | null;
 export interface CustomColumn extends ColumnDefinition {
   readonly description: string;
   /** What stands in the column; null where nothing of the column's type is there. */
-  of(object: unknown, now: number): Cell;
+  of(object: unknown, ago: Ago): Cell;
 }
 
-const ageOf = (value: unknown, now: number): Cell => {
+const ageOf = (value: unknown, ago: Ago): Cell => {
   if (typeof value !== 'string') return null;
   if (value === '' || value === 'null') return '<unknown>';
   const at = parseTime(value);
-  return at === undefined ? '<invalid>' : humanDuration(now - at);
+  return at === undefined ? '<invalid>' : ago(at);
 };
 
-const cellOf = (type: string, value: unknown, now: number): Cell => {
+const cellOf = (type: string, value: unknown, ago: Ago): Cell => {
   switch (type) {
     case 'string':
       return textOf(value);
@@ -41,7 +41,7 @@ const cellOf = (type: string, value: unknown, now: number): Cell => {
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':
-      return ageOf(value, now);
+      return ageOf(value, ago);
     default:
       return null;
   }
@@ -64,9 +64,9 @@ const column = (definition: ColumnDefinition): CustomColumn => {
   return {
     ...definition,
     description: description || `Custom resource definition column (in JSONPath format): ${definition.jsonPath}`,
-    of: (object, now) => {
+    of: (object, ago) => {
       const found = first(path, object);
-      return found ? cellOf(type, found.value, now) : null;
+      return found ? cellOf(type, found.value, ago) : null;
     },
   };
 };

@@ -192,7 +192,7 @@ export const bringForward = (range: HotRange, touches: readonly Touch[], at: num
 /** The page of a range that begins at `start`. */
 export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
   const from = lowerBound(all, start);
-  if (from === 0 && extent.bytes === Infinity) return {records: all, more: false};
+  if (from === 0 && extent.bytes === Infinity && !extent.sieve) return {records: all, more: false};
   const page = new PageReader(extent);
   for (let index = from; index < all.length; index++) if (!page.add(all[index]!)) break;
   return page;

@@ -75,7 +75,7 @@ export class EmbeddedMedium implements Medium {
     const hot = this.#hot.find(start, end);
     if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
     const page = this.#read(start, end, extent);
-    this.#hot.wasRead(start, end, newest, page);
+    if (!extent.sieve) this.#hot.wasRead(start, end, newest, page);
     return page;
   }
 
@@ -83,12 +83,12 @@ export class EmbeddedMedium implements Medium {
     const page = new PageReader(extent);
     // A page or less is not worth a slab, which the last of its values would keep.
     const room = extent.limit > fewRecords ? roomForMany() : undefined;
-    for (const {key, revision} of this.#walk(tables.head, start, end, extent.limit + 1)) {
+    for (const {key, revision} of this.#walk(tables.head, start, end, extent.sieve ? Infinity : extent.limit + 1)) {
       if (page.isFull) {
         page.more = true;
         break;
       }
-      page.add(this.#record(key, revision, room)!);
+      if (!page.passesOver(key, revision)) page.add(this.#record(key, revision, room)!);
     }
     return page;
   }
@@ -114,7 +114,7 @@ export class EmbeddedMedium implements Medium {
     const hot = this.#hot.find(start, end);
     if (hot?.at === revision) return pageOf(hot, start, extent);
     const page = this.#readAt(start, end, extent, revision);
-    this.#hot.wasRead(start, end, revision, page);
+    if (!extent.sieve) this.#hot.wasRead(start, end, revision, page);
     return page;
   }
 
@@ -256,28 +256,25 @@ export class EmbeddedMedium implements Medium {
     return bytes && !isDeletion(bytes) ? decodeRecord(key, revision, bytes, bytes.length, room) : undefined;
   }
 
-  /** The record of a key at revision `at`, found by going back from its change at `revision`. */
-  #recordAt(key: string, revision: number, at: number): StoredRecord | undefined {
+  /** What a key held at revision `at`, found by going back from its change at `revision`. */
+  #former(key: string, revision: number, at: number): Former {
     let found = revision;
     while (found > at) {
       const bytes = this.#tree.getBinaryFast(found);
       found = bytes ? previousOf(bytes) : 0;
     }
-    return found === 0 ? undefined : this.#record(key, found);
+    return {key, revision: found, read: () => (found === 0 ? undefined : this.#record(key, found))};
   }
 
   *#walk(table: string, start: string, end: string, limit = Infinity): Generator<{key: string; revision: number}, undefined> {
     for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit})) yield {key: key as string, revision: decodeNumber(value)};
   }
 
-  *#living(start: string, end: string, at: number): Generator<StoredRecord> {
-    for (const {key, revision} of this.#walk(tables.head, start, end)) {
-      const record = this.#recordAt(key, revision, at);
-      if (record) yield record;
-    }
+  *#living(start: string, end: string, at: number): Generator<Former> {
+    for (const {key, revision} of this.#walk(tables.head, start, end)) yield this.#former(key, revision, at);
   }
 
   *#deleted(start: string, end: string, at: number): Generator<Former> {
-    for (const {key, revision} of this.#walk(tables.gone, start, end)) yield {key, record: this.#recordAt(key, revision, at)};
+    for (const {key, revision} of this.#walk(tables.gone, start, end)) yield this.#former(key, revision, at);
   }
 }

@@ -89,7 +89,7 @@ const patiently = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' |
 };
 
 /** What part of the store is read. */
-type Bounds = Required<Pick<RangeQuery, 'start' | 'end' | 'limit' | 'bytes'>>;
+type Bounds = Required<Pick<RangeQuery, 'start' | 'end' | 'limit' | 'bytes'>> & Pick<RangeQuery, 'sieve'>;
 
 interface Parts {
   readonly client: EtcdClient;
@@ -136,19 +136,20 @@ export class EtcdStore implements Store {
     return kvs[0] && feed.mirror.shown(kvs[0]);
   }
 
-  async range({start, end, limit = Infinity, bytes = Infinity, revision, near = false}: RangeQuery): Promise<Range> {
+  async range({start, end, limit = Infinity, bytes = Infinity, sieve, revision, near = false}: RangeQuery): Promise<Range> {
     const {feed, cached} = this.#open();
     const {mirror} = feed;
-    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror({start, end, limit, bytes}, mirror.revision);
+    const bounds: Bounds = {start, end, limit, bytes, sieve};
+    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror(bounds, mirror.revision);
     if (revision !== undefined && revision <= mirror.revision) {
-      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror({start, end, limit, bytes}, revision);
-      return this.#fromServer({start, end, limit, bytes, revision});
+      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror(bounds, revision);
+      return this.#fromServer({...bounds, revision});
     }
     const newest = await this.#newest.pass();
     if (revision !== undefined && revision > newest) throw new FutureRevision(newest);
     if (!(cached || revision !== undefined) || !mirror.covers(start, end) || !(await feed.soonReached(newest, patienceMs)))
-      return this.#fromServer({start, end, limit, bytes, ...(revision === undefined ? {} : {revision})});
-    return this.#fromMirror({start, end, limit, bytes}, revision ?? mirror.revision);
+      return this.#fromServer({...bounds, ...(revision === undefined ? {} : {revision})});
+    return this.#fromMirror(bounds, revision ?? mirror.revision);
   }
 
   async count(start: string, end: string): Promise<number> {
@@ -221,22 +222,22 @@ export class EtcdStore implements Store {
     return this.#parts;
   }
 
-  #fromMirror({start, end, limit, bytes}: Bounds, revision: number): Range {
-    if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision, more: false};
-    const {records, more} = this.#parts.feed.mirror.range(start, end, {limit, bytes}, revision);
-    return {records, revision, more};
+  #fromMirror({start, end, ...extent}: Bounds, revision: number): Range {
+    if (extent.limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision, more: false};
+    const {records, more, reached} = this.#parts.feed.mirror.range(start, end, extent, revision);
+    return {records, revision, more, reached};
   }
 
-  async #fromServer({start, end, limit, bytes, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
+  async #fromServer({start, end, limit, bytes, sieve, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
     const {client, feed} = this.#parts;
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: revision ?? (await client.revision()), more: false};
     // The servers bound an answer by records alone.
-    const most = bytes === Infinity ? limit : Math.min(limit, recordsAPiece);
+    const most = bytes === Infinity && !sieve ? limit : Math.min(limit, recordsAPiece);
     try {
       const {kvs, more, revision: read} = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
-      const page = new PageReader({limit: most, bytes});
+      const page = new PageReader({limit: most, bytes, sieve});
       for (const kv of kvs) if (!page.add(feed.mirror.shown(kv))) break;
-      return {records: page.records, revision: revision ?? read, more: more || page.more};
+      return {records: page.records, revision: revision ?? read, more: more || page.more, reached: page.reached};
     } catch (error) {
       throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
     }

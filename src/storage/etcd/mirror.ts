@@ -67,7 +67,8 @@ export class Mirror {
     return record && this.#readable(record);
   }
 
-  range(start: string, end: string, extent: Extent, revision: number): Page {
+  range(start: string, end: string, {sieve, ...bounds}: Extent, revision: number): Page {
+    const extent = {...bounds, sieve: sieve && {known: (key: string, at: number) => sieve.known(key, at), passes: (record: StoredRecord) => sieve.passes(this.#readable(record))}};
     const page = revision === this.revision ? this.#medium.range(start, end, extent) : this.#medium.rangeAt(start, end, extent, revision);
     for (const record of page.records) this.#readable(record);
     return page;

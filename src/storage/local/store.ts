@@ -63,15 +63,16 @@ export class LocalStore implements Store {
     return this.#open().get(key);
   }
 
-  range({start, end, limit = Infinity, bytes = Infinity, revision}: RangeQuery): Range {
+  range({start, end, limit = Infinity, bytes = Infinity, sieve, revision}: RangeQuery): Range {
     const medium = this.#open();
     const newest = medium.revision();
     const at = revision ?? newest;
     if (at > newest) throw new FutureRevision(newest);
     if (at < medium.compacted() && revision !== undefined) throw new Compacted(medium.compacted());
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: at, more: false};
-    const {records, more} = at === newest ? medium.range(start, end, {limit, bytes}) : medium.rangeAt(start, end, {limit, bytes}, at);
-    return {records, revision: at, more};
+    const extent = {limit, bytes, sieve};
+    const {records, more, reached} = at === newest ? medium.range(start, end, extent) : medium.rangeAt(start, end, extent, at);
+    return {records, revision: at, more, reached};
   }
 
   count(start: string, end: string): number {

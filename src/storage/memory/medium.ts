@@ -150,14 +150,17 @@ export class MemoryMedium implements Medium {
     else this.#under.set(to, new Set([key]));
   }
 
-  *#newest(start: string, end: string): Generator<StoredRecord> {
-    for (const key of this.#keys.between(start, end)) yield this.#records.get(key)!;
+  *#newest(start: string, end: string): Generator<Former> {
+    for (const key of this.#keys.between(start, end)) {
+      const record = this.#records.get(key)!;
+      yield {key, revision: record.revision, read: () => record};
+    }
   }
 
   *#former(start: string, end: string, revision: number): Generator<Former> {
     for (const key of this.#changedKeys.between(start, end)) {
       const next = this.#trail.get(key)!.find(change => change.revision > revision);
-      if (next) yield {key, record: next.previous};
+      if (next) yield {key, revision: next.previous?.revision ?? 0, read: () => next.previous};
     }
   }
 }

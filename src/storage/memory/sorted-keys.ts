@@ -44,13 +44,12 @@ export class SortedKeys {
 
   /** The keys of [start, end), in order. The set must not change meanwhile. */
   *between(start: string, end: string): Generator<string, undefined> {
-    for (let at = this.#chunkOf(start); at < this.#chunks.length; at++) {
+    const first = this.#chunkOf(start);
+    const last = this.#chunkOf(end);
+    for (let at = first; at <= last && at < this.#chunks.length; at++) {
       const chunk = this.#chunks[at]!;
-      for (let index = lowerBound(chunk.length, i => chunk[i]!, start); index < chunk.length; index++) {
-        const key = chunk[index]!;
-        if (compareKeys(key, end) >= 0) return;
-        yield key;
-      }
+      const behind = at === last ? this.#before(at, end) : chunk.length;
+      for (let index = at === first ? this.#before(at, start) : 0; index < behind; index++) yield chunk[index]!;
     }
   }
 

@@ -1,4 +1,4 @@
-import {humanDuration} from '#src/api/duration.js';
+import type {Ago} from '#src/api/duration.js';
 import type {ContainerStatus, Pod} from '#src/api/pod.js';
 import {parseTime} from '#src/api/time.js';
 import {ageColumn, nameColumn} from '#src/resources/columns.js';
@@ -104,9 +104,9 @@ const summary = (pod: Readonly<Pod>): Summary => {
   return {status, ready, total, restarts: restarts.count, lastRestart: restarts.last};
 };
 
-const restartsText = (pod: Readonly<Pod>, now: number): string => {
+const restartsText = (pod: Readonly<Pod>, ago: Ago): string => {
   const {restarts, lastRestart} = summary(pod);
-  return restarts !== 0 && lastRestart !== undefined ? `${restarts} (${humanDuration(now - lastRestart)} ago)` : String(restarts);
+  return restarts !== 0 && lastRestart !== undefined ? `${restarts} (${ago(lastRestart)} ago)` : String(restarts);
 };
 
 const gatesText = (pod: Readonly<Pod>): string => {

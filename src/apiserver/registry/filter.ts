@@ -1,0 +1,102 @@
+import {badRequest} from '#src/api/status.js';
+import type {KubeObject} from '#src/api/types.js';
+import {own} from '#src/base/own.js';
+import type {Sieve, StoredRecord} from '#src/storage/store.js';
+import type {ListOptions} from './options.js';
+import type {Resource, ServedResource} from './registry.js';
+import type {Facts, Labels} from './selection-cache.js';
+
+type Getter = (object: Readonly<KubeObject>) => string;
+
+/** Fields that every kind can be selected by. */
+const metadataFields: Readonly<Record<string, Getter>> = {
+  'metadata.name': object => object.metadata?.name ?? '',
+  'metadata.namespace': object => object.metadata?.namespace ?? '',
+};
+
+/** Judges objects by a request's selectors, on the hub. `all` when everything passes. */
+export interface Filter {
+  readonly all: boolean;
+  /** The one name, or the one namespace, the selection is narrowed to. */
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  matches(object: Readonly<KubeObject>): boolean;
+  /** Whether it looks at fields other than those every kind has. */
+  readonly looksAtFields: boolean;
+  /** The same by what is known beside an object; undefined where that is not enough. Without facts only the key is looked at. */
+  judge(key: string, facts: Facts | undefined): boolean | undefined;
+}
+
+/** Those of them that the key tells too. */
+const inKey: ReadonlyMap<Getter, 'name' | 'namespace'> = new Map([
+  [metadataFields['metadata.name']!, 'name'],
+  [metadataFields['metadata.namespace']!, 'namespace'],
+]);
+
+/** One requirement of a field selector. */
+interface Term {
+  readonly field: string;
+  readonly equal: boolean;
+  readonly value: string;
+  readonly getter: Getter;
+}
+
+/** The filter of a request. Throws 400 for fields the kind cannot be selected by. */
+export const filterOf = ({resource, kind, version}: ServedResource, {labels, fields}: Pick<ListOptions, 'labels' | 'fields'>): Filter => {
+  const selectable: Readonly<Record<string, Getter>> = version?.selectableFields ?? resource.definition.selectableFields ?? {};
+  const terms = fields.requirements.map(({field, operator, value}): Term => {
+    const getter = own(field === 'metadata.namespace' && !kind.namespaced ? undefined : metadataFields, field) ?? own(selectable, field);
+    if (!getter) {
+      throw badRequest(
+        resource.definition.custom || Object.keys(selectable).length > 0
+          ? `field label not supported: ${field}`
+          : `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+      );
+    }
+    return {field, equal: operator === '=', value, getter};
+  });
+  const pinned = (field: string) => terms.find(term => term.field === field && term.equal)?.value;
+  return {
+    all: labels.empty && terms.length === 0,
+    name: pinned('metadata.name'),
+    namespace: pinned('metadata.namespace'),
+    matches: object => (labels.empty || labels.matches(object.metadata?.labels)) && terms.every(({equal, value, getter}) => (getter(object) === value) === equal),
+    looksAtFields: terms.some(({getter}) => !inKey.has(getter)),
+    judge: judgeOf(resource, labels, terms),
+  };
+};
+
+/** Judges by the key what it tells, then by the facts the rest. */
+const judgeOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['judge'] => {
+  const ofKey = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? {equal, value, part: inKey.get(getter)!} : []));
+  const ofFields = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)}));
+  const verdicts = new Map<Labels | undefined, boolean>();
+  const hasLabels = (found: Labels | undefined): boolean => {
+    let verdict = verdicts.get(found);
+    if (verdict === undefined) verdicts.set(found, (verdict = labels.matches(found)));
+    return verdict;
+  };
+  return (key, facts) => {
+    if (ofKey.length > 0 && !ofKey.every(({equal, value, part}) => (resource.placeOf(key)[part] === value) === equal)) return false;
+    if (labels.empty && ofFields.length === 0) return true;
+    if (!facts) return undefined;
+    if (!labels.empty && !hasLabels(facts.labels)) return false;
+    const {fields} = facts;
+    return ofFields.length === 0 || (fields && ofFields.every(({equal, value, index}) => (fields[index] === value) === equal));
+  };
+};
+
+/** Whether a record passes a filter. It is parsed only for its fields, and when nothing else decides. */
+const passes = ({facts}: Resource, filter: Filter, record: StoredRecord): boolean =>
+  filter.judge(record.key, undefined) ?? filter.judge(record.key, facts.of(record)) ?? filter.judge(record.key, facts.withFields(record))!;
+
+/** What lets a filter's records through while a range is read; nothing where all pass. */
+export const sieveOf = (resource: Resource, filter: Filter): Sieve | undefined => {
+  if (filter.all) return undefined;
+  const {facts} = resource;
+  facts.used();
+  return {
+    known: (key, revision) => filter.judge(key, facts.known(key, revision)),
+    passes: record => passes(resource, filter, record),
+  };
+};

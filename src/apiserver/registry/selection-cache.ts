@@ -1,0 +1,178 @@
+import type {KubeObject} from '#src/api/types.js';
+import type {Meter} from '#src/base/meter.js';
+import type {StoredRecord} from '#src/storage/store.js';
+import {labelsJson} from './record.js';
+
+/** How many bytes may be taken by what is known beside the objects of a server. */
+export const defaultSelectionBytes = 32 << 20;
+
+/** What an entry takes besides its texts, about. */
+const entryBytes = 200;
+
+/** What a text or a number takes besides what it holds, about. */
+const fieldBytes = 32;
+
+/** So many sets of labels of a collection are recognized; later ones that equal forgotten ones are kept twice. */
+const mostLabelSets = 10_000;
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** The cells of a row as JSON. Where a cell tells how long ago a time was, there is a mark in it; `times` are those times, in order. */
+export interface RowText {
+  readonly text: string;
+  readonly times: readonly number[];
+}
+
+/** What selectors and tables look at of an object. */
+export class Facts {
+  readonly revision: number;
+  /** The same value for all objects of a collection with the same labels. */
+  readonly labels: Labels | undefined;
+  /** The values of the fields its kind can be selected by, in the order of the resource's getters. Known once somebody selected by one. */
+  fields: readonly string[] | undefined = undefined;
+  /** Known once a table was asked for; null where the cells cannot be kept. */
+  row: RowText | null | undefined = undefined;
+  /** What it counts for in the bound. */
+  bytes = 0;
+
+  constructor(revision: number, labels: Labels | undefined) {
+    this.revision = revision;
+    this.labels = labels;
+  }
+}
+
+/** The bound that the collections of a server have together. Beyond it, what was looked at longest ago goes first. */
+export class SelectionCache {
+  readonly #mostBytes: number;
+  /** The one used last is at the end. */
+  readonly #collections = new Set<CollectionFacts>();
+  #bytes = 0;
+
+  constructor(meter: Meter, mostBytes = defaultSelectionBytes) {
+    this.#mostBytes = mostBytes;
+    meter.observed({name: 'apiserver_selection_cache_bytes', help: 'Bytes taken by labels, selectable fields and table cells that are kept beside stored objects.'}, () => [[{}, this.#bytes]]);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** For collections: it was just used, and takes so many bytes more. */
+  account(collection: CollectionFacts, bytes: number): void {
+    this.#bytes += bytes;
+    this.used(collection);
+    for (const oldest of this.#collections) {
+      while (this.#bytes > this.#mostBytes) {
+        const freed = oldest.dropOldest();
+        if (freed === 0) break;
+        this.#bytes -= freed;
+      }
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#collections.delete(oldest);
+    }
+  }
+
+  used(collection: CollectionFacts): void {
+    this.#collections.delete(collection);
+    this.#collections.add(collection);
+  }
+}
+
+/** How the facts of a kind are found. */
+export interface FactsSource {
+  /** The getters of all fields that objects can be selected by. */
+  readonly getters: readonly ((object: Readonly<KubeObject>) => string)[];
+  parse(record: StoredRecord): Readonly<KubeObject>;
+  row(object: Readonly<KubeObject>): RowText | null;
+}
+
+/**
+ * What selectors and tables look at, known beside the bytes of a resource's objects: an object is parsed once for all of them. A key has the facts of one
+ * revision; those of an older one are found anew each time. Correct whatever is forgotten.
+ */
+export class CollectionFacts {
+  readonly #cache: SelectionCache;
+  readonly #source: FactsSource;
+  readonly #known = new Map<string, Facts>();
+  #labelSets = new Map<string, Labels>();
+
+  constructor(cache: SelectionCache, source: FactsSource) {
+    this.#cache = cache;
+    this.#source = source;
+  }
+
+  /** The facts of a record, if they are known. */
+  known(key: string, revision: number): Facts | undefined {
+    const facts = this.#known.get(key);
+    return facts?.revision === revision ? facts : undefined;
+  }
+
+  /** The facts of a record: its labels, which are read without parsing the object. */
+  of(record: StoredRecord): Facts {
+    return this.known(record.key, record.revision) ?? this.#keep(record.key, this.#found(record));
+  }
+
+  /** The same with the values of fields. */
+  withFields(record: StoredRecord): Facts {
+    const facts = this.of(record);
+    if (facts.fields) return facts;
+    const object = this.#source.parse(record);
+    facts.fields = this.#source.getters.map(getter => getter(object));
+    let bytes = 0;
+    for (const field of facts.fields) bytes += field.length + fieldBytes;
+    this.#grow(record.key, facts, bytes);
+    return facts;
+  }
+
+  /** The cells of a record; null where they cannot be kept. */
+  rowOf(record: StoredRecord): RowText | null {
+    const facts = this.of(record);
+    if (facts.row !== undefined) return facts.row;
+    const row = (facts.row = this.#source.row(this.#source.parse(record)));
+    if (row) this.#grow(record.key, facts, row.text.length + fieldBytes * (2 + row.times.length));
+    return row;
+  }
+
+  /** Says that the collection was looked at. */
+  used(): void {
+    if (this.#known.size > 0) this.#cache.used(this);
+  }
+
+  /** Forgets what was found longest ago, and tells how many bytes that were. */
+  dropOldest(): number {
+    for (const [key, {bytes}] of this.#known) {
+      this.#known.delete(key);
+      return bytes;
+    }
+    return 0;
+  }
+
+  #found({key, value, revision}: StoredRecord): Facts {
+    const text = labelsJson(value);
+    const shared = text === undefined ? undefined : this.#labelSets.get(text);
+    const facts = new Facts(revision, shared ?? (text === undefined ? undefined : this.#newLabels(text)));
+    facts.bytes = entryBytes + key.length + (text === undefined || shared ? 0 : 4 * text.length);
+    return facts;
+  }
+
+  #newLabels(text: string): Labels {
+    const labels = JSON.parse(text) as Labels;
+    if (this.#labelSets.size >= mostLabelSets) this.#labelSets = new Map();
+    this.#labelSets.set(text, labels);
+    return labels;
+  }
+
+  /** More is known of a key. */
+  #grow(key: string, facts: Facts, bytes: number): void {
+    facts.bytes += bytes;
+    if (this.#known.get(key) === facts) this.#cache.account(this, bytes);
+  }
+
+  #keep(key: string, facts: Facts): Facts {
+    const before = this.#known.get(key);
+    if (before && before.revision > facts.revision) return facts;
+    this.#known.set(key, facts);
+    this.#cache.account(this, facts.bytes - (before?.bytes ?? 0));
+    return facts;
+  }
+}
