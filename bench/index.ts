@@ -2,6 +2,7 @@ import {certificateRows} from './certificates.js';
 import {definitionRows} from './definitions.js';
 import {garbageRows} from './garbage.js';
 import {lookRows} from './looks.js';
+import {manyRows} from './many.js';
 import {pkiRows} from './pki.js';
 import {requestRows} from './requests.js';
 import type {Row} from './row.js';
@@ -25,6 +26,7 @@ const subjects: Record<string, () => Promise<Row[]>> = {
   simulation: simulationRows,
   rollout: rolloutRows,
   looks: lookRows,
+  many: manyRows,
   serving: servingRows,
   store: storeRows,
   pki: pkiRows,
