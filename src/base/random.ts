@@ -6,7 +6,7 @@ export interface Random {
   float(): number;
   /** A version 4 UUID. */
   uuid(): string;
-  bytes(length: number): Buffer;
+  bytes(length: number): Uint8Array;
 }
 
 const pool = new Uint32Array(256);

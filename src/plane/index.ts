@@ -1,15 +1,24 @@
-/** What programs that embed a control plane use: `import {startPlane} from 'plat'`. */
-export {startPlane, type Plane} from './plane.js';
+/** What programs that embed a control plane use: `import {startPlane} from 'plat'`. Types of its objects are added when it is packed (tools/types.mjs). */
+import type {Plane} from './embedded.js';
+import type {PlaneOptions} from './options.js';
+import {startPlane as start} from './plane.js';
+
+/** Starts a whole control plane in this process and resolves once it serves and every controller's caches are synced. */
+export const startPlane: (options?: PlaneOptions) => Promise<Plane> = start;
+export type {Plane, ServingPair} from './embedded.js';
 export type {PlaneOptions} from './options.js';
 export type {Manifest} from './manifests/read.js';
 export type {LocalWebhooks} from './manifests/webhooks.js';
-export type {ServingPair} from './material.js';
 export {customKind} from '#src/api/kind.js';
 export {kinds, type Kind, type ObjectOf} from '#src/api/kinds.js';
-export {naming, type Naming, type NamingName} from '#src/api/naming.js';
-export {isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError} from '#src/api/status.js';
+export type {NodeMetrics, PodMetrics} from '#src/api/kinds/metrics.js';
+export {naming, type GroupToken, type Naming, type NamingName} from '#src/api/naming.js';
+export {isAlreadyExists, isConflict, isForbidden, isNotFound, StatusError, type Status} from '#src/api/status.js';
 export type {UserInfo} from '#src/api/user.js';
+export type {WatchEvent} from '#src/api/watch.js';
 export type * from '#src/api/types.js';
-export type {Client, ResourceClient} from '#src/client/client.js';
+export type {CallOptions, Client, ListOptions, PatchType, ResourceClient, WatchOptions, WriteOptions} from '#src/client/client.js';
 export {VirtualClock} from '#src/base/virtual-clock.js';
 export type {Clock} from '#src/base/clock.js';
+export type {Log, LogFields, LogMethod} from '#src/base/log.js';
+export type {Random} from '#src/base/random.js';

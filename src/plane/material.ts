@@ -10,6 +10,7 @@ import {issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/
 import type {KeyPair} from '#src/pki/key-pair.js';
 import {generatePrivateKey, parsePrivateKey, privateKeyPem, publicKeyPem} from '#src/pki/keys.js';
 import {firstPemBlock} from '#src/pki/pem.js';
+import type {ServingPair} from './embedded.js';
 
 const day = 24 * 3600 * 1000;
 /** A certificate is made anew when less than this part of its life is left. */
@@ -90,17 +91,6 @@ export const planeMaterial = async (directory: string, clock: Clock, log: Log = 
   await ensureServiceAccountKey(files.serviceAccountKey, files.serviceAccountPublic);
   return {authority, files};
 };
-
-/** What a server on this machine proves itself with to callers that trust the plane's authority, and where that lies. */
-export interface ServingPair {
-  /** The folder of `tls.crt` and `tls.key`, as servers of webhooks look for them. */
-  readonly directory: string;
-  /** The certificate and its key, in PEM. */
-  readonly certificate: string;
-  readonly key: string;
-  /** Whom callers shall trust: the plane's authority in PEM, in base64. */
-  readonly caBundle: string;
-}
 
 /** The pair in `directory` for servers on this machine. It lives as long as the authority: such servers may run by another clock than the plane. */
 export const localServingPair = async (directory: string, {authority, files}: PlaneMaterial, clock: Clock): Promise<ServingPair> => {

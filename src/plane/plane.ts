@@ -3,7 +3,6 @@ import {tmpdir} from 'node:os';
 import {join, resolve} from 'node:path';
 import {ListRefused} from '#informers/refusal.js';
 import {naming as namingOf, type Naming} from '#src/api/naming.js';
-import type {KubeObject} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {lazily} from '#src/base/lazily.js';
@@ -12,7 +11,6 @@ import {systemRandom, type Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
-import type {Client} from '#src/client/client.js';
 import {apiserverFlags, type ApiserverOptions} from '#src/options/apiserver.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {flagValues} from '#src/options/flag-values.js';
@@ -31,12 +29,13 @@ import type {ComponentParts} from './components.js';
 import {inProcessManager} from './controllers.js';
 import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig, type AdminSettings} from './kubeconfig/settings.js';
+import type {Plane as EmbeddedPlane} from './embedded.js';
 import {planeNodes} from './nodes.js';
 import type {PlaneOptions} from './options.js';
 import {usageLater} from './usage.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
-import {localServingPair, planeMaterial, type PlaneMaterial, type ServingPair} from './material.js';
+import {localServingPair, planeMaterial, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {simulatedNetwork} from './simulated-network.js';
 import {inProcessScheduler} from './scheduler.js';
@@ -44,30 +43,12 @@ import {storeServersOf} from './store-servers.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
 
-/** A control plane that runs. */
-export interface Plane extends AsyncDisposable {
-  readonly naming: Naming;
-  /** `https://host:port`; empty when it does not listen. */
-  readonly url: string;
-  /** The administrator's connection settings, as YAML; empty when it does not listen. */
-  readonly kubeconfig: string;
+/** A control plane that runs, with its parts. */
+export interface Plane extends EmbeddedPlane {
   readonly api: RunningApiServer;
   readonly manager: Manager;
   /** The simulated nodes, if there are any. */
   readonly simulation: Simulation | undefined;
-  /** A client in this process that acts as the administrator, or as whoever is given. */
-  client(user?: UserInfo): Client;
-  /**
-   * Applies files or folders of YAML or JSON, or objects, as the field manager `plat`: namespaces and definitions of custom resources first, the rest
-   * once those are served. Rejects with one line that names file, document and field. Resolves to the objects in the order they are written.
-   */
-  apply(manifests: Manifest | readonly Manifest[], options?: Pick<PlaneOptions, 'webhooks'>): Promise<KubeObject[]>;
-  /** What a webhook on this machine serves with, so that the server trusts it under localhost and 127.0.0.1. */
-  webhookPair(): Promise<ServingPair>;
-  /** Rejects if the controllers stop on their own. */
-  readonly failed: Promise<never>;
-  /** Drains, closes the store and leaves nothing running. */
-  stop(): Promise<void>;
 }
 
 /** Who says where the store is does not want it in memory. */

@@ -21,7 +21,7 @@ const curious = (watch: ReturnType<typeof aWatch>) =>
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random.float() * items.length)]!;
 
-const noise = (random: Random, most: number): string => random.bytes(Math.floor(random.float() * most)).toString('latin1');
+const noise = (random: Random, most: number): string => Buffer.from(random.bytes(Math.floor(random.float() * most))).toString('latin1');
 
 const paths = ['/', '/%', '/%zz%00', '/a?watch=1', '*', 'http://x/y', '//', '/é\xff\xfe', '/?%ff=%', `/${'a'.repeat(9000)}`, '', 'x', '/../..', 'https://', '/watch'];
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'CONNECT', 'TRACE', 'BREW', 'get', ''];
