@@ -58,5 +58,6 @@ sweep();
 run('tools/schema.mjs');
 for (const folder of ['src', 'controllers', 'informers', 'test', 'bench', 'examples']) rmSync(`dist/${folder}`, {recursive: true, force: true});
 run('node_modules/typescript/bin/tsc', '-p', '.');
+run('tools/types.mjs');
 run('tools/bundle.mjs');
 writeFileSync('dist/built', '');

@@ -1,4 +1,4 @@
-// Bundles each program into one script and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
+// Bundles the programs and the library into one script and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
 // Everything is made in a folder of its own and put in place at the end, file by file: programs that run, or start meanwhile, never see half of it.
 import {build} from 'esbuild';
 import {spawn} from 'node:child_process';
@@ -6,12 +6,11 @@ import {copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileS
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {noticesOf} from './notices.mjs';
 
 const target = 'dist/bundle';
 const programs = ['plat', 'plat-apiserver', 'plat-controller-manager', 'plat-scheduler'].filter(name => existsSync(`dist/src/cli/${name}.js`));
-const {dependencies, engines} = JSON.parse(readFileSync('package.json', 'utf8'));
-/** Packages with native parts, and those that are loaded only when asked for and find their own files. */
-const external = ['lmdb', '@kubernetes/client-node', 'prom-client', 'ws'].filter(name => dependencies[name]);
+const {engines} = JSON.parse(readFileSync('package.json', 'utf8'));
 
 mkdirSync('dist', {recursive: true});
 const fresh = mkdtempSync('dist/bundle-');
@@ -23,41 +22,68 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1));
 
-await build({
-  entryPoints: Object.fromEntries(programs.map(name => [name, `dist/src/cli/${name}.js`])),
-  outdir: fresh,
-  outExtension: {'.js': '.cjs'},
+/** `createRequire(import.meta.url)('x')` loads a package late and at once. Written as `require('x')` it is found by the bundler. */
+const requireLate = {
+  name: 'require-late',
+  setup({onLoad}) {
+    onLoad({filter: /[\\/]dist[\\/].*\.js$/}, ({path}) => {
+      const text = readFileSync(path, 'utf8');
+      return text.includes('createRequire(import.meta.url)(') ? {contents: text.replaceAll('createRequire(import.meta.url)(', 'require('), loader: 'js'} : undefined;
+    });
+  },
+};
+
+const settings = {
   bundle: true,
-  format: 'cjs', // Code can be kept of scripts, not of modules.
   platform: 'node',
   target: 'node20',
-  supported: {'dynamic-import': false}, // What is loaded late is in the bundle, or required.
-  sourcemap: true,
-  legalComments: 'none',
+  legalComments: 'none', // The licences stand in a file of their own.
   minifyWhitespace: true,
   minifySyntax: true,
   charset: 'ascii',
-  external,
+  metafile: true,
+  logLevel: 'warning',
+};
+
+/** Each program, and the library, is loaded by the function of its name and by nothing else, so that a start runs what it needs. */
+const entry = `
+export const programs = {${programs.map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
+export const library = () => require('./dist/src/plane/index.js');
+`;
+const main = await build({
+  ...settings,
+  stdin: {contents: entry, resolveDir: process.cwd()},
+  outfile: join(fresh, 'plat.cjs'),
+  format: 'cjs', // Code can be kept of scripts, not of modules.
+  supported: {'dynamic-import': false}, // What is loaded late is in the bundle, or required.
+  sourcemap: 'external',
+  external: ['lmdb'], // It has native parts.
   define: {'import.meta.url': 'bundleUrl'},
   banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
-  logLevel: 'warning',
+  plugins: [requireLate],
 });
 // The thread that reads YAML is started by its file, under the name it has when it is not bundled.
-await build({
+const worker = await build({
+  ...settings,
   entryPoints: ['dist/src/schema/decode/yaml-worker.js'],
   outfile: join(fresh, 'yaml-worker.js'),
-  bundle: true,
   format: 'esm',
-  platform: 'node',
-  target: 'node20',
-  legalComments: 'none',
-  minifyWhitespace: true,
-  minifySyntax: true,
-  charset: 'ascii',
   banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
-  logLevel: 'warning',
 });
 for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
+
+/** What `import` and `require` of the package get. Names are spelled out, since an import looks for them in this file. */
+const names = Object.keys(await import('../dist/src/plane/index.js'));
+writeFileSync(
+  join(fresh, 'index.cjs'),
+  `'use strict';
+const problem = require('./node-version.cjs').problemOf('${engines.node}');
+if (problem) throw new Error('plat: ' + problem);
+const library = require('./plat.cjs').library();
+${names.map(name => `exports.${name} = library.${name};`).join('\n')}
+`,
+);
+writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([main, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
 
 /** Starts a program, does something while it is ready, and stops it; its code is kept by then. */
 const record = (name, args, whileReady = async () => {}) =>
@@ -91,7 +117,8 @@ const recordAll = async () => {
 const {keyOf} = createRequire(import.meta.url)('./launch.cjs');
 const {read} = createRequire(import.meta.url)('./code-cache.cjs');
 const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
-const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(join(fresh, `${name}.cjs`)))) !== undefined;
+const key = keyOf(readFileSync(join(fresh, 'plat.cjs')));
+const hasCode = name => read(join(target, `${name}.code`), key) !== undefined;
 if (!isSame('launch.cjs') || !programs.every(hasCode)) await recordAll();
 
 /** Writes a file whole or not at all. */

@@ -11,20 +11,22 @@ const {ownFolder, read, readOwn, write, writeOwn} = require('./code-cache.cjs');
 /** A plane that has run for longer has lost the code of its start, which V8 drops when it is not used. */
 const longestRunS = 600;
 
-/** Where the build leaves the code of a program. Packages do without: it is of no use to another version of Node. */
+/** Where the build leaves the code of the bundle as a program uses it. Packages do without: it is of no use to another version of Node. */
 const codeOf = name => join(__dirname, `${name}.code`);
 
-/** Compiles a program and starts it. Returns the script and what its code is bound to. */
+/** Compiles the bundle of all programs and starts one. Returns the script and what its code is bound to. */
 const launch = name => {
-  const filename = join(__dirname, `${name}.cjs`);
+  const filename = join(__dirname, 'plat.cjs');
   const source = readFileSync(filename);
   const key = keyOf(source);
   const folder = ownFolder();
   const cachedData = read(codeOf(name), key) ?? readOwn(folder, name, key);
-  // Bundles are ASCII; read as such they take a byte a character, and no decoding.
-  const script = new Script(`(function (require, __filename) {${source.latin1Slice()}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
+  // The bundle is ASCII; read as such it takes a byte a character, and no decoding.
+  const script = new Script(`(function (require, module, __filename) {${source.latin1Slice()}\n})`, {filename, ...(cachedData ? {cachedData} : {})});
   if (folder && (!cachedData || script.cachedDataRejected)) keepOnceReady(() => writeOwn(folder, name, key, script.createCachedData()));
-  script.runInThisContext()(createRequire(filename), filename);
+  const module = {exports: {}};
+  script.runInThisContext()(createRequire(filename), module, filename);
+  void module.exports.programs[name]();
   return {script, key};
 };
 

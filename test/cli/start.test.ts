@@ -217,14 +217,6 @@ const built = bundled && existsSync('dist/built') && statSync('dist/built').mtim
   t.true(isBuilding('--what-if=src/cli/plat.ts'));
 });
 
-counting('the package has its licence and the changes, and neither code for one build of Node nor maps of sources that are not there', t => {
-  const [{files}] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']})) as [{files: {path: string}[]}];
-  const paths = files.map(({path}) => path);
-
-  for (const path of ['LICENSE', 'CHANGELOG.md', 'README.md', 'bin/plat', 'dist/bundle/plat.cjs', 'dist/bundle/node-version.cjs', 'dist/schema/stamp']) t.true(paths.includes(path), path);
-  t.deepEqual(paths.filter(path => /\.(code|map)$/.test(path)), []);
-});
-
 /** How many modules a process has loaded, by what its engine says of the scripts it ran. */
 const loaded = (directory: string): number => {
   const urls = readdirSync(directory).flatMap(file => (JSON.parse(readFileSync(join(directory, file), 'utf8')) as {result: {url: string}[]}).result.map(({url}) => url));

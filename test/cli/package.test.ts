@@ -1,0 +1,156 @@
+import {execFile, execFileSync} from 'node:child_process';
+import {mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+import {promisify} from 'node:util';
+import test from 'ava';
+import {packageVersion, release} from '#src/api/version.js';
+import {aDirectory} from './programs.js';
+
+const run = promisify(execFile);
+
+const bundled = Boolean(process.env['PLAT_TEST_BUNDLES']);
+if (!bundled) console.log('skipped: packing needs bundles that are as new as the tests (make test)');
+const packed = bundled ? test : test.skip;
+
+/** A folder in which the package is installed as npm would, with what it depends on beside it. */
+let home: string;
+let installed: string;
+
+if (bundled) {
+  test.before(async () => {
+    home = aDirectory();
+    installed = join(home, 'node_modules', 'plat');
+    mkdirSync(installed, {recursive: true});
+    await run('npm', ['pack', '--ignore-scripts', `--pack-destination=${home}`]);
+    execFileSync('tar', ['-xzf', join(home, `plat-${packageVersion}.tgz`), '--strip-components=1', '-C', installed]);
+    symlinkSync(join(process.cwd(), 'node_modules/lmdb'), join(home, 'node_modules/lmdb'));
+  });
+}
+
+const filesOf = (folder: string): string[] => readdirSync(folder, {recursive: true, encoding: 'utf8'}).filter(file => statSync(join(folder, file)).isFile());
+
+/** What a script prints that runs where the package is installed. */
+const printed = async (file: string, text: string): Promise<string[]> => {
+  writeFileSync(join(home, file), text);
+  return (await run(process.execPath, [file], {cwd: home})).stdout.trimEnd().split('\n');
+};
+
+packed('the package has its licences, its changes and its documents, and nothing for one build of Node.js alone', t => {
+  const files = filesOf(installed);
+
+  for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'bin/plat', 'dist/bundle/plat.cjs', 'dist/bundle/THIRD-PARTY-NOTICES.txt', 'dist/schema/stamp']) t.true(files.includes(file), file);
+  t.deepEqual(files.filter(file => /\.(code|map)$/.test(file)), []);
+});
+
+packed('no file of the package names a source map', t => {
+  t.deepEqual(filesOf(installed).filter(file => readFileSync(join(installed, file), 'latin1').includes('sourceMappingURL')), []);
+});
+
+packed('the package takes less than 9 MB and brings nothing but LMDB', t => {
+  const {dependencies, peerDependenciesMeta} = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, object>;
+  const bytes = filesOf(installed).reduce((sum, file) => sum + statSync(join(installed, file)).size, 0);
+
+  t.true(bytes < 9_000_000, `${bytes} bytes`);
+  t.deepEqual(Object.keys(dependencies ?? {}), ['lmdb']);
+  t.deepEqual(peerDependenciesMeta, {rxjs: {optional: true}});
+});
+
+packed('the licence of every bundled package goes with it', t => {
+  const notices = readFileSync(join(installed, 'dist/bundle/THIRD-PARTY-NOTICES.txt'), 'utf8');
+
+  for (const name of ['@kubernetes/client-node', 'convict', 'node-forge', 'p-queue', 'pino', 'prom-client', 're2js', 'rxjs', 'undici', 'ws', 'yaml']) {
+    t.regex(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(`, 'm'));
+  }
+});
+
+packed('every program runs from the package', async t => {
+  for (const name of ['plat-apiserver', 'plat-controller-manager', 'plat-scheduler']) {
+    const {stdout} = await run(process.execPath, [join(installed, 'bin', name), '--version'], {env: {...process.env, NODE_DISABLE_COMPILE_CACHE: '1'}});
+    t.is(stdout, `${name} v${release}-plat.${packageVersion}\n`);
+  }
+});
+
+packed('import and require give the same library, whose plane reads manifests, serves its schemas and opens ports', async t => {
+  writeFileSync(join(home, 'a.yaml'), 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {text: hello}\n');
+  const lines = await printed(
+    'script.mjs',
+    `import {createRequire} from 'node:module';
+     import {customKind, isNotFound, kinds, startPlane, StatusError, VirtualClock} from 'plat';
+     const required = createRequire(import.meta.url)('plat');
+     console.log(required.startPlane === startPlane, Object.keys(required).sort().join(' '));
+     const clock = new VirtualClock();
+     const plane = await startPlane({clock, nodes: 1, manifests: ['a.yaml']});
+     console.log((await plane.client().resource(kinds.configMaps).get('a', {namespace: 'default'})).data.text);
+     const error = await plane.client().resource(kinds.pods).get('none', {namespace: 'default'}).catch(error => error);
+     console.log(isNotFound(error), error instanceof StatusError, plane.url.startsWith('https://127.0.0.1:'));
+     console.log(Object.keys((await plane.client().request('GET', '/openapi/v3')).paths).length > 40);
+     await plane.stop();`,
+  ).catch((error: {stderr: string}) => [error.stderr]);
+
+  t.deepEqual(lines, ['true StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound kinds naming startPlane', 'hello', 'true true true', 'true']);
+});
+
+packed('an old Node.js gets one sentence from require', async t => {
+  const lines = await printed(
+    'old.cjs',
+    `Object.defineProperty(process, 'versions', {value: {...process.versions, node: '20.10.0'}});
+     try { require('plat'); } catch (error) { console.log(error.message); }`,
+  );
+
+  t.deepEqual(lines, [`plat: needs Node.js 20.19 or newer, and this is 20.10.0 (${process.execPath})`]);
+});
+
+const program = `
+import {customKind, kinds, startPlane, VirtualClock, type KubeObject, type ObjectOf, type Plane, type V1Pod} from 'plat';
+
+interface Backup extends KubeObject {
+  spec: {schedule: string};
+}
+export const start = async () => {
+  const plane: Plane = await startPlane({clock: new VirtualClock(), signal: new AbortController().signal});
+  const backups = plane.client().resource(customKind<Backup>({group: 'example.com', version: 'v1', kind: 'Backup', plural: 'backups'}));
+  const pod: ObjectOf<typeof kinds.pods> = {metadata: {name: 'a'}, spec: {containers: [{name: 'a'}]}};
+  const same: V1Pod = pod;
+  const time: string | undefined = same.metadata?.creationTimestamp;
+  // @ts-expect-error what a pod says of itself has types
+  pod.spec.containers = 1;
+  // @ts-expect-error the parts of a plane are its own
+  plane.manager;
+  return {schedule: (await backups.get('x')).spec.schedule, time, pods: plane.client().resource(kinds.pods).watch()};
+};
+export const watch = async () => (await start()).pods.subscribe(({type, object}) => [type.length, object.spec?.nodeName]);
+`;
+const withRxjs = `import {filter, map} from 'rxjs';
+${program}
+export const added = async () => (await start()).pods.pipe(filter(({type}) => type === 'ADDED'), map(({object}) => object.spec?.containers.length));
+`;
+
+/** What the compiler says of a program, and declares of it; nothing of the machine's own packages is in its way. */
+const compiled = async (resolution: 'node16' | 'nodenext' | 'bundler', text: string): Promise<string> => {
+  const hasRxjs = text === withRxjs;
+  const folder = join(home, `${resolution}-${hasRxjs}`);
+  const files = resolution === 'bundler' ? ['module.ts'] : ['module.mts', 'script.cts'];
+  mkdirSync(folder);
+  for (const file of files) writeFileSync(join(folder, file), text);
+  if (hasRxjs) {
+    mkdirSync(join(folder, 'node_modules'));
+    for (const [name, at] of [['plat', installed], ['rxjs', join(process.cwd(), 'node_modules/rxjs')]] as const) symlinkSync(at, join(folder, 'node_modules', name));
+  }
+  const options = {
+    module: resolution === 'bundler' ? 'esnext' : resolution, moduleResolution: resolution, target: 'es2022', lib: hasRxjs ? ['es2022', 'dom'] : ['es2022'],
+    strict: true, skipLibCheck: false, types: [], declaration: true, outDir: 'out', preserveSymlinks: true,
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({files, compilerOptions: options}));
+  return run(process.execPath, [join(process.cwd(), 'node_modules/typescript/bin/tsc'), '-p', folder]).then(({stdout}) => stdout, (error: {stdout: string}) => error.stdout);
+};
+
+for (const resolution of ['node16', 'nodenext', 'bundler'] as const) {
+  packed(`TypeScript checks programs and the package's own types with moduleResolution ${resolution}`, async t => {
+    t.is(await compiled(resolution, withRxjs), '');
+  });
+}
+
+packed('the types need neither rxjs nor those of Node.js', async t => {
+  // `AbortController` comes with either, or with those of a browser.
+  t.is(await compiled('nodenext', program.replace(', signal: new AbortController().signal', '')), '');
+});

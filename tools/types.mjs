@@ -1,0 +1,103 @@
+// Writes the types of the package to dist/types: what the compiler made of the public modules, with relative imports alone, and the types of Kubernetes
+// objects out of the models of @kubernetes/client-node as they are on the wire. Users of the package need neither that library nor rxjs for them.
+import {copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {dirname, join, posix} from 'node:path';
+
+const target = 'dist/types';
+const models = 'node_modules/@kubernetes/client-node/dist/gen/models';
+
+/** Files of the package's own: where each is written, and its text. */
+const files = new Map();
+
+/** Models that the files name; those that they name in turn are added as they are written. */
+const named = new Set();
+
+const relative = (from, to) => posix.relative(dirname(from), to).replace(/^(?!\.)/, './');
+
+/** Where an import leads, under the target; undefined for one that stays. */
+const leadsTo = (specifier, from) => {
+  if (specifier === '@kubernetes/client-node') return 'api/models.js';
+  if (specifier === 'rxjs') return 'observable.js';
+  if (specifier.startsWith('#src/')) return specifier.slice('#src/'.length);
+  if (specifier.startsWith('.')) return posix.join(dirname(from), specifier);
+  throw new Error(`the public types need the package ${specifier} (${from})`);
+};
+
+/** `{name: type}` of every built-in kind, from the tables themselves: the compiler spells each type out, field by field. */
+const kindRows = () =>
+  [...readFileSync('src/api/kinds.ts', 'utf8').matchAll(/from '\.\/kinds\/([\w-]+)\.js'/g)].flatMap(([, group]) =>
+    [...readFileSync(`src/api/kinds/${group}.ts`, 'utf8').matchAll(/^  (\w+): (?:\{\.\.\.)?kind<([^(]+)>\(/gm)].map(([, name, type]) => {
+      const path = /^\w+$/.test(type) ? `import('./kinds/${group}.js').` : '';
+      return `    readonly ${name}: Kind<${path}${type.replace(/^types\./, "import('./types.js').")}>;`;
+    }),
+  );
+
+/** The declaration of all kinds with the types by their names. */
+const withNames = text => {
+  const rows = kindRows();
+  const declared = /export declare const kinds: \{\n([^]*?)\n\};/.exec(text)?.[1] ?? '';
+  const inline = [...declared.matchAll(/^    readonly (\w+):/gm)].length;
+  if (inline !== rows.length) throw new Error(`src/api/kinds has ${rows.length} kinds, and the compiler tells of ${inline}`);
+  return `import type * as upstream from '@kubernetes/client-node';\n${text.replace(declared, () => rows.join('\n'))}`;
+};
+
+/** Takes over a module and all that it imports. */
+const take = path => {
+  const file = path.replace(/\.js$/, '.d.ts');
+  if (files.has(file)) return;
+  files.set(file, '');
+  let text = readFileSync(join('dist/src', file), 'utf8');
+  if (file === 'api/kinds.d.ts') text = withNames(text);
+  text = text.replaceAll(/Wire<upstream\.(\w+)>/g, (_, name) => {
+    named.add(name);
+    return `upstream.${name}`;
+  });
+  const open = [];
+  text = text.replaceAll(/(^(?:import|export) [^'"\n]*from |import\()(['"])([^'"]+)\2/gm, (_, how, quote, specifier) => {
+    const found = leadsTo(specifier, file);
+    if (!['api/models.js', 'observable.js'].includes(found)) open.push(found);
+    return `${how}${quote}${relative(file, found)}${quote}`;
+  });
+  files.set(file, text);
+  for (const each of open) take(each);
+};
+
+/** A model as an interface of what is on the wire: dates are strings, and fields named by a reserved word have no underscore before it. */
+const wireModel = name => {
+  const text = readFileSync(join(models, `${name}.d.ts`), 'utf8');
+  for (const [, other] of text.matchAll(/from '\.\.\/models\/(\w+)\.js'/g)) named.add(other);
+  const declaration = /(?:\/\*\*\n(?:\*[^\n]*\n)+\*\/\n)?export declare class [^]*?(?=    static )/.exec(text)?.[0];
+  if (!declaration) throw new Error(`the model ${name} cannot be read`);
+  return `${declaration
+    .replace('export declare class', 'export interface')
+    .replaceAll(/^    '_(\w+)'/gm, "    '$1'")
+    .replaceAll(/^(    '\w+'\??: .*?)\b(?:Date|V1MicroTime)\b/gm, '$1string')
+    .replaceAll(/^(    '\w+'\??: .*?)\bIntOrString\b/gm, '$1number | string')}}\n`;
+};
+
+take('plane/index.js');
+const texts = [];
+for (const name of named) texts.push(wireModel(name)); // Those that are named meanwhile come last.
+
+rmSync(target, {recursive: true, force: true});
+const write = (file, text) => {
+  mkdirSync(dirname(join(target, file)), {recursive: true});
+  writeFileSync(join(target, file), text);
+};
+for (const [file, text] of files) write(file, text);
+write('api/models.d.ts', texts.join('\n'));
+copyFileSync('tools/observable.d.ts', join(target, 'observable.d.ts'));
+write('package.json', '{"type": "commonjs"}\n'); // As the script that they describe.
+write(
+  'index.d.ts',
+  `/// <reference lib="esnext.disposable" />
+export * from './plane/index.js';
+export type * from './api/models.js';
+export type * from './observable.js';
+
+declare global {
+  /** Declared by the types of Node.js, and of browsers, where either is there. */
+  interface AbortSignal {}
+}
+`,
+);
