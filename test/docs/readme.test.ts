@@ -26,8 +26,8 @@ interface Step {
   readonly output: readonly string[];
 }
 
-/** What a newcomer types from top to bottom, and what it shows. */
-const steps = (): Step[] => {
+/** What somebody types from top to bottom of a page, and what it shows. */
+const steps = (blocks: readonly Block[]): Step[] => {
   const steps: {command: string; output: string[]}[] = [];
   for (const line of blocks.filter(({language}) => language === 'console').flatMap(({lines}) => lines)) {
     if (line.startsWith('$ ')) steps.push({command: line.slice(2), output: []});
@@ -86,13 +86,13 @@ class Shell implements Disposable {
   }
 }
 
-const isServer = (command: string): boolean => /^bin\/(plat up|plat-\w)/.test(command);
+const isServer = (command: string): boolean => /^bin\/(plat (up|nodes)|plat-\w)/.test(command);
 
 /** What a target of the Makefile runs after it has built. */
 const recipe = (target: string): string => new RegExp(`^${target}:.*\n\t@?(.*)$`, 'm').exec(readFileSync('Makefile', 'utf8'))?.[1] ?? '';
 
-/** Types the README into a directory of its own, in which bin/ holds our programs. */
-const play = async (t: ExecutionContext): Promise<void> => {
+/** Types the console blocks of a page into a directory of its own, in which bin/ holds our programs. */
+const play = async (t: ExecutionContext, blocks: readonly Block[]): Promise<void> => {
   const cwd = aDirectory();
   mkdirSync(join(cwd, 'bin'));
   cpSync('examples', join(cwd, 'examples'), {recursive: true});
@@ -103,7 +103,7 @@ const play = async (t: ExecutionContext): Promise<void> => {
   using shell = new Shell(cwd);
   const servers: Program[] = [];
   t.teardown(() => Promise.all(servers.map(server => server.stop('SIGKILL'))));
-  for (const {command: typed, output} of steps()) {
+  for (const {command: typed, output} of steps(blocks)) {
     const command = typed.replace(/^make (\w+)$/, (_, target: string) => recipe(target));
     const said = isServer(command) ? await serve(command, cwd, servers) : await shell.run(command);
     t.is(said.code, 0, `${command}\n${said.lines.join('\n')}`);
@@ -122,7 +122,9 @@ const serve = async (command: string, cwd: string, servers: Program[]) => {
   return {code: 0, lines: server.stdout.split('\n')};
 };
 
-(hasOpenssl && hasKubectl(23) ? test : test.skip)('whoever types the README from top to bottom sees what it shows', play);
+(hasOpenssl && hasKubectl(23) ? test : test.skip)('whoever types the README from top to bottom sees what it shows', play, blocks);
+
+(hasKubectl(23) ? test : test.skip)('whoever types docs/simulation.md from top to bottom sees what it shows', play, blocksOf('docs/simulation.md'));
 
 test('every make target the README names exists', t => {
   const typed = blocks.flatMap(({lines}) => lines.map(line => /^(?:\$ )?(make [^#]*)/.exec(line)?.[1]?.trim()));
