@@ -4,7 +4,7 @@
 //
 // A field's type is written as Go would: `string`, `int32`, `[]string`, `map[string][]byte`, `core/v1.PodSpec`.
 import {createHash} from 'node:crypto';
-import {existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
@@ -167,12 +167,14 @@ const write = (models, stamp) => {
     writeFileSync(join(fresh, `${name}.json`), JSON.stringify(types));
     writeFileSync(join(fresh, `${name}.docs.json`), JSON.stringify(docs));
   }
+  // A plane that runs reads these files when it first needs them: each is there at any time, and whole.
+  mkdirSync(target, {recursive: true});
+  const made = readdirSync(fresh);
+  for (const name of made) renameSync(join(fresh, name), join(target, name));
+  for (const name of readdirSync(target)) if (name !== 'stamp' && !made.includes(name)) rmSync(join(target, name));
   writeFileSync(join(fresh, 'stamp'), stamp);
-  // A plane that runs reads these files when it first needs them: they are there at any time.
-  const old = `${fresh}.old`;
-  if (existsSync(target)) renameSync(target, old);
-  renameSync(fresh, target);
-  rmSync(old, {recursive: true, force: true});
+  renameSync(join(fresh, 'stamp'), join(target, 'stamp'));
+  rmSync(fresh, {recursive: true});
   return files.size;
 };
 
