@@ -9,6 +9,7 @@ export interface Hold {
 
 const sampleUs = 1_000;
 const ours = /\/dist\/(?:controllers|informers|src)\//;
+const looking = /\/dist\/(?:controllers|src\/(?:scheduler|simulation|controlplane))\//;
 
 /** Notes how long the event loop is held, and by what. Time in which the process had no processor does not count. */
 export class Holds {
@@ -65,10 +66,12 @@ const lookIn = ({nodes, samples = [], timeDeltas = [], startTime}: Profiler.Prof
   for (const [index, sample] of samples.entries()) {
     at += timeDeltas[index] ?? 0;
     if (at < from || at > to) continue;
-    const stack: string[] = [];
-    for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1)) if (ours.test(node.callFrame.url)) stack.push(nameOf(node.callFrame));
-    const leaf = nameOf(byId.get(sample)!.callFrame);
-    stacks.push([stack.at(-1) ?? leaf, stack[0] ?? leaf]);
+    const stack: Profiler.ProfileNode['callFrame'][] = [];
+    for (let node = byId.get(sample); node; node = byId.get(parents.get(node.id) ?? -1)) if (ours.test(node.callFrame.url)) stack.push(node.callFrame);
+    const leaf = byId.get(sample)!.callFrame;
+    // Queues and informers call everybody: whom they called says more.
+    const called = stack.findLast(({url}) => looking.test(url)) ?? stack.at(-1) ?? leaf;
+    stacks.push([nameOf(called), nameOf(stack[0] ?? leaf)]);
   }
   const called = commonest(stacks.map(([each]) => each));
   const inner = commonest(stacks.filter(([each]) => each === called).map(([, each]) => each));

@@ -1,4 +1,4 @@
-import {readAddress, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import {familyOf, hostnameWithin, isEndpoint, referenceTo, targetPort, withoutVersion, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import type {Service} from '#controllers/shared/services.js';
 import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
@@ -23,12 +23,12 @@ const familyFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): AddressFamily => 
   const [family] = spec?.ipFamilies ?? [];
   if (family) return family as AddressFamily;
   const own = spec?.clusterIP && spec.clusterIP !== 'None' ? spec.clusterIP : pod.status?.podIP;
-  return readAddress(own ?? '')?.family ?? 'IPv4';
+  return familyOf(own ?? '') ?? 'IPv4';
 };
 
 const addressFor = (service: Frozen<Service>, pod: Frozen<Pod>): Address | undefined => {
   const family = familyFor(service, pod);
-  const found = pod.status?.podIPs?.find(({ip}) => readAddress(ip)?.family === family);
+  const found = pod.status?.podIPs?.find(({ip}) => familyOf(ip) === family);
   if (!found) return undefined;
   const hostname = hostnameWithin(service, pod);
   const {nodeName} = pod.spec ?? {};

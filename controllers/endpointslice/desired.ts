@@ -1,5 +1,5 @@
 import {portsText, type Endpoint, type SlicePort} from '#controllers/shared/endpoint-slices.js';
-import {hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
+import {familyOf, hostnameWithin, readAddress, referenceTo, targetPort, type AddressFamily} from '#controllers/shared/pod-endpoints.js';
 import type {Service} from '#controllers/shared/services.js';
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
@@ -10,7 +10,7 @@ import {isReady} from '#src/model/pod/state.js';
 export const addressTypesOf = ({spec}: Frozen<Service>): readonly AddressFamily[] => {
   const {ipFamilies = [], clusterIP} = spec ?? {};
   if (ipFamilies.length > 0) return ipFamilies as readonly AddressFamily[];
-  if (clusterIP && clusterIP !== 'None') return [readAddress(clusterIP)?.family ?? 'IPv4'];
+  if (clusterIP && clusterIP !== 'None') return [familyOf(clusterIP) ?? 'IPv4'];
   return ['IPv4', 'IPv6'];
 };
 
@@ -28,7 +28,7 @@ export const portsFor = ({spec}: Frozen<Service>, pod: Frozen<Pod>): SlicePort[]
  * told ready, for those who know of nothing else; unless the service wants its pods told whatever their state.
  */
 export const endpointFor = (service: Frozen<Service>, pod: Frozen<Pod>, node: Frozen<Node> | undefined, {family, zoneLabel}: {readonly family: AddressFamily; readonly zoneLabel: string}): Endpoint | undefined => {
-  const addresses = (pod.status?.podIPs ?? []).map(({ip}) => readAddress(ip)).filter(address => address?.family === family);
+  const addresses = (pod.status?.podIPs ?? []).filter(({ip}) => familyOf(ip) === family).map(({ip}) => readAddress(ip));
   if (addresses.length === 0) return undefined;
   const [serving, terminating] = [isReady(pod), pod.metadata?.deletionTimestamp !== undefined];
   const {nodeName} = pod.spec ?? {};

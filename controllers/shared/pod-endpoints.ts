@@ -9,6 +9,12 @@ import type {Service} from './services.js';
 export type ServicePort = NonNullable<NonNullable<Service['spec']>['ports']>[number];
 export type AddressFamily = 'IPv4' | 'IPv6';
 
+/** The family of an address; undefined for what is none. */
+export const familyOf = (text: string): AddressFamily | undefined => {
+  const parsed = parseIp(text, true);
+  return parsed && (unmapped(parsed).family === 4 ? 'IPv4' : 'IPv6');
+};
+
 /** An address in its one canonical form, with its family; undefined for what is none. Octets may have leading zeros. */
 export const readAddress = (text: string): {readonly family: AddressFamily; readonly text: string} | undefined => {
   const parsed = parseIp(text, true);

@@ -19,13 +19,13 @@ const mappedBits = 0xffffn << 32n;
 const octets = (text: string, anyZeros: boolean): bigint | undefined => {
   const parts = text.split('.');
   if (parts.length !== 4) return undefined;
-  let value = 0n;
+  let value = 0;
   for (const part of parts) {
     const number = Number(part);
     if (!/^\d+$/.test(part) || number > 255 || (!anyZeros && part !== String(number))) return undefined;
-    value = (value << 8n) | BigInt(number);
+    value = value * 256 + number;
   }
-  return value;
+  return BigInt(value);
 };
 
 const hextets = (text: string, anyZeros: boolean): bigint[] | undefined => {
@@ -89,10 +89,12 @@ const longestZeros = (parts: readonly bigint[]): {at: number; count: number} => 
 
 /** The canonical form (RFC 5952 §4). */
 export const formatIp = ({family, value, mapped}: IpAddress): string => {
-  const pieces = (count: number, size: bigint): bigint[] => Array.from({length: count}, (_, i) => (value >> (size * BigInt(count - 1 - i))) & ((1n << size) - 1n));
-  if (family === 4) return pieces(4, 8n).join('.');
+  if (family === 4) {
+    const number = Number(value);
+    return [24, 16, 8, 0].map(shift => (number >>> shift) & 0xff).join('.');
+  }
   if (mapped) return `::ffff:${formatIp(unmapped({family, value, mapped}))}`;
-  const parts = pieces(8, 16n);
+  const parts = Array.from({length: 8}, (_, i) => (value >> BigInt(16 * (7 - i))) & 0xffffn);
   const text = (some: readonly bigint[]) => some.map(part => part.toString(16)).join(':');
   const {at, count} = longestZeros(parts);
   return count < 2 ? text(parts) : `${text(parts.slice(0, at))}::${text(parts.slice(at + count))}`;
