@@ -7,7 +7,7 @@ export interface Hold {
   readonly look: string;
 }
 
-const sampleUs = 1_000;
+const sampleUs = 2_000;
 const ours = /\/dist\/(?:controllers|informers|src)\//;
 const looking = /\/dist\/(?:controllers|src\/(?:scheduler|simulation|controlplane))\//;
 

@@ -40,6 +40,11 @@ export class Delivery<T extends KubeObject> {
     this.#pieces = new Pieces(options.clock);
   }
 
+  /** Whether everything was told. */
+  get isIdle(): boolean {
+    return !this.#isBusy && this.#pending.length === 0;
+  }
+
   /** Changes the cache, tells all who listen at that moment, and then calls `handled`. What a listener sets off while being told waits. */
   add(change: () => readonly Change<T>[], handled: () => void = () => {}): void {
     this.#pending.push({change, handled});

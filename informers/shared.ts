@@ -38,6 +38,9 @@ export interface SharedInformerOptions extends Pick<FollowOptions, 'silenceMs' |
   readonly onMissing?: () => void;
 }
 
+/** So many objects of a list are taken in at once. */
+const pieceSize = 200;
+
 /**
  * One followed collection for many listeners. The cache knows of a change before any listener hears of it; listeners hear all changes in
  * one order, each on the spot, or as soon as everybody else has had a turn where telling takes long, as it does of a list. Who comes late is first told of every cached
@@ -159,15 +162,20 @@ export class SharedInformer<T extends KubeObject = KubeObject> {
     this.#metrics?.heard();
     if (event.type === 'BOOKMARK') return;
     if (event.type === 'listed') {
-      const objects = event.items.map(item => this.#kept(item));
-      this.#delivery.add(
-        () => this.#cache.replace(objects),
-        () => this.#becomeSynced(),
-      );
+      if (this.#cache.size === 0 && this.#delivery.isIdle) this.#fill(event.items);
+      else this.#delivery.add(() => this.#cache.replace(event.items.map(item => this.#kept(item))));
+      this.#delivery.add(() => [], () => this.#becomeSynced());
       return;
     }
     const object = this.#kept(event.object);
     this.#delivery.add(() => (event.type === 'DELETED' ? this.#cache.remove(object) : this.#cache.apply(object)));
+  }
+
+  /** Takes the first list in piece by piece: nobody relies on the cache before it is synced. */
+  #fill(items: readonly T[]): void {
+    for (let from = 0; from < items.length; from += pieceSize) {
+      this.#delivery.add(() => items.slice(from, from + pieceSize).flatMap(item => this.#cache.apply(this.#kept(item))));
+    }
   }
 
   #kept(object: T): Frozen<T> {

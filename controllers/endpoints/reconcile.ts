@@ -8,6 +8,7 @@ import {apiVersionOf, kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
@@ -24,13 +25,14 @@ const wireNames = (naming: Naming) => ({
 });
 
 /** Keeps the object that tells, in one piece, where the pods behind a service are to be reached; and once after the start, deletes those whose service is gone. */
-export const endpointsKeeper = ({lister, listen, enqueue, writer, client, events, naming, options}: KeyedContext<Options>): Loops => {
+export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock, events, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const endpoints = lister(kinds.endpoints);
   const names = wireNames(naming);
   const times = triggerTimes();
   const written = ownWrites();
+  const pieces = new Pieces(clock);
 
   listen(kinds.services, ({object}) => enqueue(keyOf(object), {loop: 'services'}));
   listen(kinds.pods, change => {
@@ -107,7 +109,7 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, events
 
     const selected = podsOfService(pods, service);
     const time = times.next(service, selected);
-    const all = subsetsFor(service, selected);
+    const all = await subsetsFor(service, selected, pieces);
     const kept = truncated(all);
     const subsets = kept ?? all;
     const current = endpoints.get(key);

@@ -4,6 +4,7 @@ import {sameJson} from '#src/api/equal.js';
 import type {Frozen} from '#src/api/key.js';
 import type {kinds, ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
+import type {Pieces} from '#src/base/turn.js';
 import {isReady} from '#src/model/pod/state.js';
 
 export type Endpoints = ObjectOf<typeof kinds.endpoints>;
@@ -51,7 +52,7 @@ const placesOf = (service: Frozen<Service>, pod: Frozen<Pod>): readonly Place[] 
   });
 };
 
-const portText = (port: Port | undefined): string => (port ? JSON.stringify([port.name ?? '', port.port, port.protocol, port.appProtocol ?? '']) : '');
+const portText = (port: Port | undefined): string => (port ? `${port.name ?? ''} ${port.port} ${port.protocol} ${port.appProtocol ?? ''}` : '');
 const addressText = ({ip, targetRef}: Address): string => `${ip} ${targetRef?.uid ?? ''}`;
 const byText = <T>([a]: readonly [string, T], [b]: readonly [string, T]): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -87,8 +88,16 @@ export const packed = (places: Iterable<Place>): readonly Subset[] => {
   });
 };
 
-/** What an Endpoints object says of the pods behind a service. */
-export const subsetsFor = (service: Frozen<Service>, pods: readonly Frozen<Pod>[]): readonly Subset[] => packed(pods.flatMap(pod => placesOf(service, pod)));
+/** What an Endpoints object says of the pods behind a service. Gives everybody else turns where these are many. */
+export const subsetsFor = async (service: Frozen<Service>, pods: readonly Frozen<Pod>[], pieces: Pieces): Promise<readonly Subset[]> => {
+  const places: Place[] = [];
+  for (const pod of pods) {
+    const pause = pieces.pause();
+    if (pause) await pause;
+    places.push(...placesOf(service, pod));
+  }
+  return packed(places);
+};
 
 const compared = (subsets: readonly Frozen<Subset>[]): unknown => {
   const told = (addresses: readonly Frozen<Address>[] = []) => addresses.map(address => ({...address, targetRef: withoutVersion(address.targetRef)}));

@@ -9,6 +9,7 @@ import {keyOf, keyText, parseKey, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import {Pieces} from '#src/base/turn.js';
 import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
@@ -25,7 +26,7 @@ export type Options = Pick<ControllerManagerOptions, 'concurrentServiceEndpointS
 const sliceDelayMs = 1000;
 
 /** Keeps the slices that tell, piece by piece, where the pods behind a service are to be reached. */
-export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, naming, options}: KeyedContext<Options>): Loops => {
+export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clock, naming, options}: KeyedContext<Options>): Loops => {
   const services = lister(kinds.services);
   const pods = lister(kinds.pods);
   const nodes = lister(kinds.nodes);
@@ -33,6 +34,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
   const words = sliceWords(naming);
   const tracker = sliceTracker(words.service);
   const times = triggerTimes();
+  const pieces = new Pieces(clock);
   const metrics = sliceMetrics(meter, options.maxEndpointsPerSlice);
   const {write, remove} = sliceWriter({writer: writer(kinds.endpointSlices), tracker, words, naming, changed: metrics.changed});
   const slicesOf = slicesOfService(words, words.keeper);
@@ -54,10 +56,12 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
   });
 
   /** What the pods make up by their ports; and why some of them had to be left out. */
-  const desired = (service: Frozen<Service>, selected: readonly Frozen<Pod>[], family: AddressFamily) => {
+  const desired = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], family: AddressFamily) => {
     const problems: Error[] = [];
     const {groups, of} = portGroups(service);
     for (const pod of selected) {
+      const pause = pieces.pause();
+      if (pause) await pause;
       if (!isEndpoint(pod, {terminating: true})) continue;
       const group = of(pod);
       const {nodeName = ''} = pod.spec ?? {};
@@ -83,7 +87,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, nam
   /** Brings the slices of one address type to what the pods ask for; the answer is what could not be done. */
   const keepType = async (service: Frozen<Service>, selected: readonly Frozen<Pod>[], existing: readonly Frozen<EndpointSlice>[], family: AddressFamily, time: string | undefined) => {
     const key = keyText(keyOf(service));
-    const {groups, problems} = desired(service, selected, family);
+    const {groups, problems} = await desired(service, selected, family);
     const byPorts = new Map<string, Frozen<EndpointSlice>[]>();
     const deletes: Frozen<EndpointSlice>[] = existing.filter(slice => !isOwnedBy(slice, service));
     for (const slice of existing) if (isOwnedBy(slice, service)) mapped(byPorts, portsText(slice.ports)).push(slice);

@@ -26,6 +26,7 @@ export const cleaner = (context: KeyedContext<CleanerOptions>): Reconcile => {
   const {legacyServiceAccountTokenCleanUpPeriod: periodMs} = context.options;
   const accounts = lister(kinds.serviceAccounts);
   const pods = lister(kinds.pods);
+  pods.count(podsBySecret, ''); // Asked for while the cache is empty, the index grows with it.
   const cached = lister(tokenSecrets);
   const secrets = writer(kinds.secrets);
   const pieces = new Pieces(clock);

@@ -10,9 +10,9 @@ import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
 
-const count = 100;
+const count = 250;
 
-/** An informer over a hundred objects, with a listener that takes a millisecond for each. */
+/** An informer over more objects than are taken in at once, with a listener that takes a millisecond for each. */
 const crowded = async (t: ExecutionContext) => {
   const clock = new WorkingClock();
   const client = startServer({clock}).clientOf();
@@ -49,13 +49,13 @@ test('what changes while a list is told is told after it, and is not in the cach
   let cachedAtLast: unknown;
   hooks.heard = name => {
     if (name === 'map-000') void create('map-new').then(() => maps.delete('map-050', {namespace: 'default'}));
-    if (name === 'map-099') cachedAtLast = informer.lister.get({namespace: 'default', name: 'map-050'});
+    if (name === 'map-249') cachedAtLast = informer.lister.get({namespace: 'default', name: 'map-050'});
   };
 
   informer.start(life.signal);
   await clock.drain();
 
-  t.deepEqual(heard.slice(count - 1), ['added map-099', 'added map-new', 'deleted map-050']);
+  t.deepEqual(heard.slice(count - 1), ['added map-249', 'added map-new', 'deleted map-050']);
   t.truthy(cachedAtLast);
   t.is(informer.lister.size, count);
 });
