@@ -1,0 +1,98 @@
+import type {Change, Range, Store, StoredRecord} from '#src/storage/store.js';
+import {bufferOf, plainError, sendable, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+
+/** A watch of which more than this many bytes are under way ends: its user is too busy to follow, and lists anew later. */
+const mostUnderWay = 32 * 1024 * 1024;
+
+interface Followed {
+  readonly handle: Disposable;
+  underWay: number;
+}
+
+/**
+ * Lends a store to another thread: answers what arrives through `receive` by `post`, in the order in which things happen. Disposing of it ends the watches; the store itself stays open.
+ */
+export class StoreHost implements Disposable {
+  readonly #store: Store;
+  readonly #post: (message: FromStore) => void;
+  readonly #watches = new Map<number, Followed>();
+
+  constructor(store: Store, post: (message: FromStore) => void) {
+    this.#store = store;
+    this.#post = post;
+  }
+
+  receive(message: ToStore): void {
+    switch (message.kind) {
+      case 'call':
+        return void this.#answer(message.id, message.name, message.args);
+      case 'watch':
+        return this.#watch(message);
+      case 'unwatch':
+        return this.#forget(message.id);
+      case 'received': {
+        const watch = this.#watches.get(message.id);
+        if (watch) watch.underWay -= message.bytes;
+      }
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const id of this.#watches.keys()) this.#forget(id);
+  }
+
+  async #answer(id: number, name: StoreCall, args: StoreCalls[StoreCall]): Promise<void> {
+    try {
+      const value = await this.#call(name, args as never[]);
+      this.#post({kind: 'answer', id, value: name === 'get' ? sent(value as StoredRecord | undefined) : name === 'range' ? sentRange(value as Range) : value});
+    } catch (error) {
+      this.#post({kind: 'failure', id, error: plainError(error)});
+    }
+  }
+
+  #call(name: StoreCall, args: never[]): unknown {
+    const store = this.#store;
+    if (name === 'create' || name === 'update') {
+      const [key, value, ...rest] = args as unknown as [string, Uint8Array, ...never[]];
+      return (store[name] as (key: string, value: Buffer, ...rest: never[]) => Promise<number>)(key, bufferOf(value), ...rest);
+    }
+    return (store[name] as (...args: never[]) => unknown)(...args);
+  }
+
+  #watch({id, query, wantsProgress}: ToStore & {kind: 'watch'}): void {
+    const watch = {underWay: 0} as {handle: Disposable; underWay: number};
+    this.#watches.set(id, watch);
+    try {
+      watch.handle = this.#store.watch(query, {
+        changes: batch => this.#tell(id, watch, batch),
+        ...(wantsProgress ? {progress: revision => this.#post({kind: 'progress', id, revision})} : {}),
+        ended: error => {
+          this.#watches.delete(id);
+          this.#post({kind: 'ended', id, error: error && plainError(error)});
+        },
+      });
+    } catch (error) {
+      this.#watches.delete(id);
+      this.#post({kind: 'ended', id, error: plainError(error)});
+    }
+  }
+
+  #tell(id: number, watch: Followed, batch: readonly Change[]): void {
+    const changes = batch.map(change => ({...change, record: sent(change.record), previous: sent(change.previous)}));
+    const bytes = changes.reduce((sum, {record, previous}) => sum + (record?.value.length ?? 0) + (previous?.value.length ?? 0), 0);
+    watch.underWay += bytes;
+    if (watch.underWay > mostUnderWay) {
+      this.#forget(id);
+      this.#post({kind: 'ended', id, error: {name: 'Error', message: 'the watcher does not keep up'}});
+    } else this.#post({kind: 'changes', id, batch: changes, bytes});
+  }
+
+  #forget(id: number): void {
+    this.#watches.get(id)?.handle[Symbol.dispose]();
+    this.#watches.delete(id);
+  }
+}
+
+const sent = (record: StoredRecord | undefined): StoredRecord | undefined => record && sendable(record);
+
+const sentRange = (range: Range): Range => ({...range, records: range.records.map(sendable)});

@@ -1,0 +1,150 @@
+import {StoreClosed} from '#src/storage/errors.js';
+import type {Range, Store, StoredRecord, Watcher} from '#src/storage/store.js';
+import {errorOf, received, type CallResult, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+/**
+ * A store that another thread has (`StoreHost`): sends what is asked of it through `post` and is answered through `receive`. It is held by others, too, and compacted by them; closing it leaves
+ * the store itself open.
+ */
+export class PortStore implements Store {
+  readonly shared = true;
+  readonly #post: (message: ToStore) => void;
+  readonly #pending = new Map<number, Pending>();
+  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #watchers = new Map<number, Watcher>();
+  #lastId = 0;
+  #isClosed = false;
+
+  constructor(post: (message: ToStore) => void) {
+    this.#post = post;
+  }
+
+  receive(message: FromStore): void {
+    switch (message.kind) {
+      case 'answer':
+      case 'failure': {
+        const pending = this.#pending.get(message.id);
+        this.#pending.delete(message.id);
+        return message.kind === 'answer' ? pending?.resolve(message.value) : pending?.reject(errorOf(message.error));
+      }
+      case 'changes':
+        this.#post({kind: 'received', id: message.id, bytes: message.bytes});
+        return this.#guarded(message.id, watcher => watcher.changes(message.batch.map(change => ({...change, record: whole(change.record), previous: whole(change.previous)}))));
+      case 'progress':
+        return this.#guarded(message.id, watcher => watcher.progress?.(message.revision));
+      case 'ended': {
+        const watcher = this.#watchers.get(message.id);
+        this.#watchers.delete(message.id);
+        if (watcher) ended(watcher, message.error && errorOf(message.error));
+      }
+    }
+  }
+
+  revision(): Promise<number> {
+    return this.#call('revision');
+  }
+
+  async get(...args: StoreCalls['get']): Promise<StoredRecord | undefined> {
+    return whole(await this.#call('get', ...args));
+  }
+
+  async range(...args: StoreCalls['range']): Promise<Range> {
+    const range = await this.#call('range', ...args);
+    return {...range, records: range.records.map(received)};
+  }
+
+  count(...args: StoreCalls['count']): Promise<number> {
+    return this.#call('count', ...args);
+  }
+
+  create(...[key, value, options]: StoreCalls['create']): Promise<number> {
+    return this.#call('create', key, new Uint8Array(value), options ?? {});
+  }
+
+  update(...[key, value, expected, options]: StoreCalls['update']): Promise<number> {
+    return this.#call('update', key, new Uint8Array(value), expected, options ?? {});
+  }
+
+  delete(...args: StoreCalls['delete']): Promise<number> {
+    return this.#call('delete', ...args);
+  }
+
+  watch(query: Parameters<Store['watch']>[0], watcher: Watcher): Disposable {
+    if (this.#isClosed) throw new StoreClosed();
+    const id = ++this.#lastId;
+    this.#watchers.set(id, watcher);
+    this.#post({kind: 'watch', id, query, wantsProgress: watcher.progress !== undefined});
+    return {[Symbol.dispose]: () => this.#unwatch(id)};
+  }
+
+  /** Left to the thread that has the store. */
+  async compact(): Promise<void> {}
+
+  compacted(): Promise<number> {
+    return this.#call('compacted');
+  }
+
+  lease(...args: StoreCalls['lease']): Promise<number> {
+    return this.#call('lease', ...args);
+  }
+
+  size(): Promise<number> {
+    return this.#call('size');
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.allSettled(this.#underWay);
+    for (const id of [...this.#watchers.keys()]) {
+      const watcher = this.#unwatch(id);
+      if (watcher) ended(watcher);
+    }
+  }
+
+  #call<Name extends StoreCall>(name: Name, ...args: StoreCalls[Name]): Promise<CallResult<Name>> {
+    if (this.#isClosed) return Promise.reject(new StoreClosed());
+    const id = ++this.#lastId;
+    const answer = new Promise<CallResult<Name>>((resolve, reject) => {
+      this.#pending.set(id, {resolve: resolve as (value: unknown) => void, reject});
+      this.#post({kind: 'call', id, name, args} as ToStore);
+    });
+    this.#underWay.add(answer);
+    const forget = () => void this.#underWay.delete(answer);
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  #unwatch(id: number): Watcher | undefined {
+    const watcher = this.#watchers.get(id);
+    if (this.#watchers.delete(id)) this.#post({kind: 'unwatch', id});
+    return watcher;
+  }
+
+  /** A watcher that throws is not told any more. */
+  #guarded(id: number, tell: (watcher: Watcher) => void): void {
+    const watcher = this.#watchers.get(id);
+    if (!watcher) return;
+    try {
+      tell(watcher);
+    } catch (error) {
+      this.#unwatch(id);
+      ended(watcher, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
+
+const ended = (watcher: Watcher, error?: Error): void => {
+  try {
+    watcher.ended(error);
+  } catch {
+    // A watcher that fails even here has nobody left to tell.
+  }
+};
+
+const whole = (record: StoredRecord | undefined): StoredRecord | undefined => record && received(record);

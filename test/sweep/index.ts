@@ -1,0 +1,31 @@
+import {seededRandom} from '#src/base/random.js';
+import {largestBody} from './requests.js';
+import {sweepServer} from './server.js';
+import {casesOf, drawn, sweep, type Finding} from './sweep.js';
+
+/**
+ * `make fuzz`: fills lists and maps of every kind to what a body holds, sends them through every kind of write, and fails when one of them holds the event loop too long.
+ * FUZZ_CASES (default: all), FUZZ_SEED (default 1) and FUZZ_ONLY (a regular expression on `path field`) choose; FUZZ_BYTES is the size of bodies, FUZZ_LIMIT the longest hold in ms.
+ */
+const {FUZZ_CASES, FUZZ_SEED = '1', FUZZ_ONLY = '', FUZZ_BYTES = String(largestBody - 64 * 1024), FUZZ_LIMIT = '50'} = process.env;
+const shown = 60;
+
+await using server = await sweepServer();
+const only = new RegExp(FUZZ_ONLY);
+const matching = [...casesOf(server)].filter(({target, collection}) => only.test(`${target.label} ${collection.path.map(step => (typeof step === 'string' ? step : step.field)).join('.')}`));
+const cases = FUZZ_CASES ? drawn(matching, Number(FUZZ_CASES), seededRandom(Number(FUZZ_SEED))) : matching;
+const findings: Finding[] = [];
+const lineOf = ({label, verb, filling, status, longestMs, ms, bytes}: Finding): string => `${longestMs.toFixed(0).padStart(7)} ms of ${ms.toFixed(0).padStart(7)}  ${status}  ${verb}  ${label}  (${filling}, ${bytes} bytes)`;
+
+let done = 0;
+for (const one of cases) {
+  for await (const finding of sweep(server, one, Number(FUZZ_BYTES))) {
+    findings.push(finding);
+    if (finding.longestMs > 1000) console.error(lineOf(finding));
+  }
+  if (++done % 100 === 0) console.error(`${done} of ${cases.length} cases, ${findings.length} requests, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB`);
+}
+const over = findings.filter(({longestMs}) => longestMs > Number(FUZZ_LIMIT)).sort((a, b) => b.longestMs - a.longestMs);
+for (const finding of over.slice(0, shown)) console.log(lineOf(finding));
+console.log(`${findings.length} requests, seed ${FUZZ_SEED}: ${over.length} held the event loop longer than ${FUZZ_LIMIT} ms`);
+process.exitCode = over.length > 0 ? 1 : 0;

@@ -1,0 +1,54 @@
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {naming as namingOf} from '#src/api/naming.js';
+import {systemClock as clock} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {seededRandom} from '#src/base/random.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {flagValues} from '#src/options/flag-values.js';
+import {parseFlags} from '#src/options/parse.js';
+import {gateOf, versionOf} from '#src/options/parsed.js';
+import {assembleApiServer} from '#src/plane/api-server.js';
+import {apiserverArgs} from '#src/plane/arguments.js';
+import {planeMaterial} from '#src/plane/material.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+import {wire} from '#test/apiserver/wire.js';
+
+const naming = namingOf('kubernetes');
+
+/** A server as `plat up` runs it, with every API and the default admission, over the memory store; ended by disposing of it. */
+export const sweepServer = async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
+  const files = await planeMaterial(join(directory, 'pki'), clock);
+  const args = ['--runtime-config=api/all=true', '--request-timeout=10m'];
+  const parsed = parseFlags(apiserverFlags, apiserverArgs({naming: 'kubernetes', apiserverArgs: args, securePort: 6443}, files));
+  const server = await assembleApiServer({
+    options: parsed.options,
+    naming,
+    clock,
+    random: seededRandom(1),
+    log: noLog,
+    metrics: new MetricsRegistry(),
+    store: memoryStore({clock}),
+    version: versionOf(parsed),
+    versions: parsed.versions,
+    flags: () => flagValues(apiserverFlags, parsed.options),
+    gate: gateOf(parsed),
+    serverAddress: () => '127.0.0.1:6443',
+  });
+  await server.begin();
+  return {
+    naming,
+    registry: server.server.registry,
+    ...wire(server.exchange),
+    async [Symbol.asyncDispose]() {
+      server.endLoops();
+      await server.close();
+      rmSync(directory, {recursive: true, force: true});
+    },
+  };
+};
+
+export type SweepServer = Awaited<ReturnType<typeof sweepServer>>;
