@@ -270,5 +270,5 @@ const statusResponse = (status: Status, {accepted, pretty}: ErrorForm): ApiRespo
 const finish = ({headers}: ApiResponse, auditId: string, warnings: ReadonlySet<string>): void => {
   headers['Audit-Id'] = auditId;
   headers['Cache-Control'] ??= 'no-cache, private';
-  if (warnings.size > 0) headers['Warning'] = warningHeaders(warnings);
+  if (warnings.size > 0) headers['Warning'] = [...warningHeaders(warnings), ...[headers['Warning'] ?? []].flat()];
 };

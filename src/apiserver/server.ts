@@ -34,6 +34,7 @@ import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
 import {RequestLog} from './request/request-log.js';
+import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
@@ -95,6 +96,8 @@ export interface ApiServerSettings {
   /** The servers behind this one, which are reached over `backends`. */
   aggregation?(backends: Backends): Aggregation;
   readonly meter: Meter;
+  /** Answers what would hold up everything else; without it all requests are answered by this thread. */
+  readonly largeRequests?: LargeRequests | undefined;
   failed(error: unknown, request: ApiRequest): void;
 }
 
@@ -211,6 +214,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     backends: server.backends,
     agents: settings.agents,
     passageMetrics: new PassageMetrics(settings.meter, naming),
+    largeRequests: settings.largeRequests,
   };
   const here = router(services, discovery, settings.routes(server));
   const exchange = requestCore({

@@ -15,7 +15,7 @@ import {openStore} from '#src/storage/open.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat-apiserver`: serves until it is asked to stop. */
-export const runApiServer = async ({parsed, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
+export const runApiServer = async ({parsed, argv, log, clock, unhandled, version, stopping, ready}: Invocation<(typeof apiserverFlags)['rows']>): Promise<void> => {
   const {options} = parsed;
   const naming = namingOf(options.naming);
   for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
@@ -59,6 +59,7 @@ export const runApiServer = async ({parsed, log, clock, unhandled, version, stop
     flags: () => flagValues(apiserverFlags, options),
     gate,
     serverAddress: () => address,
+    threadArgs: argv,
   });
   waiting.handOver(running.exchange);
   const begun = running.begin();

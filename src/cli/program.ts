@@ -17,6 +17,8 @@ import type {handleUncaught} from './uncaught.js';
 /** What a program is given to work with. */
 export interface Invocation<R> {
   readonly parsed: Parsed<R>;
+  /** The words that were parsed. */
+  readonly argv: readonly string[];
   readonly log: Log;
   /** The machine's clock. Errors of its callbacks are reported, and the program goes on. */
   readonly clock: Clock;
@@ -126,7 +128,7 @@ export const runProgram = async <R = FlagRows>(table: FlagTable<R>, argv: readon
       print(`ready: ${what}`);
       channel('plat.ready').publish({}); // What started this program keeps the code that the engine has made of it by now.
     };
-    const code = await run({parsed, log, clock, unhandled, verbosity, version, stopping, print, ready});
+    const code = await run({parsed, argv, log, clock, unhandled, verbosity, version, stopping, print, ready});
     const uncaught = fatal();
     if (uncaught) fail(uncaught.error);
     process.exit(code ?? 0);

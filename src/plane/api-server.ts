@@ -53,6 +53,7 @@ import {externalAddress, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
 import {serviceAccountTokens} from './service-account-tokens.js';
 import {serverStart, tellsStorageVersions, type ServerStart} from './server-start.js';
+import {RequestThread} from './request-thread/request-thread.js';
 
 /** What an API server is made of besides its options. The store is the caller's until `stop` closes it. */
 export interface ApiServerParts {
@@ -72,6 +73,8 @@ export interface ApiServerParts {
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
   serverAddress(): string;
+  /** The flags by which a thread of its own can answer large requests as this server does; without them this thread answers all. */
+  readonly threadArgs?: readonly string[] | undefined;
   /** How nodes, pods and services are reached; over the network of this machine unless given. */
   readonly network?: Network;
   /** Where figures of what nodes and pods use come from, if there are any. */
@@ -88,6 +91,8 @@ export interface RunningApiServer {
   readonly metrics: MetricsRegistry;
   /** A client that acts as a user the process vouches for. */
   clientAs(user: UserInfo, userAgent?: string): Client;
+  /** Follows what requests are judged by: roles, nodes and definitions of custom resources. A part of `begin`. */
+  follow(): Promise<void>;
   /** Does what must be done before the server is ready: bootstrap objects and the like. */
   begin(): Promise<void>;
   /** Ends what the server does about its own objects, which follows them as clients do. */
@@ -141,6 +146,8 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     return caller;
   };
   const converting = lazily(() => ({naming, clock, random, caller: callerAs(undefined), figures: conversionFigures(parts.metrics, clock)}));
+  const {threadArgs: args} = parts;
+  const largeRequests = args && new RequestThread({store, clock, log, start: () => ({args, address: parts.serverAddress()})});
   const server = createApiServer({
     naming,
     clock,
@@ -176,6 +183,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     agents: {addresses: options.platletPreferredAddressTypes, trust: agentTrust, timeoutMs: options.platletTimeout},
     serviceRanges: {addresses: serviceRangesOf(options), ports: options.serviceNodePortRange},
     serverAddress: outside,
+    largeRequests,
     routes: ({registry, discovery}) => [
       ...openApiRoutes({documents: lazily(() => openApi(registry, discovery, aggregation!, parts.version)), behind: registration => aggregation!.behind(registration), clock}),
       ...versionRoutes(parts.version),
@@ -188,6 +196,11 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const reader = lazily(() => registryReader(server.registry));
   const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
   if (tellsStorageVersions(server, parts.gate)) server.storedVersions.expect(storedResources(server.registry));
+  const follow = async () => {
+    await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
+    await judges.nodes?.follow(server.registry, following.signal);
+    await server.custom.follow(following.signal);
+  };
   let start: ServerStart | undefined;
   return {
     server,
@@ -195,12 +208,11 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     health,
     metrics: parts.metrics,
     clientAs,
+    follow,
     async begin() {
       server.figures.follow({clock, log, meter: parts.metrics, naming, countEveryMs: options.kvstoreCountMetricPollPeriod, sizeEveryMs: options.kvstoreDbMetricPollInterval}, following.signal);
       compactRegularly({store, clock, log, intervalMs: options.kvstoreCompactionInterval}, following.signal);
-      await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
-      await judges.nodes?.follow(server.registry, following.signal);
-      await server.custom.follow(following.signal);
+      await follow();
       const client = clientAs(serverUser);
       start = serverStart({...parts, server, client, user: serverUser, health, judges, proxy, registrations, aggregation, meter: parts.metrics}, {looping: looping.signal, serving: following.signal});
       await health.run(start.hooks);
@@ -212,6 +224,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
       following.abort();
       server.endWatches();
       server.backends[Symbol.dispose]();
+      await largeRequests?.close();
       await store.close();
     },
   };

@@ -8,6 +8,7 @@ import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.
 import {lazily} from '#src/base/lazily.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {systemRandom, type Random} from '#src/base/random.js';
+import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {UnhandledErrors} from '#src/observe/unhandled.js';
@@ -70,7 +71,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   await using undo = new Undo();
   if (!options.dataDir) undo.defer(() => rmSync(directory, {recursive: true, force: true}));
   const material = await planeMaterial(join(directory, 'pki'), clock, log);
-  const apiserver = parseFlags(apiserverFlags, apiserverArgs({...options, dataDir: directory}, material));
+  const serverArgs = apiserverArgs({...options, dataDir: directory}, material);
+  const apiserver = parseFlags(apiserverFlags, serverArgs);
   const controllers = parseFlags(controllerManagerFlags, controllerManagerArgs(options, material, apiserver.versions));
   const scheduling = parseFlags(schedulerFlags, schedulerArgs(options, apiserver.versions));
   const asked = [...(options.apiserverArgs ?? []), ...(options.controllerManagerArgs ?? []), ...(options.schedulerArgs ?? [])];
@@ -106,6 +108,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     flags: () => flagValues(apiserverFlags, apiserver.options),
     gate: gateOf(apiserver),
     serverAddress: () => address,
+    // Another thread would have a time of its own.
+    ...(options.clock instanceof VirtualClock ? {} : {threadArgs: serverArgs}),
     ...(options.nodes ? {network: simulatedNetwork({naming, clock, random, log, simulation: () => simulation})} : {}),
     usage: options.nodes ? usageLater(() => simulation?.usage) : undefined,
     beside: () => beside,

@@ -49,12 +49,15 @@ export interface RunningNodes {
 
 /** `plat nodes` within this process; resolves once it is ready, rejects with why it ended before. */
 export const startNodes = async (settings: string, args: readonly string[] = [], log: Log = noLog): Promise<RunningNodes> => {
-  const parsed = parseFlags(nodesFlags, [`--kubeconfig=${settings}`, ...args]);
+  const argv = [`--kubeconfig=${settings}`, ...args];
+  const parsed = parseFlags(nodesFlags, argv);
   const stopping = new AbortController();
   let code: Promise<number> = Promise.resolve(0);
   const line = await new Promise<string>((resolve, reject) => {
     code = runNodes({
-      parsed, log,
+      parsed,
+      argv,
+      log,
       clock: systemClock,
       unhandled: new UnhandledErrors(log),
       verbosity: new Verbosity(),

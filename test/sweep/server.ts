@@ -23,13 +23,14 @@ export const sweepServer = async () => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
   const files = await planeMaterial(join(directory, 'pki'), clock);
   const args = ['--runtime-config=api/all=true', '--request-timeout=10m'];
-  const parsed = parseFlags(apiserverFlags, apiserverArgs({naming: 'kubernetes', apiserverArgs: args, securePort: 6443}, files));
+  const flags = apiserverArgs({naming: 'kubernetes', apiserverArgs: args, securePort: 6443}, files);
+  const parsed = parseFlags(apiserverFlags, flags);
   const server = await assembleApiServer({
     options: parsed.options,
     naming,
     clock,
     random: seededRandom(1),
-    log: noLog,
+    log: {...noLog, warn: console.error, error: console.error},
     metrics: new MetricsRegistry(),
     store: memoryStore({clock}),
     version: versionOf(parsed),
@@ -37,6 +38,7 @@ export const sweepServer = async () => {
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
     serverAddress: () => '127.0.0.1:6443',
+    threadArgs: flags,
   });
   await server.begin();
   return {

@@ -13,6 +13,8 @@ export interface AskedRequest {
   readonly signal: AbortSignal;
   /** Where the time that webhooks took is noted. */
   readonly times?: {webhooksMs: number} | undefined;
+  /** Whether the request may be handed to another thread as long as nothing was done for it. */
+  readonly mayMove?: boolean;
 }
 
 /** One request as admission sees it. `group` is on the wire's spelling. */

@@ -9,6 +9,7 @@ import {findRecord, objectOf} from '#src/apiserver/registry/read.js';
 import {recordJson} from '#src/apiserver/registry/record.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {whileWanted, type ResourceContext} from '#src/apiserver/request/context.js';
+import {checkStored} from '#src/apiserver/request/large.js';
 import {watchObjects} from '#src/apiserver/watch/watch.js';
 import {listResponse} from './list-pages.js';
 import {isPretty, objectResponse, representationFor, type ResourceServices} from './resource.js';
@@ -28,7 +29,10 @@ export const get = (served: ServedResource, context: ResourceContext): ApiRespon
   }
 
   function respond(record: Awaited<ReturnType<typeof findRecord>>): ApiResponse {
-    if (!shown.raw || isPretty(context)) return objectResponse(context, shown, objectOf(resource, record));
+    if (!shown.raw || isPretty(context)) {
+      checkStored(context, record.value);
+      return objectResponse(context, shown, objectOf(resource, record));
+    }
     return {
       status: 200,
       headers: {},

@@ -15,6 +15,7 @@ import {recordJson} from '#src/apiserver/registry/record.js';
 import {cborMediaType} from '#src/schema/cbor/media-types.js';
 import type {CborForm} from '#src/apiserver/request/cbor-form.js';
 import {header, type RequestContext, type ResourceContext} from '#src/apiserver/request/context.js';
+import type {LargeRequests} from '#src/apiserver/request/large.js';
 import {negotiate, plainJson, type Accepted, type Shape} from '#src/apiserver/request/media-type.js';
 import type {WatchSettings} from '#src/apiserver/watch/watch.js';
 import type {Network} from '#src/transport/network.js';
@@ -39,6 +40,7 @@ export interface ResourceServices {
   readonly backends: Backends;
   readonly agents: AgentAccess;
   readonly passageMetrics: PassageMetrics;
+  readonly largeRequests: LargeRequests | undefined;
 }
 
 /** What is asked for: one object, many, a stream of them, or what came of an action, which has no columns. */

@@ -7,6 +7,7 @@ import {runPhase} from '#src/apiserver/admission/admission.js';
 import {released} from './allocation.js';
 import {addressOf, type Stored} from './create.js';
 import {encodeRecord} from './record.js';
+import {checkStored} from '#src/apiserver/request/large.js';
 import type {Resource, WriteContext} from './registry.js';
 
 const orphanFinalizer = 'orphan';
@@ -22,6 +23,7 @@ export const deleteObject = async (resource: Resource, namespace: string, name: 
   for (;;) {
     const record = await resource.settings.store.get(resource.key(namespace, name));
     if (!record) throw notFound(resource.ref, name);
+    if (context.asked && !context.ofCollection) checkStored(context.asked, record.value);
     try {
       return await deleteOnce(resource, namespace, name, record, options, context);
     } catch (error) {

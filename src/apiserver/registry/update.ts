@@ -20,6 +20,7 @@ import {withoutDoubleOwners} from './owners.js';
 import {entriesOf, recordUpdate, restoreMalformed, setEntries, withOldTimes} from './ownership.js';
 import {encodeRecord} from './record.js';
 import type {Resource, WriteContext} from './registry.js';
+import {checkStored} from '#src/apiserver/request/large.js';
 import {writeFitting} from './size.js';
 
 /** How an update comes to its object: from the stored one, which is undefined when there is none. Called again after each lost race. */
@@ -50,6 +51,7 @@ export const updateObject = async (target: UpdateTarget, transform: Transform, c
   const key = resource.key(namespace, name);
   for (;;) {
     const record = await resource.settings.store.get(key);
+    if (record && context.asked) checkStored(context.asked, record.value);
     try {
       return record ? await updateOnce(target, record, transform, context) : await createInstead(target, transform, context);
     } catch (error) {

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';
@@ -26,6 +26,12 @@ export interface RequestContext {
   /** When the answer must have been sent, by the monotonic clock; undefined for what goes on for as long as somebody listens. */
   readonly endsAt?: number | undefined;
   readonly times?: RequestTimes | undefined;
+  /** Whether the request may be handed to another thread as long as nothing was done for it. */
+  readonly mayMove?: boolean;
+  /** The same request, which may be handed over, with another way to read its body. */
+  movable(body: ApiBody | undefined): RequestContext;
+  /** The same request with such a body. */
+  having(body: ApiBody | undefined): RequestContext;
 }
 
 export interface ResourceContext extends RequestContext {
@@ -42,6 +48,7 @@ export class Context implements RequestContext {
   readonly times: RequestTimes | undefined;
   readonly deadlineAt: number | undefined;
   readonly endsAt: number | undefined;
+  mayMove = false;
 
   constructor(request: ApiRequest, info: RequestInfo, user: UserInfo, {auditId, warnings, times, deadlineAt, endsAt}: Pick<RequestContext, 'auditId' | 'warnings' | 'times' | 'deadlineAt' | 'endsAt'>) {
     this.request = request;
@@ -54,6 +61,16 @@ export class Context implements RequestContext {
     this.endsAt = endsAt;
   }
 
+  movable(body: ApiBody | undefined): Context {
+    const context = this.having(body);
+    context.mayMove = true;
+    return context;
+  }
+
+  having(body: ApiBody | undefined): Context {
+    return new Context(body ? new RequestWithBody(this.request, body) : this.request, this.info, this.user, this);
+  }
+
   get signal(): AbortSignal {
     return this.request.signal;
   }
@@ -61,6 +78,45 @@ export class Context implements RequestContext {
   /** Only for requests that name a resource. */
   get target(): ResourceTarget {
     return this.info.resource!;
+  }
+}
+
+/** A request whose body is read in another way. */
+class RequestWithBody implements ApiRequest {
+  readonly #request: ApiRequest;
+  readonly body: ApiBody;
+
+  constructor(request: ApiRequest, body: ApiBody) {
+    this.#request = request;
+    this.body = body;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get url(): string {
+    return this.#request.url;
+  }
+
+  get headers(): ApiRequest['headers'] {
+    return this.#request.headers;
+  }
+
+  get caller(): ApiRequest['caller'] {
+    return this.#request.caller;
+  }
+
+  get remoteAddress(): string {
+    return this.#request.remoteAddress;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  get sendsBytes(): boolean {
+    return this.#request.sendsBytes === true;
   }
 }
 

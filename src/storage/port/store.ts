@@ -101,7 +101,7 @@ export class PortStore implements Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await Promise.allSettled(this.#underWay);
-    for (const id of [...this.#watchers.keys()]) {
+    for (const id of this.#watchers.keys()) {
       const watcher = this.#unwatch(id);
       if (watcher) ended(watcher);
     }

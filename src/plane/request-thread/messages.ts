@@ -1,0 +1,36 @@
+import type {LogFields} from '#src/base/log.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {FromStore, ToStore} from '#src/storage/port/messages.js';
+
+/** What the thread is started with. */
+export interface ThreadStart {
+  /** The flags of the API server. */
+  readonly args: readonly string[];
+  /** `host:port` at which the server is reached. */
+  readonly address: string;
+}
+
+/** A request as a message carries it. */
+export interface PlainRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly user: UserInfo;
+  readonly remoteAddress: string;
+  readonly body: Uint8Array | undefined;
+}
+
+export interface PlainResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly contentType: string | undefined;
+  readonly body: Uint8Array;
+}
+
+export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {readonly to: 'server'; readonly id: number; readonly request: PlainRequest} | {readonly to: 'caller'; readonly gone: number};
+
+export type FromThread =
+  | {readonly from: 'store'; readonly message: ToStore}
+  | {readonly from: 'server'; readonly id: number; readonly response: PlainResponse}
+  | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly fields: LogFields; readonly message: string}
+  | {readonly from: 'start'; readonly failure?: string};

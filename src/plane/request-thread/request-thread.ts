@@ -1,0 +1,197 @@
+import {Worker} from 'node:worker_threads';
+import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import {entityTooLarge, serviceUnavailable, timeout, tooManyRequests} from '#src/api/status.js';
+import type {UserInfo} from '#src/api/user.js';
+import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import {bufferOf} from '#src/storage/port/messages.js';
+import {StoreHost} from '#src/storage/port/host.js';
+import type {Store} from '#src/storage/store.js';
+import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
+
+/** What large requests may take together. */
+export interface ThreadLimits {
+  /** How much memory the thread may use, in MiB. */
+  readonly megabytes: number;
+  /** How many requests it works on at the same time; one waits while it asks others. */
+  readonly atOnce: number;
+  /** How many may wait, and how many bytes their bodies may have together. */
+  readonly waiting: number;
+  readonly waitingBytes: number;
+  /** How long one request may take. */
+  readonly ms: number;
+  /** For how long the thread stays when it has nothing to do. */
+  readonly idleMs: number;
+}
+
+const usualLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 60_000, idleMs: 60_000};
+
+export interface RequestThreadParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  start(): ThreadStart;
+  readonly limits?: Partial<ThreadLimits>;
+}
+
+interface Job {
+  readonly request: MovedRequest;
+  readonly body: Buffer | undefined;
+  readonly user: UserInfo;
+  resolve(response: ApiResponse | undefined): void;
+  reject(error: Error): void;
+}
+
+/** A thread that was started, and what it works on. */
+interface Running {
+  readonly worker: Worker;
+  readonly store: StoreHost;
+  readonly jobs: Map<number, {readonly job: Job; readonly timer: Disposable}>;
+  isReady: boolean;
+}
+
+/**
+ * Answers large requests in a thread that is started with the first of them and ends when there were none for a while. Each has a bound in time and all of them one in memory: beyond it the
+ * thread is ended and started anew with the next request. Where no thread can be started, requests are left to the caller.
+ */
+export class RequestThread implements LargeRequests {
+  readonly #parts: RequestThreadParts;
+  readonly #limits: ThreadLimits;
+  readonly #waiting: Job[] = [];
+  #waitingBytes = 0;
+  #running: Running | undefined;
+  #idle: Disposable | undefined;
+  #lastId = 0;
+  #cannotStart = false;
+  #isClosed = false;
+
+  constructor(parts: RequestThreadParts) {
+    this.#parts = parts;
+    this.#limits = {...usualLimits, ...parts.limits};
+  }
+
+  async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo): Promise<ApiResponse | undefined> {
+    if (this.#cannotStart || this.#isClosed) return undefined;
+    const {waiting, waitingBytes} = this.#limits;
+    if (this.#waiting.length >= waiting || this.#waitingBytes > waitingBytes) throw tooManyRequests('too many large requests are waiting, please try again later', 1);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({request, body, user, resolve, reject});
+      this.#waitingBytes += body?.length ?? 0;
+      this.#next();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#end(serviceUnavailable('the server is shutting down'));
+  }
+
+  #next(): void {
+    const running = (this.#running ??= this.#start());
+    this.#idle?.[Symbol.dispose]();
+    this.#idle = undefined;
+    while (running.isReady && running.jobs.size < this.#limits.atOnce) {
+      const job = this.#waiting.shift();
+      if (!job) break;
+      this.#waitingBytes -= job.body?.length ?? 0;
+      if (job.request.signal.aborted) job.reject(timeout('the client has gone away'));
+      else this.#send(running, job);
+    }
+    if (running.jobs.size > 0 || this.#waiting.length > 0) return running.worker.ref();
+    running.worker.unref(); // A process does not stay for a thread without work.
+    this.#idle = this.#parts.clock.schedule(this.#limits.idleMs, () => void this.#end());
+  }
+
+  #send(running: Running, job: Job): void {
+    const id = ++this.#lastId;
+    const {method, url, headers, remoteAddress, signal} = job.request;
+    const timer = this.#parts.clock.schedule(this.#limits.ms, () => void this.#end(timeout('request did not complete within the allotted timeout')));
+    running.jobs.set(id, {job, timer});
+    signal.addEventListener('abort', () => running.jobs.has(id) && toThread(running.worker, {to: 'caller', gone: id}), {once: true});
+    toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}});
+  }
+
+  #start(): Running {
+    const {store, start} = this.#parts;
+    const worker = new Worker(new URL('./request-worker.js', import.meta.url), {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: this.#limits.megabytes}});
+    const running: Running = {worker, store: new StoreHost(store, message => toThread(worker, {to: 'store', message})), jobs: new Map(), isReady: false};
+    worker.on('message', (message: FromThread) => this.#receive(running, message));
+    worker.once('error', (error: Error & {code?: string}) => this.#failed(running, error));
+    return running;
+  }
+
+  #receive(running: Running, message: FromThread): void {
+    switch (message.from) {
+      case 'store':
+        return running.store.receive(message.message);
+      case 'log':
+        return this.#parts.log[message.level](message.fields, message.message);
+      case 'start':
+        if (message.failure !== undefined) return this.#unusable(new Error(message.failure));
+        running.isReady = true;
+        return this.#next();
+      case 'server':
+        this.#finished(running, message.id, message.response);
+    }
+  }
+
+  #finished(running: Running, id: number, response: PlainResponse): void {
+    const found = running.jobs.get(id);
+    if (!found) return;
+    running.jobs.delete(id);
+    found.timer[Symbol.dispose]();
+    found.job.resolve(responseOf(response));
+    if (this.#running === running) this.#next();
+  }
+
+  #failed(running: Running, error: Error & {code?: string}): void {
+    if (this.#running !== running) return;
+    if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+      const alone = running.jobs.size === 1;
+      void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later'));
+    } else if (running.isReady) {
+      this.#parts.log.error({err: error}, 'the thread for large requests ended by itself');
+      void this.#end(serviceUnavailable('the request could not be completed'));
+    } else this.#unusable(error);
+  }
+
+  /** Leaves all requests to their callers from now on. */
+  #unusable(error: Error): void {
+    this.#cannotStart = true;
+    this.#parts.log.warn({err: error}, 'large requests are answered beside all others, since no thread could be started for them');
+    for (const job of this.#waiting.splice(0)) job.resolve(undefined);
+    void this.#end();
+  }
+
+  /** Ends the thread. What it works on gets the error; what waits gets a new thread. */
+  async #end(error: Error = serviceUnavailable('the request could not be completed')): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    this.#idle?.[Symbol.dispose]();
+    this.#idle = undefined;
+    if (this.#isClosed) for (const job of this.#waiting.splice(0)) job.reject(error);
+    if (!running) return;
+    running.store[Symbol.dispose]();
+    for (const {job, timer} of running.jobs.values()) {
+      timer[Symbol.dispose]();
+      job.reject(error);
+    }
+    running.worker.removeAllListeners();
+    running.worker.on('error', () => undefined); // Whatever else it has to say does not matter any more.
+    if (this.#waiting.length > 0 && !this.#cannotStart) this.#next();
+    await running.worker.terminate();
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
+const toThread = (worker: Worker, message: ToThread): void => worker.postMessage(message);
+
+/** The user is the one that was impersonated already. */
+const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] => Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));
+
+const responseOf = ({status, headers, contentType, body}: PlainResponse): ApiResponse => ({
+  status,
+  headers,
+  body: contentType === undefined ? {kind: 'empty'} : {kind: 'bytes', contentType, bytes: bufferOf(body)},
+});

@@ -1,0 +1,96 @@
+/** The thread that answers large requests: an API server of its own over the store of the thread that started it. */
+import {parentPort, workerData} from 'node:worker_threads';
+import {pagesOf, type ApiResponse} from '#src/api/exchange.js';
+import {naming as namingOf} from '#src/api/naming.js';
+import {systemClock as clock} from '#src/base/clock.js';
+import type {Log, LogFields} from '#src/base/log.js';
+import {systemRandom as random} from '#src/base/random.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {apiserverFlags} from '#src/options/apiserver.js';
+import {flagValues} from '#src/options/flag-values.js';
+import {parseFlags} from '#src/options/parse.js';
+import {gateOf, versionOf} from '#src/options/parsed.js';
+import {assembleApiServer, type RunningApiServer} from '#src/plane/api-server.js';
+import {bufferOf} from '#src/storage/port/messages.js';
+import {PortStore} from '#src/storage/port/store.js';
+import type {FromThread, PlainRequest, PlainResponse, ThreadStart, ToThread} from './messages.js';
+
+const port = parentPort!;
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
+const post = (message: FromThread): void => port.postMessage(message);
+
+/** Fields as a message can carry them: errors by what they say. */
+const plainFields = (fields: LogFields): LogFields =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? {name: value.name, message: value.message, stack: value.stack} : JSON.parse(JSON.stringify(value ?? null)) as unknown]));
+
+const logWith = (own: LogFields): Log => {
+  const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
+    post({from: 'log', level: name, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
+  const silent: Log = {info() {}, warn() {}, error() {}, v: () => silent, child: () => silent};
+  return {info: level('info'), warn: level('warn'), error: level('error'), v: () => silent, child: fields => logWith({...own, ...fields})};
+};
+
+const store = new PortStore(message => post({from: 'store', message}));
+
+const start = async ({args, address}: ThreadStart): Promise<RunningApiServer> => {
+  const parsed = parseFlags(apiserverFlags, args);
+  const server = await assembleApiServer({
+    options: parsed.options,
+    naming: namingOf(parsed.options.naming),
+    clock,
+    random,
+    log: logWith({}),
+    metrics: new MetricsRegistry(),
+    store,
+    version: versionOf(parsed),
+    versions: parsed.versions,
+    flags: () => flagValues(apiserverFlags, parsed.options),
+    gate: gateOf(parsed),
+    serverAddress: () => address,
+  });
+  await server.follow();
+  return server;
+};
+
+const bytesOf = async ({body}: ApiResponse): Promise<Uint8Array> => {
+  switch (body.kind) {
+    case 'empty':
+      return new Uint8Array();
+    case 'bytes':
+      return Buffer.from(body.bytes);
+    case 'object':
+      return body.bytes();
+    case 'pages': {
+      const pages: Buffer[] = [];
+      for await (const page of pagesOf(body)) pages.push(page);
+      return Buffer.concat(pages);
+    }
+    default:
+      throw new Error(`an answer of the kind ${body.kind} cannot be handed to another thread`);
+  }
+};
+
+const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
+  const response = await server.exchange({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
+  const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
+  return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
+};
+
+const running = start(workerData as ThreadStart);
+const callers = new Map<number, AbortController>();
+
+port.on('message', (message: ToThread) => {
+  if (message.to === 'store') return store.receive(message.message);
+  if (message.to === 'caller') return callers.get(message.gone)?.abort();
+  const {id, request} = message;
+  const gone = new AbortController();
+  callers.set(id, gone);
+  void running
+    .then(server => answered(server, request, gone.signal))
+    .then(response => post({from: 'server', id, response}))
+    .finally(() => callers.delete(id));
+});
+running.then(
+  () => post({from: 'start'}),
+  (error: unknown) => post({from: 'start', failure: error instanceof Error ? error.message : String(error)}),
+);

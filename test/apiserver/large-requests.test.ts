@@ -1,0 +1,105 @@
+import test from 'ava';
+import {kinds} from '#src/api/kinds.js';
+import type {ConfigMap} from '#src/api/types.js';
+import type {UserInfo} from '#src/api/user.js';
+import {isLarge, mostWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
+import {admin, aConfigMap, configMaps, startWire} from './wire.js';
+
+const entries = (count: number) => Object.fromEntries(Array.from({length: count}, (_, i) => [`key-${i}`, 'x']));
+const large = aConfigMap('large', {data: entries(mostWeight)});
+const small = aConfigMap('small', {data: {key: 'x'}});
+
+interface Moved {
+  readonly method: string;
+  readonly url: string;
+  readonly bytes: number | undefined;
+  readonly user: string;
+}
+
+/** Notes what is handed over, and answers it in the same way as a server without another thread. */
+const startMoving = async (answers = true) => {
+  const moved: Moved[] = [];
+  const largeRequests: LargeRequests = {
+    async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo) {
+      moved.push({method: request.method, url: request.url, bytes: body?.length, user: user.name});
+      if (!answers) return undefined;
+      return {status: 200, headers: {Warning: ['299 - "from there"'], 'Audit-Id': String(request.headers['audit-id'])}, body: {kind: 'bytes', contentType: 'application/json', bytes: '{"kind":"ConfigMap"}'}};
+    },
+  };
+  return {moved, ...(await startWire({largeRequests}))};
+};
+
+test('bodies weigh what they hold, not their length', t => {
+  t.true(isLarge(Buffer.from(JSON.stringify(entries(mostWeight)))));
+  t.false(isLarge(Buffer.from(JSON.stringify(entries(1000)))));
+  t.false(isLarge(Buffer.from(JSON.stringify({text: 'x'.repeat(100_000)}))));
+  t.true(isLarge(Buffer.from(JSON.stringify({text: 'x'.repeat(1_000_000)}))));
+});
+
+test('a request with a large body is handed over before anything is done for it', async t => {
+  const {post, get, moved} = await startMoving();
+  const answer = await post(configMaps, large, {headers: {'audit-id': 'mine', 'x-other': 'kept'}});
+
+  t.is(answer.status, 200);
+  t.deepEqual(moved, [{method: 'POST', url: configMaps, bytes: Buffer.byteLength(JSON.stringify(large)), user: 'admin'}]);
+  t.is(answer.header('audit-id'), 'mine');
+  t.deepEqual(answer.header('warning'), ['299 - "from there"']);
+  t.is((await get(`${configMaps}/large`)).status, 404);
+});
+
+test('small requests are answered here', async t => {
+  const {post, put, patch, get, remove, moved} = await startMoving();
+  await post(configMaps, small);
+  const item = `${configMaps}/small`;
+  await put(item, small);
+  await patch(item, {data: {other: 'y'}});
+  await get(item, {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}});
+  await remove(item);
+
+  t.deepEqual(moved, []);
+});
+
+test('who calls from inside the process is answered here', async t => {
+  const {clientOf, moved} = await startMoving();
+  const made = await clientOf().resource(kinds.configMaps).create({...large, metadata: {name: 'large', namespace: 'default'}});
+
+  t.is(Object.keys(made.data!).length, mostWeight);
+  t.deepEqual(moved, []);
+});
+
+test('what changes or converts a large stored object is handed over, what copies its bytes is not', async t => {
+  const {post, patch, put, get, remove, moved} = await startMoving(false);
+  t.is((await post(configMaps, large)).status, 201);
+  moved.length = 0;
+  const item = `${configMaps}/large`;
+  t.is((await get(item)).status, 200);
+  t.is((await get(configMaps)).status, 200);
+  t.deepEqual(moved, []);
+
+  const table = await get(item, {headers: {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'}});
+  t.is(table.json().kind, 'Table');
+  t.is((await patch(item, {metadata: {labels: {a: 'b'}}})).status, 200);
+  t.is((await put(item, aConfigMap('large'))).status, 200);
+  t.deepEqual(moved.map(({method}) => method), ['GET', 'PATCH', 'PUT']);
+  moved.length = 0;
+  t.is((await remove(item)).status, 200);
+  t.deepEqual(moved, []);
+});
+
+test('without another thread a large request is answered here', async t => {
+  const {post, moved} = await startMoving(false);
+  const answer = await post(configMaps, large, {user: {...admin, name: 'jane'}});
+
+  t.is(answer.status, 201);
+  t.is(moved[0]?.user, 'jane');
+  t.is(Object.keys(answer.json<ConfigMap>().data!).length, mostWeight);
+});
+
+test('the items of a collection that is deleted are deleted here, however large', async t => {
+  const {post, remove, moved} = await startMoving(false);
+  await post(configMaps, large);
+  moved.length = 0;
+
+  t.is((await remove(configMaps)).status, 200);
+  t.deepEqual(moved, []);
+});

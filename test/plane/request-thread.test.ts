@@ -1,0 +1,92 @@
+import {Agent, request as send} from 'node:https';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import test from 'ava';
+import type {ApiResponse} from '#src/api/exchange.js';
+import type {MovedRequest} from '#src/apiserver/request/large.js';
+import {StatusError} from '#src/api/status.js';
+import {systemClock as clock} from '#src/base/clock.js';
+import {noLog} from '#src/base/log.js';
+import {apiserverArgs} from '#src/plane/arguments.js';
+import {planeMaterial} from '#src/plane/material.js';
+import {startPlane} from '#src/plane/index.js';
+import {RequestThread, type ThreadLimits} from '#src/plane/request-thread/request-thread.js';
+import {memoryStore} from '#src/storage/memory/index.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'plat-thread-'));
+const files = await planeMaterial(join(directory, 'pki'), clock);
+const args = apiserverArgs({naming: 'kubernetes', securePort: 6443}, files);
+test.after.always(() => rmSync(directory, {recursive: true, force: true}));
+const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
+
+const aRequest = (url: string): MovedRequest => ({method: 'POST', url, headers: {}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
+const body = (name: string, count = 9000) => Buffer.from(JSON.stringify({apiVersion: 'v1', kind: 'Namespace', metadata: {name, annotations: Object.fromEntries(Array.from({length: count}, (_, i) => [`k-${i}`, 'x']))}}));
+const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = args) => {
+  const store = memoryStore({clock});
+  const warned: string[] = [];
+  const log = {...noLog, warn: (...said: readonly unknown[]) => void warned.push(String(said.at(-1)))};
+  const thread = new RequestThread({store, clock, log, limits, start: () => ({args: flags, address: '127.0.0.1:6443'})});
+  return {thread, store, warned, post: (name: string, count?: number) => thread.answer(aRequest('/api/v1/namespaces'), body(name, count), admin)};
+};
+const codeOf = async (answer: Promise<ApiResponse | undefined>): Promise<unknown> => {
+  try {
+    return (await answer)?.status;
+  } catch (error) {
+    return error instanceof StatusError ? error.code : error;
+  }
+};
+
+test.serial('a thread answers as many requests as there is room for on the store it is lent, those included that come while it starts', async t => {
+  const {thread, store, post} = start({waiting: 3});
+  const codes = await Promise.all([codeOf(post('a')), codeOf(post('b')), codeOf(post('b')), codeOf(post('c'))]);
+
+  t.deepEqual(codes.toSorted(), [201, 201, 409, 429]);
+  t.truthy(store.get('/registry/namespaces/a'));
+  await thread.close();
+  t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
+});
+
+test.serial('a request that takes too long ends the thread', async t => {
+  const {thread, post} = start({ms: 1});
+  t.is(await codeOf(post('a')), 504);
+  await thread.close();
+});
+
+test.serial('a request that takes too much memory is refused, and the next one gets another thread', async t => {
+  const {thread, post} = start({megabytes: 48});
+  t.is(await codeOf(post('a', 220_000)), 413);
+  t.is(await codeOf(post('b')), 201);
+  await thread.close();
+});
+
+test.serial('where a thread cannot start, requests are left to others', async t => {
+  const {thread, warned, post} = start({}, [...args, '--no-such-flag']);
+  t.is(await codeOf(post('a')), undefined);
+  t.is(await codeOf(post('a')), undefined);
+  t.is(warned.length, 1);
+  await thread.close();
+});
+
+test.serial('a plane answers a large request over HTTPS as it answers a small one', async t => {
+  await using plane = await startPlane({dataDir: join(directory, 'plane'), controllerManagerArgs: ['--controllers=-*']});
+  const pki = (name: string) => readFileSync(join(directory, 'plane', 'pki', name));
+  const agent = new Agent({ca: pki('ca.crt'), cert: pki('admin.crt'), key: pki('admin.key'), keepAlive: false});
+  const post = (sent: object) =>
+    new Promise<{status: number; body: Record<string, unknown>; warnings: string | string[] | undefined}>((resolve, reject) => {
+      const call = send(`${plane.url}/api/v1/namespaces/default/configmaps`, {method: 'POST', agent, headers: {'content-type': 'application/json'}}, response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => (text += part)).on('end', () => resolve({status: response.statusCode!, body: JSON.parse(text) as Record<string, unknown>, warnings: response.headers['warning']}));
+      });
+      call.on('error', reject).end(JSON.stringify(sent));
+    });
+  const data = Object.fromEntries(Array.from({length: 9000}, (_, i) => [`k-${i}`, 'x']));
+  const made = await post({metadata: {name: 'a'}, data, nothing: 1});
+  const again = await post({metadata: {name: 'a'}, data});
+  const small = await post({metadata: {name: 'b'}, data: {k: 'x'}, nothing: 1});
+
+  t.is(made.status, 201, JSON.stringify(made.body).slice(0, 300));
+  t.deepEqual(made.warnings, small.warnings);
+  t.deepEqual(made.body['data'], data);
+  t.deepEqual([again.status, again.body['reason']], [409, 'AlreadyExists']);
+});
