@@ -94,6 +94,8 @@ export class Content {
 
   /** The same, without holding the event loop for as long as a long list takes to be parsed. */
   async readSlowly(body: Buffer, contentType: string): Promise<unknown> {
+    const {binary} = this.#codecs ?? none;
+    if (binary && body.length > 0 && typeOf(contentType) === this.#settings!.naming.protobufMediaType) return binary.decodeInPieces(body, this.#settings!.naming);
     return (/\bjson\b/.test(contentType) ? await readLongList(body) : undefined) ?? this.read(body, contentType);
   }
 

@@ -8,7 +8,7 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import {parseYaml} from '#src/schema/decode/yaml.js';
 import {yamlText} from '#src/schema/yaml-text.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
-import {decodeEnvelope, decodeObject} from '#src/schema/protobuf/decode.js';
+import {decodeEnvelope, decodeInPieces, decodeObject} from '#src/schema/protobuf/decode.js';
 import {encodeObject, encodeWatchFrame, hasBinaryForm} from '#src/schema/protobuf/encode.js';
 import {message} from '#src/schema/protobuf/messages.js';
 import {tables} from '#src/schema/protobuf/tables/index.js';
@@ -363,4 +363,26 @@ test('keys are written in the order people give them', t => {
   const keys = ['', '-', '1', '2', '10', 'B', 'a', 'a.', 'a1', 'a2', 'a10', 'a010', 'aB', 'ab'];
 
   t.deepEqual(Object.keys(parseYaml(yamlText(Object.fromEntries(keys.toReversed().map(key => [`k${key}`, 1])))).value as object).map(key => key.slice(1)), keys);
+});
+
+test('what is decoded in pieces is what it is in one, and others get their turns meanwhile', async t => {
+  const items = Array.from({length: 2000}, (_, index) => ({metadata: {name: `map-${index}`, labels: {n: `${index}`}}, data: {text: 'ü'.repeat(100)}}));
+  const list = encodeObject({apiVersion: 'v1', kind: 'ConfigMapList', metadata: {resourceVersion: '7'}, items}, plat);
+  const others = [{apiVersion: 'v1', kind: 'ConfigMapList', metadata: {}, items: []}, {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {text: 'x'.repeat(200_000)}}].map(object => encodeObject(object, plat));
+  let turns = 0;
+  let isDone = false;
+  setImmediate(function count() {
+    if (isDone) return;
+    turns++;
+    setImmediate(count);
+  });
+
+  const read = await decodeInPieces(list, plat);
+  isDone = true;
+
+  t.deepEqual(read, decodeObject(list, plat));
+  t.is((read['items'] as unknown[]).length, 2000);
+  t.true(turns >= 5, `${turns} turns for ${list.length} bytes`);
+  for (const other of others) t.deepEqual(await decodeInPieces(other, plat), decodeObject(other, plat));
+  await t.throwsAsync(decodeInPieces(list.subarray(0, -1), plat), {instanceOf: DecodeError});
 });

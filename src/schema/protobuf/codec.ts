@@ -2,7 +2,7 @@ import type * as decode from './decode.js';
 import type * as encode from './encode.js';
 
 /** Both directions of the binary form. */
-export type ProtobufCodec = Pick<typeof decode, 'decodeEnvelope' | 'decodeObject' | 'decodeWatchEvent' | 'isEnvelope'> &
+export type ProtobufCodec = Pick<typeof decode, 'decodeEnvelope' | 'decodeInPieces' | 'decodeObject' | 'decodeWatchEvent' | 'isEnvelope'> &
   Pick<typeof encode, 'encodeObject' | 'encodeWatchFrame' | 'hasBinaryForm'>;
 
 let codec: Promise<ProtobufCodec> | undefined;

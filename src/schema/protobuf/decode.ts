@@ -1,4 +1,5 @@
 import type {Naming} from '#src/api/naming.js';
+import {ownTurn} from '#src/base/turn.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {messageOf} from './messages.js';
@@ -61,7 +62,8 @@ export const decodeEnvelope = (bytes: Buffer, naming: Naming): Envelope => {
   return {apiVersion, kind, raw, contentEncoding, contentType};
 };
 
-const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults): PlainObject => {
+/** An object that is still encoded, with what it takes to decode it. */
+const opened = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults) => {
   const envelope = decodeEnvelope(bytes, naming);
   const apiVersion = envelope.apiVersion || (defaults?.apiVersion ?? '');
   const kind = envelope.kind || (defaults?.kind ?? '');
@@ -71,7 +73,14 @@ const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindD
   if (!message) throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
   const embedded = (raw: Buffer, level: number): unknown => (isEnvelope(raw, naming) ? decodeAt(raw, naming, level) : parseEmbedded(raw, level));
   const wire = new WireReader(envelope.raw);
-  return new ObjectReader(wire, embedded, depth).message(message, envelope.raw.length, {kind, apiVersion});
+  const reader = new ObjectReader(wire, embedded, depth);
+  const object: PlainObject = {kind, apiVersion};
+  return {raw: envelope.raw, wire, readTo: (end: number) => reader.message(message, end, object)};
+};
+
+const decodeAt = (bytes: Buffer, naming: Naming, depth: number, defaults?: KindDefaults): PlainObject => {
+  const {raw, readTo} = opened(bytes, naming, depth, defaults);
+  return readTo(raw.length);
 };
 
 /** A watch event as its stream has it. */
@@ -92,3 +101,19 @@ export const decodeWatchEvent = (bytes: Buffer, naming: Naming): WatchEventParts
  * object that does not do so itself. Throws `DecodeError`; unknown fields are skipped.
  */
 export const decodeObject = (bytes: Buffer, naming: Naming, defaults?: KindDefaults): PlainObject => decodeAt(bytes, naming, 0, defaults);
+
+/** How much is decoded in one turn of the event loop. */
+const pieceBytes = 64 << 10;
+
+/** The same as `decodeObject`, piece by piece, each in a turn of its own: for lists, which may be long. Rejects with `DecodeError`. */
+export const decodeInPieces = async (bytes: Buffer, naming: Naming): Promise<PlainObject> => {
+  const {raw, wire, readTo} = opened(bytes, naming, 0);
+  const fields = new WireReader(raw);
+  while (fields.at < raw.length) {
+    fields.skip(fields.tag(raw.length) & 7, raw.length);
+    if (fields.at - wire.at < pieceBytes || fields.at === raw.length) continue;
+    readTo(fields.at);
+    await ownTurn();
+  }
+  return readTo(raw.length);
+};
