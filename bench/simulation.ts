@@ -31,7 +31,7 @@ const running = async (plane: Plane): Promise<number> => {
   const pod = (index: number) => ({metadata: {name: `pod-${index}`, namespace: 'default'}, spec: {nodeName: `plat-node-${index % nodes}`, containers: [{name: 'main', image: 'bench'}]}});
   await each(pods, index => client.create(pod(index)));
   return seconds(async () => {
-    while ((plane.simulation?.usage.pods('default').length ?? 0) < pods) await rest(500);
+    while (((await plane.simulation?.usage.pods('default'))?.length ?? 0) < pods) await rest(500);
   });
 };
 

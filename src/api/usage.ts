@@ -26,9 +26,9 @@ export interface NodeUsage extends Measured, ResourceUsage {
 
 /** Where figures of use are read: pods without a running container and nodes that do not report have none. */
 export interface UsageReader {
-  pod(namespace: string, name: string): PodUsage | undefined;
+  pod(namespace: string, name: string): PodUsage | undefined | Promise<PodUsage | undefined>;
   /** Of one namespace, or of all when it is empty. In no particular order. */
-  pods(namespace: string): readonly PodUsage[];
-  node(name: string): NodeUsage | undefined;
-  nodes(): readonly NodeUsage[];
+  pods(namespace: string): readonly PodUsage[] | Promise<readonly PodUsage[]>;
+  node(name: string): NodeUsage | undefined | Promise<NodeUsage | undefined>;
+  nodes(): readonly NodeUsage[] | Promise<readonly NodeUsage[]>;
 }

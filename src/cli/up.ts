@@ -3,7 +3,7 @@ import {startPlane} from '#src/plane/plane.js';
 import {untilStopped, type Invocation} from './program.js';
 
 /** `plat up`: a whole plane on a directory, until it is asked to stop. */
-export const runUp = async ({parsed: {options}, log, unhandled, stopping, ready}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
+export const runUp = async ({parsed: {options, set}, log, unhandled, stopping, ready}: Invocation<(typeof upFlags)['rows']>): Promise<number> => {
   const dataDir = options.dataDir || defaultDataDir(options.naming);
   const plane = await startPlane({
     naming: options.naming,
@@ -12,6 +12,7 @@ export const runUp = async ({parsed: {options}, log, unhandled, stopping, ready}
     securePort: options.securePort,
     nodes: options.nodes,
     ...(options.simulationFile ? {simulationFile: options.simulationFile} : {}),
+    ...(set.has('metrics-api') ? {metricsApi: options.metricsApi} : {}),
     ...(options.kubeconfig ? {kubeconfig: options.kubeconfig} : {}),
     removeContextOnStop: options.removeContextOnStop,
     manifests: options.manifests,

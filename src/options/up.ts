@@ -20,6 +20,11 @@ const plane = flagSection('Plane', {
     range: {min: 0, max: 10_000},
   },
   'simulation-file': {type: 'path', help: 'Rules of how simulated nodes and the pods on them behave, as YAML or JSON (docs/simulation.md).'},
+  'metrics-api': {
+    type: 'bool',
+    help: 'Serve figures of use (kubectl top, autoscalers): those of simulated nodes, and those that the agents of other nodes tell. Without it there is room for a metrics server.',
+    shownDefault: 'true with nodes, false with --nodes=0',
+  },
   manifests: {
     type: 'each',
     help: 'A file of YAML or JSON, or a folder of such files, to apply before the plane is ready: namespaces and custom resource definitions first, the rest once those are served. What they say wins over later changes. Repeatable.',

@@ -43,6 +43,7 @@ const checks: {readonly [K in keyof Required<PlaneOptions>]: Check} = {
   removeContextOnStop: flag,
   nodes: must(value => isWhole(value, 10_000), 'a whole number from 0 to 10000'),
   simulationFile: path,
+  metricsApi: flag,
   apiserverArgs: flags,
   controllerManagerArgs: flags,
   schedulerArgs: flags,

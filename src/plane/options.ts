@@ -24,6 +24,8 @@ export interface PlaneOptions {
   readonly nodes?: number;
   /** A file of rules by which they and their pods behave. */
   readonly simulationFile?: string;
+  /** Whether figures of use are served (`kubectl top`): those of simulated nodes, and those that agents of other nodes tell. With `nodes` unless given. */
+  readonly metricsApi?: boolean;
   /** Flags of `plat-apiserver`, `plat-controller-manager` and `plat-scheduler`, as on a command line. */
   readonly apiserverArgs?: readonly string[];
   readonly controllerManagerArgs?: readonly string[];

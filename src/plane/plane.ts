@@ -22,7 +22,7 @@ import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
-import {assembleApiServer, type RunningApiServer} from './api-server.js';
+import {assembleApiServer, serverUser, type RunningApiServer} from './api-server.js';
 import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './arguments.js';
 import {checkOptions} from './check-options.js';
 import {addBuildMetrics} from './component/metrics.js';
@@ -33,7 +33,7 @@ import {kubeconfig, type AdminSettings} from './kubeconfig/settings.js';
 import type {Plane as EmbeddedPlane} from './embedded.js';
 import {planeNodes} from './nodes.js';
 import type {PlaneOptions} from './options.js';
-import {usageLater} from './usage.js';
+import {planeUsage} from './usage.js';
 import type {Document, Manifest} from './manifests/read.js';
 import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair, planeMaterial, type PlaneMaterial} from './material.js';
@@ -94,7 +94,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   let address = '';
   let simulation: Simulation | undefined;
   let beside: ReturnType<NonNullable<ComponentParts['beside']>> = {};
-  const api = await assembleApiServer({
+  const api: RunningApiServer = await assembleApiServer({
     options: apiserver.options,
     naming,
     clock,
@@ -111,7 +111,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     // Another thread would have a time of its own.
     ...(options.clock instanceof VirtualClock ? {} : {threadArgs: serverArgs}),
     ...(options.nodes ? {network: simulatedNetwork({naming, clock, random, log, simulation: () => simulation})} : {}),
-    usage: options.nodes ? usageLater(() => simulation?.usage) : undefined,
+    usage: (options.metricsApi ?? Boolean(options.nodes)) ? planeUsage({simulation: () => simulation, client: () => api.clientAs(serverUser), clock, log}) : undefined,
     beside: () => beside,
   });
   undo.defer(() => api.close());

@@ -16,7 +16,7 @@ import {aDirectory, run} from './programs.js';
 let cluster: Cluster;
 let nodes: RunningNodes;
 test.before(async () => {
-  cluster = await aCluster();
+  cluster = await aCluster({metricsApi: true});
   nodes = await startNodes(cluster.settings, ['--nodes=2']);
 });
 test.after.always(async () => {
@@ -80,6 +80,20 @@ test('nodes of another process run the pods of a deployment, and their agents an
   t.deepEqual(await asked('/healthz'), {status: 200, text: 'ok'});
   t.regex((await asked('/metrics/resource')).text, /^node_memory_working_set_bytes \d+ \d+$/m);
   t.regex((await asked('/stats/summary')).text, /"nodeName":"sim-node-1"/);
+});
+
+(hasAddress ? test : test.skip)('the metrics API has what nodes of another process use', async t => {
+  const client = cluster.plane.client();
+  const annotations = {'simulation.kubernetes.io/behavior': '{usage: {cpu: 250m, memory: 64Mi}}'};
+  await client.resource(kinds.pods).create({metadata: {name: 'busy', namespace, annotations, labels: {app: 'busy'}}, spec: {nodeName: 'sim-node-1', containers: [{name: 'app', image: 'nginx'}]}});
+  await until(cluster, kinds.pods, 'busy', ({status}) => status?.phase === 'Running', namespace);
+
+  t.like(await client.resource(kinds.podMetrics).get('busy', {namespace}), {metadata: {labels: {app: 'busy'}}, containers: [{name: 'app', usage: {cpu: '250m', memory: '64Mi'}}]});
+  t.true((await client.resource(kinds.podMetrics).list()).items.some(({metadata}) => metadata?.name === 'busy'));
+  const names = (await client.resource(kinds.nodeMetrics).list()).items.map(({metadata}) => metadata?.name);
+  t.true(['sim-node-0', 'sim-node-1'].every(name => names.includes(name)));
+  t.is((await client.resource(kinds.nodeMetrics).get('sim-node-1')).metadata?.name, 'sim-node-1');
+  await t.throwsAsync(client.resource(kinds.nodeMetrics).get('nowhere'), {message: /not found/});
 });
 
 const tokenOf = async (name: string): Promise<string> => {

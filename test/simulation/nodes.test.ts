@@ -286,7 +286,7 @@ test('what uses how much is told of what runs', async t => {
 
   await annotate(plane, 'pod', {'simulation.plat.io/behavior': '{usage: {cpu: 250m}}'});
   await clock.drain();
-  t.deepEqual(usage.pod('default', 'pod')?.containers.map(({cpuMillis}) => cpuMillis), [250, 250]);
+  t.deepEqual((await usage.pod('default', 'pod'))?.containers.map(({cpuMillis}) => cpuMillis), [250, 250]);
 });
 
 const resizeTo = (plane: NodesPlane, name: string, requests: Record<string, string>) =>

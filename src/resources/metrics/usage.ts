@@ -51,9 +51,9 @@ export const nodeUsage = defineResource<NodeMetrics>({
   nameProblems: subdomainName,
   main: {writes: {update: []}},
   virtual: {
-    list: async context => (context.usage?.nodes() ?? []).map(node => nodeMetrics(node, context)),
+    list: async context => ((await context.usage?.nodes()) ?? []).map(node => nodeMetrics(node, context)),
     async get(name, context) {
-      const found = context.usage?.node(name);
+      const found = await context.usage?.node(name);
       if (!found) throw notFound({group: context.naming.group('metrics'), resource: 'nodemetrics'}, name);
       return nodeMetrics(found, context);
     },
@@ -69,9 +69,9 @@ export const podUsage = defineResource<PodMetrics>({
   nameProblems: subdomainName,
   main: {writes: {update: []}},
   virtual: {
-    list: async context => (context.usage?.pods(context.namespace) ?? []).map(pod => podMetrics(pod, context)),
+    list: async context => ((await context.usage?.pods(context.namespace)) ?? []).map(pod => podMetrics(pod, context)),
     async get(name, context) {
-      const found = context.usage?.pod(context.namespace, name);
+      const found = await context.usage?.pod(context.namespace, name);
       if (!found) throw notFound({group: context.naming.group('metrics'), resource: 'podmetrics'}, `${context.namespace}/${name}`);
       return podMetrics(found, context);
     },

@@ -1,0 +1,131 @@
+import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import {isNotFound} from '#src/api/status.js';
+import {parseTime} from '#src/api/time.js';
+import type {Node} from '#src/api/types.js';
+import type {NodeUsage, PodUsage, ResourceUsage, UsageReader} from '#src/api/usage.js';
+import type {Clock} from '#src/base/clock.js';
+import type {Log} from '#src/base/log.js';
+import type {Client} from '#src/client/client.js';
+
+export interface AgentsUsageParts {
+  /** Asks agents through the server, as somebody who may. */
+  client(): Client;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whether somebody else has the figures of a node. */
+  isKnown(node: string): boolean;
+}
+
+interface Figures {
+  readonly time?: string;
+  readonly usageNanoCores?: number;
+  readonly workingSetBytes?: number;
+}
+
+interface Measures {
+  readonly cpu?: Figures;
+  readonly memory?: Figures;
+}
+
+/** What is read of a summary of an agent. */
+interface Summary {
+  readonly node?: Measures;
+  readonly pods?: readonly {readonly podRef: {readonly namespace: string; readonly name: string}; readonly containers?: readonly ({readonly name: string} & Measures)[]}[];
+}
+
+type Measured = ReadonlyMap<string, NonNullable<Summary['pods']>[number]>;
+
+const byPod = (summary: Summary | undefined): Measured => new Map((summary?.pods ?? []).map(pod => [`${pod.podRef.namespace}/${pod.podRef.name}`, pod]));
+
+/** How long an answer of an agent counts, how long one is waited for, and what it measures over. */
+const freshMs = 5_000;
+const patienceMs = 10_000;
+const windowMs = 10_000;
+
+/** How many agents are asked at once. */
+const atOnce = 32;
+
+const used = ({cpu, memory}: Measures): ResourceUsage => ({cpuMillis: (cpu?.usageNanoCores ?? 0) / 1e6, memoryBytes: memory?.workingSetBytes ?? 0});
+
+const isReady = ({status}: Node): boolean => status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True') ?? false;
+
+/** What nodes and pods use whose agents run elsewhere. An agent is asked for its summary when somebody wants to know; one that does not answer has no figures. */
+export const agentsUsage = ({client, clock, log, isKnown}: AgentsUsageParts): UsageReader => {
+  const kept = new Map<string, {readonly until: number; readonly summary: Promise<Summary | undefined>}>();
+
+  const ask = async (node: string): Promise<Summary | undefined> => {
+    const over = new AbortController();
+    const timer = clock.schedule(patienceMs, () => over.abort(new Error(`no answer within ${patienceMs / 1000} s`)));
+    try {
+      const path = `/api/v1/nodes/${node}/proxy/stats/summary`;
+      return (await client().request('GET', path, {query: {only_cpu_and_memory: 'true'}, signal: over.signal})) as Summary;
+    } catch (error) {
+      kept.delete(node);
+      log.v(2).info({node, err: error}, 'the agent of a node does not tell what is used there');
+      return undefined;
+    } finally {
+      timer[Symbol.dispose]();
+    }
+  };
+
+  const summaryOf = (node: string): Promise<Summary | undefined> => {
+    const now = clock.monotonic();
+    const known = kept.get(node);
+    if (known && now < known.until) return known.summary;
+    for (const [name, {until}] of kept) if (until <= now) kept.delete(name);
+    const summary = ask(node);
+    kept.set(node, {until: now + freshMs, summary});
+    return summary;
+  };
+
+  const nodeUsage = async (node: Node): Promise<NodeUsage[]> => {
+    const {name = '', labels = {}} = node.metadata ?? {};
+    const summary = isReady(node) && !isKnown(name) ? await summaryOf(name) : undefined;
+    if (!summary?.node?.cpu) return [];
+    return [{name, labels, timestamp: parseTime(summary.node.cpu.time) ?? clock.now(), windowMs, ...used(summary.node)}];
+  };
+
+  const podUsage = (measured: Measured | undefined, {metadata: {namespace = '', name = '', labels = {}} = {}}: Pod): PodUsage[] => {
+    const {containers = []} = measured?.get(`${namespace}/${name}`) ?? {};
+    const [first] = containers;
+    if (!first) return [];
+    return [{namespace, name, labels, timestamp: parseTime(first.cpu?.time) ?? clock.now(), windowMs, containers: containers.map(container => ({name: container.name, ...used(container)}))}];
+  };
+
+  const others = async (): Promise<Node[]> => (await client().resource(kinds.nodes).list()).items.filter(({metadata}) => !isKnown(metadata?.name ?? ''));
+  const missing = (error: unknown): undefined => {
+    if (!isNotFound(error)) throw error;
+  };
+
+  return {
+    async node(name) {
+      const node = await client().resource(kinds.nodes).get(name).catch(missing);
+      return node && (await nodeUsage(node))[0];
+    },
+    nodes: async () => inTurns(await others(), nodeUsage),
+    async pod(namespace, name) {
+      const pod = await client().resource(kinds.pods).get(name, {namespace}).catch(missing);
+      const node = pod?.spec?.nodeName ?? '';
+      return pod && node && !isKnown(node) ? podUsage(byPod(await summaryOf(node)), pod)[0] : undefined;
+    },
+    async pods(namespace) {
+      const nodes = (await others()).filter(isReady);
+      if (nodes.length === 0) return [];
+      const summaries = new Map(await inTurns(nodes, async ({metadata: {name = ''} = {}}) => [[name, byPod(await summaryOf(name))] as const]));
+      const {items} = await client().resource(kinds.pods).list(namespace ? {namespace} : {});
+      return items.flatMap(pod => podUsage(summaries.get(pod.spec?.nodeName ?? ''), pod));
+    },
+  };
+};
+
+/** Asks about all, so many at once. */
+const inTurns = async <T, R>(all: readonly T[], about: (one: T) => Promise<readonly R[]>): Promise<R[]> => {
+  const found: R[][] = all.map(() => []);
+  const rest = [...all.entries()].toReversed();
+  const hand = async () => {
+    for (let next = rest.pop(); next; next = rest.pop()) found[next[0]] = [...(await about(next[1]))];
+  };
+  await Promise.all(Array.from({length: atOnce}, hand));
+  return found.flat();
+};
