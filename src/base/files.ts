@@ -1,7 +1,8 @@
 import {randomBytes} from 'node:crypto';
-import {constants, statSync, watch, type Stats} from 'node:fs';
+import {constants, fsync, statSync, watch, type Stats} from 'node:fs';
 import {open, readFile, rename, rm} from 'node:fs/promises';
 import {basename, dirname, join} from 'node:path';
+import {promisify} from 'node:util';
 import {every, type Clock} from './clock.js';
 import {makeFolder} from './folder.js';
 import type {Log} from './log.js';
@@ -30,6 +31,9 @@ const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes((e
 /** Never opens what somebody else put there, and never follows a link. */
 const draftFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
+/** Resolves once all that was written is on disk. The handles that Yarn's Plug'n'Play opens have no `sync` of their own. */
+const flushed = promisify(fsync);
+
 /**
  * Replaces a file as a whole, durably: readers see the old content or the new, never a part. The draft beside it has a name nobody can guess and the
  * mode from its creation. A link at `path` is replaced, not followed.
@@ -42,7 +46,7 @@ const replace = async (path: string, content: string | Buffer, mode: number): Pr
   try {
     try {
       await file.writeFile(content);
-      await file.sync();
+      await flushed(file.fd);
     } finally {
       await file.close();
     }

@@ -1,5 +1,6 @@
 import {getEventListeners} from 'node:events';
 import {lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from 'node:fs';
+import {open} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
@@ -144,4 +145,19 @@ test('a file that cannot be looked at does not throw', t => {
   t.is(systemFiles.stamp(join(directory, 'file', 'below')), '');
   t.is(systemFiles.stamp(join(directory, 'none')), '');
   t.is(systemFiles.stamp(join(directory, 'x'.repeat(300))), 'ENAMETOOLONG');
+});
+
+test.serial('files are replaced where handles cannot be synced by themselves, as under Plug\'n\'Play', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'plat-files-'));
+  t.teardown(() => rmSync(folder, {recursive: true}));
+  const handle = await open(join(folder, 'other'), 'w');
+  await handle.close();
+  const handles = Object.getPrototypeOf(handle) as {sync: () => Promise<void>};
+  const {sync} = handles;
+  t.teardown(() => (handles.sync = sync));
+  handles.sync = () => Promise.reject(new Error('Method not implemented.'));
+
+  await systemFiles.write(join(folder, 'file'), 'text', 0o600);
+
+  t.is(readFileSync(join(folder, 'file'), 'utf8'), 'text');
 });
