@@ -48,6 +48,10 @@ lint: node_modules
 test: build lint
 	@node tools/test.mjs $(TESTS)
 
+## fuzz: fill every list and map of every kind and send it through every write; FUZZ_CASES, FUZZ_SEED, FUZZ_ONLY and FUZZ_BYTES choose
+fuzz: build
+	@node dist/test/sweep/index.js
+
 ## docs: write docs/flags.md and docs/controllers.md from their tables
 docs: build
 	node tools/flags-doc.mjs
@@ -61,4 +65,4 @@ bench: build
 clean:
 	rm -rf dist bin
 
-.PHONY: help install build up demo lint test docs bench clean
+.PHONY: help install build up demo lint test fuzz docs bench clean

@@ -18,8 +18,8 @@ import {wire} from '#test/apiserver/wire.js';
 
 const naming = namingOf('kubernetes');
 
-/** A server as `plat up` runs it, with every API and the default admission, over the memory store; ended by disposing of it. */
-export const sweepServer = async () => {
+/** A server as `plat up` runs it, with every API and the default admission, over the memory store, with a thread for large requests or without; ended by disposing of it. */
+export const sweepServer = async ({thread = true}: {readonly thread?: boolean} = {}) => {
   const directory = mkdtempSync(join(tmpdir(), 'plat-sweep-'));
   const files = await planeMaterial(join(directory, 'pki'), clock);
   const args = ['--runtime-config=api/all=true', '--request-timeout=10m'];
@@ -38,7 +38,7 @@ export const sweepServer = async () => {
     flags: () => flagValues(apiserverFlags, parsed.options),
     gate: gateOf(parsed),
     serverAddress: () => '127.0.0.1:6443',
-    threadArgs: flags,
+    threadArgs: thread ? flags : undefined,
   });
   await server.begin();
   return {
