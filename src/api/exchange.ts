@@ -42,7 +42,19 @@ export type ApiBody =
       read(limit: number): Promise<Buffer>;
       /** The body as it comes in, for those who pass it on: nothing is read ahead. Instead of `read`, and only once; a face that has whole bodies only lacks it. */
       stream?(): Readable;
+      /** Has somebody told of the reading. A body that is there from the beginning lacks it. */
+      follow?(reading: BodyReading): void;
     };
+
+/** Told how the reading of a body goes. */
+export interface BodyReading {
+  /** The body is waited for from now on. `stop` ends that with an error, and lets go of what has come. */
+  begun(stop: (error: Error) => void): void;
+  /** So many bytes have come in and are kept. */
+  took(bytes: number): void;
+  /** Nothing is waited for any more. Returns why a request whose body has come as a whole cannot go on. */
+  ended(isWhole: boolean): Error | undefined;
+}
 
 /** A stream of watch events. The core pushes; the face decides how to frame and when to flush. */
 export interface WatchSink {

@@ -1,6 +1,6 @@
 import {type Delivery, discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
-import {internalError, StatusError, type Status} from '#src/api/status.js';
+import {internalError, StatusError, timeout, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -18,7 +18,8 @@ import {attributesOf} from './request/attributes.js';
 import {Context, header, type Handler, type RequestTimes} from './request/context.js';
 import {deadlineOf, Deadlines} from './request/deadline.js';
 import type {InFlight} from './request/in-flight.js';
-import {PlainRefusal} from './request/plain-refusal.js';
+import {IncomingBody, type IncomingBodies} from './request/incoming-bodies.js';
+import {PlainRefusal, tooManyRequests} from './request/plain-refusal.js';
 import type {RequestLog} from './request/request-log.js';
 import type {LongLived} from './request/long-lived.js';
 import {isLongRunning, requestInfo, type RequestInfo} from './request/request-info.js';
@@ -36,6 +37,8 @@ export interface CoreSettings {
   readonly access: AccessMetrics;
   readonly requestTimeoutMs: number;
   readonly inFlight: InFlight;
+  /** Bodies that are not there yet: their requests are not in flight. */
+  readonly bodies: IncomingBodies;
   /** What goes on for as long as somebody listens, but for watches. */
   readonly longLived: LongLived;
   /** Once set, new requests are turned away with 429. */
@@ -72,7 +75,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       info = requestInfo(request.method, request.url);
       const deadline = deadlineOf(info, settings.requestTimeoutMs);
       const endsAt = deadline === undefined ? undefined : startedAt + deadline;
-      begun = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, entered: undefined};
+      begun = {auditId, warnings, times, deadlineAt: Math.min(endsAt ?? Infinity, startedAt + longestWriteMs), endsAt: request.inProcess ? undefined : endsAt, place: undefined, entered: undefined};
       const started = begun;
       const work = answer(settings, request, info, begun);
       response = await (request.inProcess ? work : deadlines.within(deadline, work, late => letGo(late, started)));
@@ -81,6 +84,7 @@ export const requestCore = (settings: CoreSettings): Exchange => {
       const codecs = codecsFor(request, settings);
       if (codecs) await codecs;
       response = failure(settings, request, error);
+      if (begun?.place instanceof IncomingBody) begun.place.stop(lateBody());
     }
     finish(response, auditId, warnings);
     response = settings.finished(request, info, response, times);
@@ -104,7 +108,9 @@ interface Begun {
   readonly times: RequestTimes;
   readonly deadlineAt: number;
   readonly endsAt: number | undefined;
-  /** The place among the requests in flight of one that has its answer. */
+  /** The place among the requests in flight. */
+  place: Disposable | undefined;
+  /** The same of one that has its answer. */
   entered: Disposable | undefined;
 }
 
@@ -141,8 +147,7 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
   if (settings.draining.rejects && !staysOpen(request, info)) throw leaving();
   const found = whoIs(settings, request, info, warnings);
   const user = found instanceof Promise ? await found : found;
-  const entered = settings.inFlight.enter(info, request.inProcess === true || user.groups.includes(wellKnown.masters));
-  if (!entered) throw new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
+  const entered = (begun.place = placeOf(settings, request, info, user));
   try {
     const context = new Context(request, info, user, begun);
     const attributes = attributesOf(user, info);
@@ -160,6 +165,18 @@ const answer = async (settings: CoreSettings, request: ApiRequest, info: Request
     throw error;
   }
 };
+
+/** Throws 429 where there is no place for one more request. */
+const placeOf = ({inFlight, bodies}: CoreSettings, request: ApiRequest, info: RequestInfo, user: UserInfo): Disposable => {
+  const isExempt = request.inProcess === true || user.groups.includes(wellKnown.masters);
+  const place = inFlight.enter(info, isExempt);
+  if (!place) throw tooManyRequests();
+  const {body} = request.inProcess || isLongRunning(info) ? {} : request;
+  return body?.kind !== 'bytes' ? place : bodies.follow(body, {user: user.name, place, enter: () => inFlight.enter(info, isExempt)});
+};
+
+/** Nobody waits for the body any more: its request is answered. */
+const lateBody = (): Error => timeout('request did not complete within the allotted timeout');
 
 /** Loads what reads and writes the forms that a request speaks of. */
 const codecsFor = (request: ApiRequest, {naming, cbor}: CoreSettings): Promise<unknown> | undefined => {

@@ -36,6 +36,7 @@ import {CborForm} from './request/cbor-form.js';
 import {RequestLog} from './request/request-log.js';
 import type {LargeRequests} from './request/large.js';
 import {InFlight, type InFlightLimits} from './request/in-flight.js';
+import {IncomingBodies} from './request/incoming-bodies.js';
 import {StoredVersionsBarrier} from './request/stored-versions.js';
 import {LongLived} from './request/long-lived.js';
 import {router, type Route} from './routes.js';
@@ -228,6 +229,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     access: new AccessMetrics(settings.meter, clock, naming),
     requestTimeoutMs: settings.requestTimeoutMs,
     inFlight: server.inFlight,
+    bodies: new IncomingBodies(settings.meter),
     longLived,
     draining: server.draining,
     route: aggregation ? info => aggregation.handler(info) ?? here(info) : here,

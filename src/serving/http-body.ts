@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiBody} from '#src/api/exchange.js';
+import type {ApiBody, BodyReading} from '#src/api/exchange.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;
@@ -9,7 +9,8 @@ export class UnreadBody implements BytesBody {
   readonly kind = 'bytes';
   readonly #stream: Readable;
   readonly #declared: number;
-  #reading: Promise<Buffer> | undefined;
+  #bytes: Promise<Buffer> | undefined;
+  #reading: BodyReading | undefined;
 
   /** `declared` is the length that was announced; NaN when none was. */
   constructor(stream: Readable, declared: number) {
@@ -18,11 +19,16 @@ export class UnreadBody implements BytesBody {
   }
 
   read(limit: number): Promise<Buffer> {
-    return (this.#reading ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : collect(this.#stream, limit));
+    return (this.#bytes ??= this.#declared > limit ? Promise.reject(tooLarge(limit)) : collect(this.#stream, limit, this.#reading));
   }
 
   stream(): Readable {
+    if (this.#reading) passing(this.#stream, this.#reading);
     return this.#stream;
+  }
+
+  follow(reading: BodyReading): void {
+    this.#reading = reading;
   }
 }
 
@@ -31,27 +37,47 @@ export const unreadableBody: BytesBody = {kind: 'bytes', read: () => Promise.rej
 
 const tooLarge = (limit: number): Error => entityTooLarge(`limit is ${limit}`);
 
-const collect = (stream: Readable, limit: number): Promise<Buffer> =>
+/** Tells of a body that is passed on. There is no refusing a request whose body is on its way to somebody else. */
+const passing = (stream: Readable, reading: BodyReading): void => {
+  if (stream.destroyed || stream.readableEnded) return;
+  const over = () => {
+    stream.off('end', over).off('close', over);
+    reading.ended(true);
+  };
+  stream.on('end', over).on('close', over);
+  reading.begun(error => void stream.destroy(error));
+};
+
+const collect = (stream: Readable, limit: number, reading: BodyReading | undefined): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let length = 0;
-    const settle = () => stream.off('data', take).off('end', finish).off('error', fail).off('close', fail).off('aborted', fail);
+    const settle = (isWhole: boolean) => {
+      stream.off('data', take).off('end', finish).off('error', fail).off('close', fail).off('aborted', fail);
+      return reading?.ended(isWhole);
+    };
+    const stop = (error: Error) => {
+      settle(false);
+      chunks = [];
+      stream.pause();
+      reject(error);
+    };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limit) {
-        settle();
-        stream.pause();
-        reject(tooLarge(limit));
-      } else chunks.push(chunk);
+      if (length > limit) return stop(tooLarge(limit));
+      chunks.push(chunk);
+      reading?.took(chunk.length);
     };
     const finish = () => {
-      settle();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+      const refusal = settle(true);
+      if (refusal) reject(refusal);
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
     };
     const fail = (cause?: unknown) => {
-      settle();
+      settle(false);
       reject(badRequest('the body of the request ended early', cause));
     };
     if (stream.destroyed) return fail();
     stream.on('data', take).on('end', finish).on('error', fail).on('close', fail).on('aborted', fail);
+    reading?.begun(stop);
   });

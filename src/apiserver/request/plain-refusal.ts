@@ -20,3 +20,6 @@ export class PlainRefusal extends Error {
     };
   }
 }
+
+/** The refusal of a request for which there is no room now. */
+export const tooManyRequests = (): PlainRefusal => new PlainRefusal(429, 'Too many requests, please try again later.', {'Retry-After': '1'});
