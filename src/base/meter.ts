@@ -12,6 +12,11 @@ export interface HistogramSpec extends MetricSpec {
   readonly buckets: readonly number[];
 }
 
+export interface ObservedSpec extends MetricSpec {
+  /** Whether what is read only ever grows. */
+  readonly type?: 'counter' | 'gauge';
+}
+
 /** Only ever grows. */
 export interface Counter {
   add(labels?: Labels, amount?: number): void;
@@ -34,8 +39,8 @@ export interface Histogram {
 export interface Meter {
   counter(spec: MetricSpec): Counter;
   gauge(spec: MetricSpec): Gauge;
-  /** A gauge whose series are read whenever somebody looks. Disposing of the answer ends them. */
-  observed(spec: MetricSpec, read: () => Iterable<readonly [Labels, number]>): Disposable;
+  /** A gauge, or a counter where it says so, whose series are read whenever somebody looks. Disposing of the answer ends them. */
+  observed(spec: ObservedSpec, read: () => Iterable<readonly [Labels, number]>): Disposable;
   histogram(spec: HistogramSpec): Histogram;
 }
 

@@ -1,4 +1,4 @@
-import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec} from '#src/base/meter.js';
+import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
 import {mergedSamples} from './merged-samples.js';
 import {HistogramSeries, ValueSeries, type Sample} from './series.js';
 
@@ -47,9 +47,9 @@ export class MetricsRegistry implements Meter {
     return this.#values('gauge', spec);
   }
 
-  observed(spec: MetricSpec, read: () => Iterable<readonly [Labels, number]>): Disposable {
+  observed(spec: ObservedSpec, read: () => Iterable<readonly [Labels, number]>): Disposable {
     if (this.#disabled.has(spec.name)) return {[Symbol.dispose]() {}};
-    return this.#values('gauge', spec).observe(read);
+    return this.#values(spec.type ?? 'gauge', spec).observe(read);
   }
 
   histogram(spec: HistogramSpec): Histogram {

@@ -26,14 +26,12 @@ export interface SocketParts {
 
 const observeConnections = (meter: Meter, deliveries: Deliveries, listener: Listener): void => {
   meter.observed({name: 'apiserver_response_waiting_bytes', help: 'Bytes that wait for readers in all responses and watches.', labels: []}, () => [[{}, deliveries.waitingBytes]]);
-  meter.observed({name: 'apiserver_responses_cut_off', help: 'Number of responses cut off because their readers were too slow, by what ran out.', labels: ['reason']}, () => [
+  meter.observed({name: 'apiserver_responses_cut_off_total', type: 'counter', help: 'Number of responses cut off because their readers were too slow, by what ran out.', labels: ['reason']}, () => [
     [{reason: 'bytes'}, deliveries.cutOff.bytes],
     [{reason: 'time'}, deliveries.cutOff.time],
   ]);
-  meter.observed({name: 'apiserver_connections', help: 'Number of open connections, and of those refused because there were too many.', labels: ['state']}, () => [
-    [{state: 'open'}, listener.connections],
-    [{state: 'refused'}, listener.refused],
-  ]);
+  meter.observed({name: 'apiserver_connections', help: 'Number of open connections.', labels: []}, () => [[{}, listener.connections]]);
+  meter.observed({name: 'apiserver_connections_refused_total', type: 'counter', help: 'Number of connections refused because there were too many.', labels: []}, () => [[{}, listener.refused]]);
 };
 
 /** The HTTPS port of an API server. */

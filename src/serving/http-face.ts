@@ -115,8 +115,10 @@ class Face implements HttpFace {
       const {body} = response;
       if (socket.destroyed) discard(response);
       else if (body.kind === 'upgrade') body.take(socket, head)?.catch(abandon);
-      else if (body.kind === 'watch' && speaksWebSocket) this.#watches.serve(body, incoming, socket, head).catch(abandon);
-      else {
+      else if (body.kind === 'watch' && speaksWebSocket) {
+        const sent = this.#deliveries.send(socket, response.delivery);
+        this.#watches.serve(body, {incoming, socket, head, sent}).catch(abandon);
+      } else {
         const outgoing = plainly(incoming, socket);
         return sendHttp1(incoming, outgoing, response, {frames: this.#frames, sent: this.#deliveries.send(outgoing, response.delivery)});
       }

@@ -30,7 +30,7 @@ export const sendHttp1 = (incoming: IncomingMessage, outgoing: ServerResponse, r
   if (body.kind === 'stream') {
     outgoing.writeHead(response.status, fields);
     outgoing.flushHeaders();
-    passOn(body.source, outgoing);
+    passOn(body.source, outgoing, sent);
     return;
   }
   if (body.kind === 'empty') {
@@ -70,13 +70,17 @@ const fieldsOf = ({headers, body}: ApiResponse): string[] => {
 };
 
 /** Passes bytes on as they come and no faster than they are taken. An answer that breaks off breaks off here too; who stops reading stops the source. */
-export const passOn = (source: Readable, outlet: Writable): void => {
+export const passOn = (source: Readable, outlet: Writable, sent: Pick<Sent, 'waits'>): void => {
   finished(source, error => {
     if (error) outlet.destroy(error);
   });
   outlet.once('close', () => source.destroy());
-  if (outlet.destroyed) source.destroy();
-  else source.pipe(outlet);
+  if (outlet.destroyed) return void source.destroy();
+  source.pipe(outlet);
+  source.on('data', () => {
+    if (outlet.writableNeedDrain) sent.waits(outlet.writableLength + source.readableLength);
+  });
+  outlet.on('drain', () => sent.waits(0));
 };
 
 export const startWatch = (

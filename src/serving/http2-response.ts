@@ -20,7 +20,7 @@ export const sendHttp2 = (stream: ServerHttp2Stream, request: ApiRequest, respon
   }
   if (body.kind === 'stream') {
     stream.respond(headers);
-    passOn(body.source, stream);
+    passOn(body.source, stream, sent);
     stream.once('finish', () => excuse(stream, request));
     return;
   }

@@ -3,9 +3,13 @@ import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
 import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/exchange.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
+import type {Sent} from './deliveries.js';
 
 /** A consumer with more than this waiting for him is cut off. */
 const mostWaiting = 32 << 20;
+
+/** Above this he who sends is told to have patience. */
+const patienceBytes = 1 << 20;
 
 /** Browsers cannot set headers on a WebSocket: a protocol of this form carries the token instead. */
 const tokenProtocols = knownApiSuffixes.map(suffix => `base64url.bearer.authorization.${suffix}.`);
@@ -30,6 +34,14 @@ export const tokenOf = (incoming: IncomingMessage): {readonly token: string; rea
   return token === undefined ? undefined : {token, protocols: protocols.filter(protocol => !isToken(protocol)).join(', ')};
 };
 
+/** The connection that a client wants to speak WebSocket on, and where what waits for him is counted. */
+export interface Opening {
+  readonly incoming: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly sent: Pick<Sent, 'waits' | 'grows'>;
+}
+
 /**
  * Serves watches over WebSocket: every event is one message, a text unless it is in the binary form, what the client sends is passed over, and either side may end it. The library
  * is loaded by the first client that asks.
@@ -37,10 +49,10 @@ export const tokenOf = (incoming: IncomingMessage): {readonly token: string; rea
 export class WebSocketWatches {
   #server: Promise<WebSocketServer> | undefined;
 
-  async serve(body: Extract<ResponseBody, {kind: 'watch'}>, incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async serve(body: Extract<ResponseBody, {kind: 'watch'}>, {incoming, socket, head, sent}: Opening): Promise<void> {
     const server = await (this.#server ??= webSocketServer());
     server.handleUpgrade(incoming, socket, head, client => {
-      const watch = body.start(new MessageSink(client, body.contentType));
+      const watch = body.start(new MessageSink(client, body.contentType, sent));
       client.on('error', () => client.terminate());
       client.once('close', () => watch[Symbol.dispose]());
     });
@@ -62,13 +74,15 @@ const lengthBytes = 4;
 
 class MessageSink implements WatchSink {
   readonly #client: WebSocket;
+  readonly #sent: Opening['sent'];
   readonly #binary: boolean;
   /** How much of an event is no part of its message. */
   readonly #skipped: number;
   #waiting: (() => void)[] = [];
 
-  constructor(client: WebSocket, contentType: string) {
+  constructor(client: WebSocket, contentType: string, sent: Opening['sent']) {
     this.#client = client;
+    this.#sent = sent;
     this.#binary = contentType !== 'application/json';
     this.#skipped = contentType.endsWith(';stream=watch') ? lengthBytes : 0;
     client.once('close', () => this.#wake());
@@ -78,8 +92,10 @@ class MessageSink implements WatchSink {
     const client = this.#client;
     if (client.readyState !== client.OPEN) return false;
     client.send(event.bytes().subarray(this.#skipped), {binary: this.#binary}, () => {
+      this.#sent.waits(client.bufferedAmount);
       if (this.#keepsUp()) this.#wake();
     });
+    this.#sent.grows(client.bufferedAmount);
     if (client.bufferedAmount > mostWaiting) client.terminate();
     return this.#keepsUp();
   }
@@ -96,7 +112,7 @@ class MessageSink implements WatchSink {
   }
 
   #keepsUp(): boolean {
-    return this.#client.bufferedAmount <= mostWaiting / 2;
+    return this.#client.bufferedAmount < patienceBytes;
   }
 
   #wake(): void {

@@ -1,3 +1,4 @@
+import {connect} from 'node:net';
 import {gunzipSync} from 'node:zlib';
 import test from 'ava';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
@@ -29,6 +30,34 @@ test('a plane speaks the names of Kubernetes unless told otherwise', async t => 
 
   t.is(plane.naming.name, 'kubernetes');
   t.is((await plane.client().resource(kinds.namespaces).get('kube-system')).metadata?.name, 'kube-system');
+});
+
+test('metrics tell of open connections, of those refused, and of what waits for readers', async t => {
+  await using plane = await startPlane({controllerManagerArgs: ['--controllers='], apiserverArgs: ['--max-connections=1']});
+  const figures = async (): Promise<string> => {
+    const {body} = await plane.api.exchange({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+    return body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : '';
+  };
+  const {hostname, port} = new URL(plane.url);
+  const first = connect(Number(port), hostname);
+  await new Promise(resolve => first.once('connect', resolve));
+  const second = connect(Number(port), hostname).on('error', () => undefined);
+  await new Promise(resolve => second.once('close', resolve));
+  const text = await figures();
+  first.destroy();
+
+  for (const line of [
+    '# TYPE apiserver_connections gauge',
+    '# TYPE apiserver_connections_refused_total counter',
+    'apiserver_connections_refused_total 1',
+    '# TYPE apiserver_response_waiting_bytes gauge',
+    'apiserver_response_waiting_bytes 0',
+    '# TYPE apiserver_responses_cut_off_total counter',
+    'apiserver_responses_cut_off_total{reason="bytes"} 0',
+    'apiserver_responses_cut_off_total{reason="time"} 0',
+    '# TYPE apiserver_selection_cache_bytes gauge',
+  ]) t.true(text.split('\n').includes(line), line);
+  t.regex(text, /^apiserver_connections \d+$/m);
 });
 
 const pageSize = async (apiserverArgs: readonly string[]): Promise<number> => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {PassThrough} from 'node:stream';
+import {PassThrough, Readable} from 'node:stream';
 import tls, {type TLSSocket} from 'node:tls';
 import {gunzipSync} from 'node:zlib';
 import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/exchange.js';
@@ -219,10 +219,10 @@ const aCollection = (count = Infinity) => {
 };
 
 /** Asks for something and does not read the answer. */
-const stalled = (server: TestServer): Promise<TLSSocket> =>
+const stalled = (server: TestServer, headers = ''): Promise<TLSSocket> =>
   new Promise((resolve, reject) => {
     const socket = tls.connect({host: '127.0.0.1', port: server.port, ca: server.ca, ALPNProtocols: ['http/1.1']}, () => {
-      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+      socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
       socket.pause();
       resolve(socket);
     });
@@ -350,6 +350,40 @@ test('forty readers of a large list who take nothing are held to the bound of al
 
   t.true(most <= 10 * (64 << 10));
   for (const socket of sockets) socket.destroy();
+});
+
+test('a reader of a stream that is passed on and who takes nothing counts among what waits', async t => {
+  const deliveries = new Deliveries(systemClock, 1000);
+  const source = new Readable({
+    read() {
+      this.push(Buffer.alloc(16 << 10));
+    },
+  });
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body: {kind: 'stream', contentType: 'text/plain', source}})), {face: {deliveries}});
+  const socket = await stalled(server);
+  await until(() => deliveries.cutOff.bytes > 0);
+
+  await until(() => source.destroyed);
+  t.is(deliveries.waitingBytes, 0);
+  socket.destroy();
+});
+
+test('a watcher over WebSocket who takes nothing counts among what waits, and who sends to him is told to wait', async t => {
+  const deliveries = new Deliveries(systemClock, 4 << 20);
+  const {response, sinks} = aWatch();
+  await using server = await serve(answering(() => response), {face: {deliveries}});
+  const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
+  await until(() => sinks.length === 1);
+  const event = anEvent('ADDED', 'x'.repeat(64 << 10));
+  let patience = 0;
+  await until(() => {
+    if (!sinks[0]!.event(event)) patience ||= deliveries.waitingBytes;
+    return deliveries.cutOff.bytes > 0;
+  });
+
+  t.true(patience >= 1 << 20 && patience < 2 << 20);
+  t.is(deliveries.waitingBytes, 0);
+  socket.destroy();
 });
 
 test('a watcher who takes nothing counts among what waits', async t => {
