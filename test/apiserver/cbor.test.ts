@@ -1,4 +1,5 @@
 import test from 'ava';
+import {pagesOf} from '#src/api/exchange.js';
 import {naming} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
@@ -7,7 +8,7 @@ import {encodeCbor} from '#src/schema/cbor/encode.js';
 import {aDefinition, aVersion, aWidget, startCustom, widgets} from './custom.js';
 import {decodeObject} from '#src/schema/protobuf/decode.js';
 import {names, samples} from './samples.js';
-import {aConfigMap, configMaps, settled, startWire} from './wire.js';
+import {aConfigMap, admin, configMaps, settled, startWire} from './wire.js';
 
 const words = naming('kubernetes');
 const type = 'application/cbor';
@@ -35,6 +36,27 @@ test('every built-in kind is taken and told in CBOR as in JSON, alone and in lis
 
     const list = read<KubeList<KubeObject>>((await get(collection, cbor)).bytes);
     t.deepEqual(list, (await get(collection)).json() as unknown as KubeList<KubeObject>, collection);
+  }
+});
+
+test('a large list in CBOR comes in pages, with the bytes of the list at once', async t => {
+  const large = '/api/v1/namespaces/large/configmaps';
+  await post('/api/v1/namespaces', {metadata: {name: 'large'}});
+  for (let i = 10; i < 40; i++) await post(large, aConfigMap(`m${i}`, {metadata: {name: `m${i}`}, data: {text: `${i}`.repeat(20_000)}}));
+  const pagesIn = async (accept: string): Promise<Buffer[]> => {
+    const {body} = await world.server.exchange({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
+    const pages: Buffer[] = [];
+    for await (const page of pagesOf(body)) pages.push(page);
+    return pages;
+  };
+  for (const accept of [type, `${type};as=Table;v=v1;g=meta.k8s.io`]) {
+    const pages = await pagesIn(accept);
+    const {metadata} = read(Buffer.concat(pages));
+    const whole = (await get(`${large}?resourceVersionMatch=Exact&resourceVersion=${metadata!.resourceVersion}`, {headers: {accept: accept.replace(type, 'application/json')}})).json();
+
+    t.true(pages.length > 10 && pages.every(page => page.length < 200 << 10));
+    t.true(Buffer.concat(pages).equals(encodeCbor(whole)), accept);
   }
 });
 

@@ -96,13 +96,7 @@ class ListPages implements PagedBody {
     const item = itemTextOf(this.#list);
     if (item) return itemPages(this.#list, item);
     const {shown: {accepted}, pretty} = this.#list;
-    const text = listText(accepted, encodedPart(this.#list, []), pretty || accepted.pretty === true);
-    return text ? textPages(this.#list, text) : this.#atOnce();
-  }
-
-  /** A form that cannot be put together. */
-  async *#atOnce(): AsyncGenerator<Buffer, undefined> {
-    yield bytesOf(this.#list.shown.accepted, await this.object(), false);
+    return textPages(this.#list, listText(accepted, encodedPart(this.#list, []), pretty || accepted.pretty === true));
   }
 }
 
@@ -132,9 +126,9 @@ async function* itemPages(list: ShownList, item: (record: StoredRecord) => strin
 }
 
 async function* textPages(list: ShownList, text: ListText): AsyncGenerator<Buffer, undefined> {
-  let length = 0;
-  if (text.needsLength) for await (const records of list.listed.pieces()) length += text.part(encodedPart(list, records)).length;
-  let before = text.open(length);
+  let total = 0;
+  if (text.needs) for await (const records of list.listed.pieces()) total += text.needs === 'count' ? records.length : text.part(encodedPart(list, records)).length;
+  let before = text.open(total);
   for await (const records of list.listed.pieces()) {
     yield Buffer.concat([before, text.part(encodedPart(list, records))]);
     before = Buffer.from(text.separator);

@@ -4,7 +4,10 @@ import type {StoredRecord} from '#src/storage/store.js';
 import {labelsJson} from './record.js';
 
 /** How many bytes may be taken by what is known beside the objects of a server. */
-export const defaultSelectionBytes = 32 << 20;
+export const defaultSelectionBytes = 64 << 20;
+
+/** Beyond the bound, so large a part of it is made free at once. */
+const freedPart = 1 / 8;
 
 /** What an entry takes besides its texts, about. */
 const entryBytes = 200;
@@ -61,13 +64,11 @@ export class SelectionCache {
   account(collection: CollectionFacts, bytes: number): void {
     this.#bytes += bytes;
     this.used(collection);
+    if (this.#bytes <= this.#mostBytes) return;
+    const target = this.#mostBytes * (1 - freedPart);
     for (const oldest of this.#collections) {
-      while (this.#bytes > this.#mostBytes) {
-        const freed = oldest.dropOldest();
-        if (freed === 0) break;
-        this.#bytes -= freed;
-      }
-      if (this.#bytes <= this.#mostBytes) return;
+      this.#bytes -= oldest.drop(this.#bytes - target);
+      if (this.#bytes <= target) return;
       this.#collections.delete(oldest);
     }
   }
@@ -138,13 +139,15 @@ export class CollectionFacts {
     if (this.#known.size > 0) this.#cache.used(this);
   }
 
-  /** Forgets what was found longest ago, and tells how many bytes that were. */
-  dropOldest(): number {
-    for (const [key, {bytes}] of this.#known) {
+  /** Forgets what was found longest ago, at least so many bytes if there are as many, and tells how many that were. */
+  drop(bytes: number): number {
+    let dropped = 0;
+    for (const [key, facts] of this.#known) {
+      if (dropped >= bytes) break;
       this.#known.delete(key);
-      return bytes;
+      dropped += facts.bytes;
     }
-    return 0;
+    return dropped;
   }
 
   #found({key, value, revision}: StoredRecord): Facts {

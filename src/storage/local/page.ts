@@ -21,7 +21,7 @@ export interface Page {
 }
 
 /** A sieve looks at so many keys in one go, whatever it lets through. */
-export const keysAtOnce = 4000;
+export const keysAtOnce = 2000;
 
 /** A sieve that has to look into a record parses it, which takes as long as sending so many times its bytes. */
 const parsingWeight = 4;
