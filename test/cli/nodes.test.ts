@@ -1,4 +1,5 @@
 import {once} from 'node:events';
+import {createServer, type AddressInfo, type Socket} from 'node:net';
 import {networkInterfaces} from 'node:os';
 import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
@@ -11,7 +12,7 @@ import {noLog} from '#src/base/log.js';
 import {refusalsOnce} from '#src/cli/nodes/refusals.js';
 import {hasKubectl, Kubectl} from '#test/e2e/kubectl.js';
 import {aCluster, ask, startNodes, until, type Cluster, type RunningNodes} from './cluster-nodes.js';
-import {aDirectory, run} from './programs.js';
+import {aDirectory, Program, run} from './programs.js';
 
 let cluster: Cluster;
 let nodes: RunningNodes;
@@ -187,6 +188,19 @@ test('what the server forbids is logged once for each kind', t => {
 
   t.is(await kubectl.ok('logs typed'), 'started\n');
   t.is(await kubectl.ok('exec typed -- echo hello'), 'hello\n');
+});
+
+test('plat nodes stops in order while it waits for a server that does not answer', async t => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  t.teardown(() => void silent.close());
+  await once(silent, 'listening');
+  const asked = once(silent, 'connection');
+  const program = new Program('plat', ['nodes', `--master=https://127.0.0.1:${(silent.address() as AddressInfo).port}`], {KUBECONFIG: ''});
+  const [connection] = (await asked) as [Socket];
+  const {code, stdout} = await program.stop();
+  connection.destroy();
+
+  t.deepEqual([code, stdout], [0, '']);
 });
 
 test('plat nodes ends with one line when its settings are nowhere', async t => {

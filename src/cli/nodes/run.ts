@@ -1,6 +1,8 @@
 import {hostname} from 'node:os';
 import {isIP} from 'node:net';
+import type {UserInfo} from '#src/api/user.js';
 import {sleep} from '#src/base/clock.js';
+import type {Meter} from '#src/base/meter.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -12,7 +14,7 @@ import {openNodeAgents, type NodeAgents} from '#src/plane/node-agents.js';
 import {rulesIn} from '#src/plane/nodes.js';
 import {advertisedAddress} from '#src/plane/self-service.js';
 import type {Family, Placement} from '#src/simulation/node/machine.js';
-import {noRules} from '#src/simulation/rules/rules.js';
+import {noRules, type Rules} from '#src/simulation/rules/rules.js';
 import {startSimulation, type Simulation} from '#src/simulation/simulation.js';
 import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {untilStopped, type Invocation} from '#src/cli/program.js';
@@ -24,17 +26,20 @@ type Given = Invocation<(typeof nodesFlags)['rows']>;
 
 /** `plat nodes`: simulated nodes of a cluster that is there, with their agents, until it is asked to stop. */
 export const runNodes = async (given: Given): Promise<number> => {
-  const {parsed, clock, version, stopping, ready} = given;
-  const {options} = parsed;
+  const {parsed: {options}, stopping} = given;
   const log = refusalsOnce(given.log);
   const rules = options.simulationFile ? await rulesIn(options.simulationFile) : noRules; // What is wrong with the file is told before anybody is asked.
   await using undo = new Undo();
-  const meter = new MetricsRegistry({process: true});
-  given.unhandled.countIn(meter);
-  const ending = new AbortController();
-  const connection = await openConnection({
+  // It may be asked to stop while it waits for a server that does not answer.
+  await Promise.race([simulate({...given, log}, rules, undo), untilStopped(stopping)]);
+  log.info('stopping');
+  return 0;
+};
+
+const openClients = ({parsed, clock, log, version, stopping}: Given, meter: Meter): Promise<ServerConnection> =>
+  openConnection({
     program: 'plat-nodes',
-    options: {...options, platconfig: settingsFile(options, process.env) ?? '', platApiContentType: ''},
+    options: {...parsed.options, platconfig: settingsFile(parsed.options, process.env) ?? '', platApiContentType: ''},
     version,
     clock,
     meter,
@@ -43,36 +48,29 @@ export const runNodes = async (given: Given): Promise<number> => {
     signal: stopping,
     gate: gateOf(parsed),
   });
+
+const simulate = async (given: Given, rules: Rules, undo: Undo): Promise<void> => {
+  const {parsed: {options}, clock, log, version, stopping, ready, unhandled} = given;
+  const meter = new MetricsRegistry({process: true});
+  unhandled.countIn(meter);
+  const connection = await openClients(given, meter);
   undo.defer(() => connection[Symbol.asyncDispose]());
-  undo.defer(() => ending.abort());
   await refuseWithoutRights(connection);
+  const ending = new AbortController();
+  undo.defer(() => ending.abort());
   let simulation: Simulation | undefined;
-  const {placement, agents} = await agentsOf({given: {...given, log}, connection, signal: ending.signal, simulation: () => simulation});
+  const {placement, agents} = await agentsOf({given, connection, signal: ending.signal, simulation: () => simulation});
   undo.defer(() => agents[Symbol.asyncDispose]());
-  const starting = startSimulation({
-    nodes: options.nodes,
-    naming: connection.naming,
-    clock,
-    random,
-    log,
-    meter,
-    rules,
-    families: [familyOf(placement.addresses(0)[0]!)],
-    placement,
-    version: version.gitVersion,
-    client: connection.client('simulation'),
-    clientAs: ({name}) => connection.client(name),
-  });
+  const {naming} = connection;
+  const families = [familyOf(placement.addresses(0)[0]!)];
+  const clients = {client: connection.client('simulation'), clientAs: ({name}: UserInfo) => connection.client(name)};
+  const starting = startSimulation({nodes: options.nodes, naming, clock, random, log, meter, rules, families, placement, version: version.gitVersion, ...clients});
   undo.defer(() => Promise.race([starting.then(late => late.stop(), () => {}), sleep(clock, patienceMs)])); // What asks a server that does not answer is left behind.
-  const work = async (): Promise<void> => {
-    simulation = await starting;
-    await simulation.reported;
-    ready(`${options.nodes} simulated ${options.nodes === 1 ? 'node' : 'nodes'} at work against ${connection.server} (${connection.naming.name} naming)`);
-    await untilStopped(stopping);
-  };
-  await Promise.race([work(), untilStopped(stopping)]);
-  log.info('stopping');
-  return 0;
+  simulation = await starting;
+  await simulation.reported;
+  if (stopping.aborted) return;
+  ready(`${options.nodes} simulated ${options.nodes === 1 ? 'node' : 'nodes'} at work against ${connection.server} (${naming.name} naming)`);
+  await untilStopped(stopping);
 };
 
 /** How long the nodes have to end what they are doing. */
