@@ -1,4 +1,4 @@
-import {possibleChildren} from '#controllers/shared/children.js';
+import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import {byRevision, newRevision, nextRevision, renumbered, sameRevision, templatePatch, type ControllerRevision} from '#controllers/shared/revisions.js';
 import {keyOf, type Frozen} from '#src/api/key.js';
@@ -27,7 +27,7 @@ export interface Histories {
 }
 
 export const histories = ({lister, writer, client, naming}: Pick<KeyedContext, 'lister' | 'writer' | 'client' | 'naming'>): Histories => {
-  const cached = lister(kinds.controllerRevisions);
+  const cached = filingChildren(lister(kinds.controllerRevisions));
   const revisions = writer(kinds.controllerRevisions);
   const resource = client.resource(kinds.controllerRevisions);
   const sets = client.resource(kinds.daemonSets);

@@ -1,4 +1,4 @@
-import {possibleChildren} from '#controllers/shared/children.js';
+import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {TrackingExpectations} from '#controllers/shared/expectations.js';
 import type {Selecting} from '#informers/selecting.js';
@@ -27,7 +27,7 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
   const {lister, writer, client, clock, naming, events, enqueue} = context;
   const sets = lister(kinds.daemonSets);
   const nodes = lister(kinds.nodes);
-  const pods = lister(kinds.pods);
+  const pods = filingChildren(lister(kinds.pods));
   const resource = client.resource(kinds.daemonSets);
   const claim = claimer({client, parents: kinds.daemonSets, children: kinds.pods});
   const history = histories(context);

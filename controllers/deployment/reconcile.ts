@@ -1,4 +1,4 @@
-import {possibleChildren} from '#controllers/shared/children.js';
+import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {sameJson} from '#src/api/equal.js';
@@ -77,7 +77,7 @@ const act = async (round: Round): Promise<Result> => {
 export const roller = (context: KeyedContext, selecting: Selecting<ObjectOf<typeof kinds.deployments>>): Reconcile => {
   const {lister, client, writer, events, clock, naming, gates} = context;
   const deployments = lister(kinds.deployments);
-  const sets = lister(kinds.replicaSets);
+  const sets = filingChildren(lister(kinds.replicaSets));
   const claim = claimer({client, parents: kinds.deployments, children: kinds.replicaSets});
   const desk: Desk = {
     deployments: writer(kinds.deployments),

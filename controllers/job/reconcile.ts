@@ -1,4 +1,4 @@
-import {possibleChildren} from '#controllers/shared/children.js';
+import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import {trackingExpectations} from '#controllers/shared/expectations.js';
 import {endOf} from '#controllers/shared/jobs.js';
@@ -31,7 +31,7 @@ interface Outcome {
 export const runner = (context: KeyedContext): Loops => {
   const {lister, client, clock, events, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
-  const pods = lister(kinds.pods);
+  const pods = filingChildren(lister(kinds.pods));
   const marks = marksOf(naming);
   const metrics = jobMetrics(context.meter);
   const expected = trackingExpectations(clock);

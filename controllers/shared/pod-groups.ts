@@ -29,6 +29,9 @@ const asAlike = (group: Group<Pod>): PodsAlike => {
   return {like: like!, count: group.size, pods: () => [...group.values()]};
 };
 
+/** Lets a cache that is still empty group its pods from the start: later it takes a look at all of them at once. */
+export const groupPods = (lister: Lister<Pod>): void => void lister.groups(alike, '');
+
 /** The pods that `parent` controls, group by group. */
 export const podsUnder = (lister: Lister<Pod>, {metadata}: Frozen<KubeObject>): PodsAlike[] => Array.from(lister.groups(alike, metadata?.uid ?? ''), asAlike);
 

@@ -37,6 +37,9 @@ const selected = <T extends KubeObject>(lister: Lister<T>, index: Index<T>, name
 const podsByLabel = byLabel<Pod>('label', () => true);
 const orphansByLabel = byLabel<KubeObject>('label of orphans', object => controllerOf(object) === undefined);
 
+/** Lets a cache that is still empty file its orphans from the start: later it takes a look at all objects at once. */
+export const fileOrphans = (lister: Lister): number => lister.count(orphansByLabel, '');
+
 /** The pods of a namespace that a selector describes. */
 export const selectedPods = (pods: Lister<Pod>, namespace: string, selector: LabelSelector): readonly Frozen<Pod>[] => selected(pods, podsByLabel, namespace, selector);
 

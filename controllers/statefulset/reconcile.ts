@@ -1,5 +1,5 @@
 import {aggregate} from '#controllers/shared/aggregate.js';
-import {possibleChildren} from '#controllers/shared/children.js';
+import {filingChildren, possibleChildren} from '#controllers/shared/children.js';
 import {claimer} from '#controllers/shared/claiming.js';
 import type {Selecting} from '#informers/selecting.js';
 import {revisionsOf, surplusRevisions, type ControllerRevision} from '#controllers/shared/revisions.js';
@@ -29,7 +29,7 @@ const tries = 4;
 export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Reconcile => {
   const {lister, writer, client, clock, naming, gates} = context;
   const sets = lister(kinds.statefulSets);
-  const pods = lister(kinds.pods);
+  const pods = filingChildren(lister(kinds.pods));
   const revisions = lister(kinds.controllerRevisions);
   const resource = client.resource(kinds.statefulSets);
   const claimPods = claimer({client, parents: kinds.statefulSets, children: kinds.pods});
