@@ -1,4 +1,4 @@
-// Bundles the programs and the library into one script and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
+// Bundles the programs and the library into two scripts and keeps the code V8 makes of it: the number of modules a start loads, and what it must compile, is its start-up time.
 // Everything is made in a folder of its own and put in place at the end, file by file: programs that run, or start meanwhile, never see half of it.
 import {build} from 'esbuild';
 import {spawn} from 'node:child_process';
@@ -45,23 +45,30 @@ const settings = {
   logLevel: 'warning',
 };
 
+/** The API server has a script of its own, since others would make its start longer. All else shares one. */
+const scripts = {plat: programs.filter(name => name !== 'plat-apiserver'), 'plat-apiserver': programs.filter(name => name === 'plat-apiserver')};
+
 /** Each program, and the library, is loaded by the function of its name and by nothing else, so that a start runs what it needs. */
-const entry = `
-export const programs = {${programs.map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
-export const library = () => require('./dist/src/plane/index.js');
+const entryOf = script => `
+export const programs = {${scripts[script].map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
+${script === 'plat' ? "export const library = () => require('./dist/src/plane/index.js');" : ''}
 `;
-const main = await build({
-  ...settings,
-  stdin: {contents: entry, resolveDir: process.cwd()},
-  outfile: join(fresh, 'plat.cjs'),
-  format: 'cjs', // Code can be kept of scripts, not of modules.
-  supported: {'dynamic-import': false}, // What is loaded late is in the bundle, or required.
-  sourcemap: 'external',
-  external: ['lmdb'], // It has native parts.
-  define: {'import.meta.url': 'bundleUrl'},
-  banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
-  plugins: [requireLate],
-});
+const made = await Promise.all(
+  Object.keys(scripts).map(script =>
+    build({
+      ...settings,
+      stdin: {contents: entryOf(script), resolveDir: process.cwd()},
+      outfile: join(fresh, `${script}.cjs`),
+      format: 'cjs', // Code can be kept of scripts, not of modules.
+      supported: {'dynamic-import': false}, // What is loaded late is in the bundle, or required.
+      sourcemap: 'external',
+      external: ['lmdb'], // It has native parts.
+      define: {'import.meta.url': 'bundleUrl'},
+      banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
+      plugins: [requireLate],
+    }),
+  ),
+);
 // The thread that reads YAML is started by its file, under the name it has when it is not bundled.
 const worker = await build({
   ...settings,
@@ -83,7 +90,7 @@ const library = require('./plat.cjs').library();
 ${names.map(name => `exports.${name} = library.${name};`).join('\n')}
 `,
 );
-writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([main, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
+writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES.txt'), noticesOf([...made, worker].flatMap(({metafile}) => Object.keys(metafile.inputs))));
 
 /** Starts a program, does something while it is ready, and stops it; its code is kept by then. */
 const record = (name, args, whileReady = async () => {}) =>
@@ -114,11 +121,10 @@ const recordAll = async () => {
   ]);
 };
 
-const {keyOf} = createRequire(import.meta.url)('./launch.cjs');
+const {keyOf, scriptOf} = createRequire(import.meta.url)('./launch.cjs');
 const {read} = createRequire(import.meta.url)('./code-cache.cjs');
 const isSame = file => existsSync(join(target, file)) && readFileSync(join(fresh, file)).equals(readFileSync(join(target, file)));
-const key = keyOf(readFileSync(join(fresh, 'plat.cjs')));
-const hasCode = name => read(join(target, `${name}.code`), key) !== undefined;
+const hasCode = name => read(join(target, `${name}.code`), keyOf(readFileSync(scriptOf(name, fresh)))) !== undefined;
 if (!isSame('launch.cjs') || !programs.every(hasCode)) await recordAll();
 
 /** Writes a file whole or not at all. */
@@ -128,9 +134,9 @@ const replace = (file, text, mode) => {
 };
 
 mkdirSync(target, {recursive: true});
-const made = readdirSync(fresh);
-for (const file of made) renameSync(join(fresh, file), join(target, file));
-for (const file of readdirSync(target)) if (!made.includes(file) && !file.endsWith('.code')) rmSync(join(target, file));
+const files = readdirSync(fresh);
+for (const file of files) renameSync(join(fresh, file), join(target, file));
+for (const file of readdirSync(target)) if (!files.includes(file) && !file.endsWith('.code')) rmSync(join(target, file));
 
 mkdirSync('bin', {recursive: true});
 replace('bin/package.json', '{"type": "commonjs"}\n', 0o644);

@@ -2,7 +2,7 @@
 'use strict';
 const {createHash} = require('node:crypto');
 const {subscribe} = require('node:diagnostics_channel');
-const {readFileSync} = require('node:fs');
+const {existsSync, readFileSync} = require('node:fs');
 const {createRequire} = require('node:module');
 const {join} = require('node:path');
 const {Script} = require('node:vm');
@@ -14,9 +14,12 @@ const longestRunS = 600;
 /** Where the build leaves the code of the bundle as a program uses it. Packages do without: it is of no use to another version of Node. */
 const codeOf = name => join(__dirname, `${name}.code`);
 
-/** Compiles the bundle of all programs and starts one. Returns the script and what its code is bound to. */
+/** The bundle that holds a program: one of its own where there is such a one. */
+const scriptOf = (name, folder = __dirname) => [join(folder, `${name}.cjs`), join(folder, 'plat.cjs')].find(file => existsSync(file));
+
+/** Compiles the bundle of a program and starts it. Returns the script and what its code is bound to. */
 const launch = name => {
-  const filename = join(__dirname, 'plat.cjs');
+  const filename = scriptOf(name);
   const source = readFileSync(filename);
   const key = keyOf(source);
   const folder = ownFolder();
@@ -48,4 +51,4 @@ const keepOnceReady = keep => {
   });
 };
 
-module.exports = {codeOf, keyOf, launch, write};
+module.exports = {codeOf, keyOf, launch, scriptOf, write};
