@@ -51,7 +51,7 @@ const scripts = {plat: programs.filter(name => name !== 'plat-apiserver'), 'plat
 /** Each program, and the library, is loaded by the function of its name and by nothing else, so that a start runs what it needs. */
 const entryOf = script => `
 export const programs = {${scripts[script].map(name => `${JSON.stringify(name)}: () => import('./dist/src/cli/${name}.js')`).join(', ')}};
-${script === 'plat' ? "export const library = () => require('./dist/src/plane/index.js');" : ''}
+${script === 'plat' ? "export const library = () => require('./dist/src/plane/index.js');" : "export const requestWorker = () => import('./dist/src/plane/request-thread/request-worker.js');"}
 `;
 const made = await Promise.all(
   Object.keys(scripts).map(script =>
@@ -77,6 +77,8 @@ const worker = await build({
   format: 'esm',
   banner: {js: "import {createRequire} from 'node:module'; const require = createRequire(import.meta.url);"},
 });
+// The thread that answers large requests is an API server.
+writeFileSync(join(fresh, 'request-worker.js'), "import {createRequire} from 'node:module';\nvoid createRequire(import.meta.url)('./plat-apiserver.cjs').requestWorker();\n");
 for (const file of ['launch.cjs', 'code-cache.cjs', 'node-version.cjs']) copyFileSync(`tools/${file}`, join(fresh, file));
 
 /** What `import` and `require` of the package get. Names are spelled out, since an import looks for them in this file. */
