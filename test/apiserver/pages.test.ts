@@ -4,11 +4,15 @@ import type {KubeList, KubeObject} from '#src/api/types.js';
 import {StatusError} from '#src/api/status.js';
 import {ownTurn} from '#src/base/turn.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
+import {kinds} from '#src/api/kinds.js';
+import {followKind} from '#src/apiserver/registry/follow.js';
+import {registryReader} from '#src/apiserver/registry/reader.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import {yamlText} from '#src/schema/yaml-text.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {RangeQuery} from '#src/storage/store.js';
+import {aDefinition} from './custom.js';
 import {aConfigMap, admin, configMaps, settled, startWire, words} from './wire.js';
 
 type List = KubeList<KubeObject>;
@@ -133,6 +137,24 @@ test('a selection stops when its caller is gone, and a list when its time is up'
   const error = await t.throwsAsync(body.next(), {instanceOf: StatusError});
   t.like(error.status, {code: 504, message: 'Timeout: request did not complete within the allotted timeout'});
   t.true(ranges.length < 4);
+});
+
+test('the server reads collections for its own use in pieces, too', async t => {
+  const {server, ranges, post} = await start();
+  await post('/apis/apiextensions.plat.io/v1/customresourcedefinitions', aDefinition());
+  const {registry} = server;
+  const heard: string[] = [];
+  const following = new AbortController();
+  ranges.length = 0;
+  await followKind(registry, kinds.configMaps, ({metadata}) => void heard.push(metadata!.name!), following.signal);
+  const read = await registryReader(registry).list(kinds.configMaps);
+  await server.custom.follow(following.signal);
+  await post('/api/v1/namespaces/default/services', {metadata: {name: 's'}, spec: {ports: [{port: 80}]}});
+  following.abort();
+
+  t.deepEqual([heard.length, read.length], [40, 40]);
+  t.true(ranges.length > 10);
+  t.deepEqual(ranges.filter(({bytes, limit}) => bytes === undefined && limit === undefined), []);
 });
 
 test('others have their turn between the pieces of a selection, a table and the state a watch begins with', async t => {

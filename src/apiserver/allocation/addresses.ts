@@ -3,12 +3,12 @@ import {isAlreadyExists, isNotFound} from '#src/api/status.js';
 import {formatIp, formatRange, parseRange, rangeStart, type IpAddress, type IpRange} from '#src/base/ip-address.js';
 import {createObject} from '#src/apiserver/registry/create.js';
 import {deleteObject} from '#src/apiserver/registry/delete.js';
+import {allObjects} from '#src/apiserver/registry/list.js';
 import type {Registry, Resource} from '#src/apiserver/registry/registry.js';
 import {addressLabels, serviceAddresses, servesAddress, type ServiceAddresses as AddressSpan} from '#src/model/service-range.js';
 import {familyOf, type IpFamily} from '#src/resources/ip-family.js';
 import {PoolError, type AddressHolder, type AddressPool} from '#src/resources/pools.js';
 import {looseIp} from '#src/resources/validation/ip-fields.js';
-import {endOfPrefix} from '#src/storage/store.js';
 import {ownWrites} from './own-writes.js';
 
 type ServiceCIDR = ObjectOf<typeof kinds.serviceCIDRs>;
@@ -103,18 +103,15 @@ export class ServiceAddresses implements AddressPool {
 
   async #usable(): Promise<Usable[]> {
     const resource = this.#registry.of(kinds.serviceCIDRs);
-    const {records} = await resource.settings.store.range({start: resource.root, end: endOfPrefix(resource.root)});
-    if (records.length === 0) return this.#configured.map(usable);
-    const objects = records.map(({key, value, revision}) => resource.objects.of(key, value, revision) as Readonly<ServiceCIDR>);
+    const objects = await allObjects<ServiceCIDR>(resource);
+    if (objects.length === 0) return this.#configured.map(usable);
     const ready = objects.filter(({metadata, status}) => !metadata?.deletionTimestamp && status?.conditions?.some(({type, status: is}) => type === 'Ready' && is === 'True'));
     const texts = new Set(ready.flatMap(({spec}) => spec?.cidrs ?? []));
     return [...texts].flatMap(text => parseRange(text) ?? []).map(usable);
   }
 
   async held(): Promise<readonly Readonly<IPAddress>[]> {
-    const resource = this.#addresses;
-    const {records} = await resource.settings.store.range({start: resource.root, end: endOfPrefix(resource.root)});
-    return records.map(({key, value, revision}) => resource.objects.of(key, value, revision) as Readonly<IPAddress>);
+    return allObjects<IPAddress>(this.#addresses);
   }
 
   async hold(name: string, {namespace, name: holder}: AddressHolder): Promise<boolean> {

@@ -2,6 +2,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Definition} from '#src/resources/apiextensions/types.js';
 import {customFamily, isServed, sameService, type CustomFamily, type CustomVersion} from '#src/resources/custom/family.js';
 import type {ObjectCache} from '#src/apiserver/registry/object-cache.js';
+import {allOf} from '#src/apiserver/registry/list.js';
 import {measuredStore} from '#src/apiserver/registry/measured-store.js';
 import {refOf, Resource, type CustomResources, type Registry, type ServedResource, type Siblings} from '#src/apiserver/registry/registry.js';
 import {endOfPrefix, type Change, type StoredRecord} from '#src/storage/store.js';
@@ -66,9 +67,12 @@ export class CustomCatalog implements CustomResources {
   async follow(signal: AbortSignal): Promise<void> {
     const {store} = this.#definitions.settings;
     const scope = {start: this.#definitions.root, end: endOfPrefix(this.#definitions.root)};
-    const {records, revision} = await store.range(scope);
-    for (const record of records) this.#entries.set(this.#nameOf(record.key), new Entry(record, this.#definitions.objects));
-    if (records.length > 0) this.#parts.registry.changed();
+    let revision = 0;
+    for await (const piece of allOf(this.#definitions)) {
+      ({revision} = piece);
+      for (const record of piece.records) this.#entries.set(this.#nameOf(record.key), new Entry(record, this.#definitions.objects));
+    }
+    if (this.#entries.size > 0) this.#parts.registry.changed();
     if (signal.aborted) return;
     // The store ends a watch of this kind only when it closes.
     this.#reach(revision);

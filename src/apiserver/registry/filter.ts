@@ -8,6 +8,9 @@ import type {Facts, Labels} from './selection-cache.js';
 
 type Getter = (object: Readonly<KubeObject>) => string;
 
+/** Lets everything pass. */
+export const passAll: Filter = {all: true, name: undefined, namespace: undefined, looksAtFields: false, matches: () => true, judge: () => true};
+
 /** Fields that every kind can be selected by. */
 const metadataFields: Readonly<Record<string, Getter>> = {
   'metadata.name': object => object.metadata?.name ?? '',

@@ -1,6 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {endOfPrefix} from '#src/storage/store.js';
+import {allOf} from './list.js';
 import {objectOf} from './read.js';
 import type {Registry} from './registry.js';
 
@@ -15,8 +16,12 @@ export const followKind = async <T extends KubeObject>(registry: Registry, kind:
   const resource = registry.of(kind as Kind);
   const {store} = resource.settings;
   const scope = {start: resource.root, end: endOfPrefix(resource.root)};
-  const {records, revision} = await store.range(scope);
-  for (const record of records) heard(objectOf(resource, record) as Readonly<T>, false);
+  let revision = 0;
+  for await (const piece of allOf(resource)) {
+    if (signal.aborted) return;
+    ({revision} = piece);
+    for (const record of piece.records) heard(objectOf(resource, record) as Readonly<T>, false);
+  }
   if (signal.aborted) return;
   const watch = store.watch(
     {...scope, after: revision},

@@ -1,11 +1,13 @@
+import type {KubeObject} from '#src/api/types.js';
 import {badRequest, expired, statusError} from '#src/api/status.js';
 import {held, sleep} from '#src/base/clock.js';
 import {ownTurn} from '#src/base/turn.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {behind, decodeContinue, encodeContinue} from './continue-token.js';
-import {sieveOf, type Filter} from './filter.js';
+import {passAll, sieveOf, type Filter} from './filter.js';
 import type {ListOptions} from './options.js';
+import {objectOf} from './read.js';
 import type {Resource} from './registry.js';
 
 /** How long a read waits for a revision the store has not reached. */
@@ -126,6 +128,8 @@ interface Reading extends Plan {
   /** How much is read at a time. */
   readonly bytes: number;
   readonly check?: Listing['check'];
+  /** Whether what lies at hand will do. */
+  readonly near?: boolean;
 }
 
 /** Records that passed the filter, of a revision. `next` is where the rest of the collection begins, if there is any. */
@@ -136,14 +140,14 @@ export interface Piece {
 }
 
 /** Reads a collection piece by piece at one revision, each in a turn of its own. What is yielded may be empty. */
-export async function* piecesOf(resource: Resource, {start, end, limit, revision, filter, bytes, check}: Reading): AsyncGenerator<Piece, undefined> {
+export async function* piecesOf(resource: Resource, {start, end, limit, revision, filter, bytes, check, near = false}: Reading): AsyncGenerator<Piece, undefined> {
   const {store, clock} = resource.settings;
   const sieve = sieveOf(resource, filter);
   let left = limit || Infinity;
   let exact = revision;
   for (let from = start; ; ) {
     check?.();
-    const range = await store.range({start: from, end, bytes, sieve, ...(left === Infinity ? {} : {limit: left}), ...(exact === undefined ? {} : {revision: exact})});
+    const range = await store.range({start: from, end, bytes, sieve, near, ...(left === Infinity ? {} : {limit: left}), ...(exact === undefined ? {} : {revision: exact})});
     exact = range.revision;
     const {records} = range;
     left -= records.length;
@@ -154,6 +158,26 @@ export async function* piecesOf(resource: Resource, {start, end, limit, revision
     await held(clock, ownTurn);
   }
 }
+
+/** What the server itself reads of a collection. */
+export interface OwnReading {
+  /** Of one namespace alone. */
+  readonly namespace?: string;
+  readonly limit?: number;
+  /** Whether what lies at hand will do. */
+  readonly near?: boolean;
+}
+
+/** A collection piece by piece, at one revision. */
+export const allOf = (resource: Resource, {namespace = '', limit = 0, near = false}: OwnReading = {}): AsyncGenerator<Piece, undefined> =>
+  piecesOf(resource, {...scopeOf(resource, namespace, passAll), limit, revision: undefined, filter: passAll, bytes: pieceBytes.raw, near});
+
+/** The objects of a collection at one revision, read in pieces. */
+export const allObjects = async <T extends KubeObject>(resource: Resource, reading?: OwnReading): Promise<Readonly<T>[]> => {
+  const found: Readonly<T>[] = [];
+  for await (const {records} of allOf(resource, reading)) for (const record of records) found.push(objectOf(resource, record) as Readonly<T>);
+  return found;
+};
 
 /** Reads on until there is a piece to begin with, or to the end of the list where that is soon or where it must be known. */
 const readList = async (resource: Resource, prefix: string, reading: Reading): Promise<Listed> => {

@@ -1,7 +1,7 @@
 import type {Kind} from '#src/api/kinds.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
-import {endOfPrefix} from '#src/storage/store.js';
+import {allObjects} from './list.js';
 import {objectOf} from './read.js';
 import type {Registry, Resource} from './registry.js';
 
@@ -20,9 +20,7 @@ export const registryReader = (registry: Registry): Reader => {
     async list<T extends KubeObject>(kind: Kind<T>, namespace = '', limit?: number) {
       const resource = resourceOf(kind);
       if (!resource) return [];
-      const start = resource.prefixOf(namespace);
-      const {records} = await store.range({start, end: endOfPrefix(start), near: true, ...(limit === undefined ? {} : {limit})});
-      return records.map(record => objectOf(resource, record) as Readonly<T>);
+      return allObjects<T>(resource, {namespace, near: true, ...(limit === undefined ? {} : {limit})});
     },
   };
 };

@@ -19,6 +19,9 @@ const sweepAtOnce = 500;
 /** Ranges of at most so many are taken value by value. */
 const fewRecords = 100;
 
+/** A range that is further behind is read anew, in pieces: it would be caught up with at once. */
+const mostCaughtUp = 1000;
+
 const facts = {compacted: `${tables.fact}compacted`, swept: `${tables.fact}swept`} as const;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
 const past = (lease: string): string => `${lease}\u007f`;
@@ -96,7 +99,7 @@ export class EmbeddedMedium implements Medium {
   /** Brings a range that was kept to the newest revision by what history tells, unless reading it anew is less work. */
   #catchUp(range: HotRange, newest: number): boolean {
     const {start, end, at, records, touched} = range;
-    if (at < this.#compacted || newest - at > records.length || touched > records.length) return false;
+    if (at < this.#compacted || newest - at > Math.min(records.length, mostCaughtUp) || touched > records.length) return false;
     const touches: Touch[] = [];
     for (let revision = at + 1; revision <= newest; revision++) {
       const bytes = this.#tree.getBinaryFast(revision);
