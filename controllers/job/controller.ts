@@ -1,9 +1,10 @@
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 import {runner} from './reconcile.js';
 
-type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'>;
+type Options = Pick<ControllerManagerOptions, 'concurrentJobSyncs'> & WaitingPodsOptions;
 
 /**
  * Runs the pods of jobs: makes and replaces them until enough have succeeded, ends the job when too many have failed or it takes too long, and counts each of them
@@ -13,7 +14,7 @@ export default defineController<Options>({
   doc: 'Runs the pods of each job until enough have succeeded or too many have failed.',
   name: 'job-controller',
   serviceAccount: 'job-controller',
-  flags: ['concurrent-job-syncs'],
+  flags: ['concurrent-job-syncs', 'max-waiting-pods'],
   queue: {baseDelayMs: 1000, maxDelayMs: 60_000, unshared: true},
   workers: options => options.concurrentJobSyncs,
   reads: [kinds.jobs, kinds.pods],

@@ -6,6 +6,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import {isReady, isTerminating} from '#src/model/pod/state.js';
+import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {remainingDelay} from './backoff.js';
 import type {Untrack} from './finalizers.js';
@@ -54,8 +55,8 @@ const creationReason = ({job, failed, terminating}: Round): string => {
   return failed > 0 || terminating > 0 ? 'recreate_terminating_or_failed' : 'new';
 };
 
-export const podManager = (context: Pick<KeyedContext, 'writer' | 'events' | 'naming'>, {marks, metrics, expected, untrack}: {readonly marks: Marks; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack}): PodManager => {
-  const control = podControl(kinds.jobs, context);
+export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name' | 'lister' | 'writer' | 'events' | 'naming' | 'options' | 'meter'>, {marks, metrics, expected, untrack}: {readonly marks: Marks; readonly metrics: JobMetrics; readonly expected: TrackingExpectations; readonly untrack: Untrack}): PodManager => {
+  const control = podControl(kinds.jobs, context, waitingPodsLimit(context));
 
   const deleteEach = async ({job}: Round, pods: readonly CachedPod[], before: (pod: CachedPod) => Promise<unknown>, failed: (pod: CachedPod) => void): Promise<Managed> => {
     const errors: unknown[] = [];

@@ -7,6 +7,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {wireTime} from '#src/api/time.js';
 import {isControlledBy} from '#src/model/owners.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import type {BackoffRecord} from './backoff.js';
 import {condition, withCondition, type Verdict} from './conditions.js';
@@ -28,7 +29,7 @@ interface Outcome {
 }
 
 /** Runs the pods of jobs until enough have succeeded or too many have failed, and counts them. */
-export const runner = (context: KeyedContext): Loops => {
+export const runner = (context: KeyedContext<WaitingPodsOptions>): Loops => {
   const {lister, client, clock, events, enqueue, naming} = context;
   const jobs = lister(kinds.jobs);
   const pods = filingChildren(lister(kinds.pods));

@@ -1,10 +1,11 @@
 import {selecting} from '#informers/selecting.js';
 import {replicaKeeper} from '#controllers/shared/replicas.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 
-type Options = Pick<ControllerManagerOptions, 'concurrentReplicasetSyncs'>;
+type Options = Pick<ControllerManagerOptions, 'concurrentReplicasetSyncs'> & WaitingPodsOptions;
 
 const replicaSets = selecting<ObjectOf<typeof kinds.replicaSets>>(({spec}) => spec?.selector);
 
@@ -13,7 +14,7 @@ export default defineController<Options>({
   doc: 'Keeps the number of pods that each replica set asks for.',
   name: 'replicaset-controller',
   serviceAccount: 'replicaset-controller',
-  flags: ['concurrent-replicaset-syncs'],
+  flags: ['concurrent-replicaset-syncs', 'max-waiting-pods'],
   queue: {name: 'replicaset'},
   workers: options => options.concurrentReplicasetSyncs,
   primary: kinds.replicaSets,

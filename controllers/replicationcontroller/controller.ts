@@ -1,11 +1,12 @@
 import {selecting} from '#informers/selecting.js';
 import {replicaKeeper} from '#controllers/shared/replicas.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import {selectorForLabels} from '#src/api/selectors/label-selector.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController} from '#src/runtime/controller.js';
 
-type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'>;
+type Options = Pick<ControllerManagerOptions, 'concurrentRcSyncs'> & WaitingPodsOptions;
 
 const replicationControllers = selecting<ObjectOf<typeof kinds.replicationControllers>, Record<string, string>>(({spec}) => spec?.selector, selectorForLabels);
 
@@ -15,7 +16,7 @@ export default defineController<Options>({
   name: 'replicationcontroller-controller',
   serviceAccount: 'replication-controller',
   eventSource: 'replication-controller',
-  flags: ['concurrent-rc-syncs'],
+  flags: ['concurrent-rc-syncs', 'max-waiting-pods'],
   queue: {name: 'replicationmanager'},
   workers: options => options.concurrentRcSyncs,
   primary: kinds.replicationControllers,

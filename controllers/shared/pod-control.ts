@@ -44,7 +44,8 @@ export interface PodControlContext {
   readonly naming: Naming;
 }
 
-export const podControl = (kind: Kind, {writer, events, naming}: PodControlContext): PodControl => {
+/** `check` is called before each pod is made and throws where none may be. */
+export const podControl = (kind: Kind, {writer, events, naming}: PodControlContext, check: () => void = () => {}): PodControl => {
   const pods = writer(kinds.pods);
   return {
     async create(parent, template, {generateName} = {}) {
@@ -52,6 +53,7 @@ export const podControl = (kind: Kind, {writer, events, naming}: PodControlConte
       if (Object.keys(pod.metadata!.labels!).length === 0) throw new Error('unable to create pods, no labels');
       if (generateName !== undefined) pod.metadata!.generateName = generateName;
       try {
+        check();
         const created = await pods.create(pod);
         events.normal(parent, 'SuccessfulCreate', `Created pod: ${created.metadata?.name}`);
         return created;

@@ -18,6 +18,7 @@ import {countedAlone, groupPods, podsUnder, type PodsAlike} from './pod-groups.j
 import {countOfAll, nextReplicaStatus, type Replicated, type ReplicaStatus} from './replica-status.js';
 import {selectedOrphans} from './selected.js';
 import {slowStart} from './slow-start.js';
+import {waitingPodsLimit, type WaitingPodsOptions} from './waiting-pods.js';
 
 /** A kind whose objects keep a number of pods. */
 export interface ReplicatedKind<T extends Replicated> {
@@ -31,14 +32,14 @@ export interface ReplicatedKind<T extends Replicated> {
 const burst = 500;
 
 /** Keeps as many active pods as each parent asks for, and tells in the parent's status how many there are. */
-export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTerminating}: ReplicatedKind<T>, context: KeyedContext): Reconcile => {
+export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTerminating}: ReplicatedKind<T>, context: KeyedContext<WaitingPodsOptions>): Reconcile => {
   const {lister, client, writer, clock, naming, gates} = context;
   const parents = lister(kind);
   const pods = filingChildren(lister(kinds.pods));
   groupPods(pods);
   const resource = client.resource(kind);
   const claim = claimer({client, parents: kind, children: kinds.pods});
-  const control = podControl(kind, context);
+  const control = podControl(kind, context, waitingPodsLimit(context));
   const expected = trackingExpectations(clock);
   const costAnnotation = gates.enabled('PodDeletionCost') ? naming.subKey('controller', 'pod-deletion-cost') : undefined;
 

@@ -1,12 +1,13 @@
 import {selecting} from '#informers/selecting.js';
 import {followPods} from '#controllers/shared/pod-events.js';
 import {keyOf} from '#src/api/key.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {defineController, type KeyedContext} from '#src/runtime/controller.js';
 import {rowKeeper} from './reconcile.js';
 
-type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'>;
+type Options = Pick<ControllerManagerOptions, 'concurrentStatefulsetSyncs'> & WaitingPodsOptions;
 
 const statefulSets = selecting<ObjectOf<typeof kinds.statefulSets>>(({spec}) => spec?.selector);
 
@@ -27,7 +28,7 @@ export default defineController<Options>({
   doc: 'Keeps the numbered pods of each stateful set and their claims, and rolls out its template.',
   name: 'statefulset-controller',
   serviceAccount: 'statefulset-controller',
-  flags: ['concurrent-statefulset-syncs'],
+  flags: ['concurrent-statefulset-syncs', 'max-waiting-pods'],
   queue: {name: 'statefulset'},
   workers: options => options.concurrentStatefulsetSyncs,
   primary: kinds.statefulSets,

@@ -5,6 +5,7 @@ import {hasCause, isAlreadyExists, isConflict} from '#src/api/status.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {hasIdentity, hasStorage, withIdentity, withStorage} from './identity.js';
+import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import type {StatefulSet} from './kinds.js';
 import type {Storage} from './storage.js';
 
@@ -25,7 +26,9 @@ const reasons: Readonly<Record<Verb, string>> = {create: 'Create', update: 'Upda
 /** How often a change is tried on the latest version. */
 const tries = 4;
 
-export const podWrites = ({writer, client, events, naming}: KeyedContext, claims: Storage): PodWrites => {
+export const podWrites = (context: KeyedContext<WaitingPodsOptions>, claims: Storage): PodWrites => {
+  const {writer, client, events, naming} = context;
+  const check = waitingPodsLimit(context);
   const pods = writer(kinds.pods);
   const told = async (verb: Verb, set: StatefulSet, pod: Frozen<Pod>, act: () => Promise<unknown>): Promise<void> => {
     const what = `${verb} Pod ${pod.metadata?.name} in StatefulSet ${set.metadata?.name}`;
@@ -71,6 +74,7 @@ export const podWrites = ({writer, client, events, naming}: KeyedContext, claims
   return {
     create: (set, pod) =>
       told('create', set, pod, async () => {
+        check();
         await claims.create(set, pod);
         await pods.create(pod);
         await claims.hold(set, pod);

@@ -10,6 +10,7 @@ import type {Pod} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {nextAvailability} from '#src/model/pod/state.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
 import {inRow, setNameOf, sizeOf} from './ordinals.js';
@@ -26,7 +27,7 @@ type Revision = Frozen<ControllerRevision>;
 const tries = 4;
 
 /** Keeps the pods of stateful sets, each in its place. */
-export const rowKeeper = (context: KeyedContext, selecting: Selecting<Made>): Reconcile => {
+export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: Selecting<Made>): Reconcile => {
   const {lister, writer, client, clock, naming, gates} = context;
   const sets = lister(kinds.statefulSets);
   const pods = filingChildren(lister(kinds.pods));

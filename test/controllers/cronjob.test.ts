@@ -87,7 +87,7 @@ test('a job that ends is active no more, and a success is remembered by its time
 });
 
 test('a month of days passes, and as many jobs are kept as are to be', async t => {
-  const at = played(await alone(t, [cronJobController, jobController], {concurrentCronJobSyncs: 5, concurrentJobSyncs: 5}));
+  const at = played(await alone(t, [cronJobController, jobController], {concurrentCronJobSyncs: 5, concurrentJobSyncs: 5, maxWaitingPods: 0}));
   await at.create(kinds.cronJobs, aCronJob({schedule: '30 3 * * *', timeZone: 'Europe/Berlin', successfulJobsHistoryLimit: 2, failedJobsHistoryLimit: 1}));
   await at.clock.advance(hour);
   const made = new Set<string>();

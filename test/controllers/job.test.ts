@@ -47,7 +47,7 @@ const played = <A extends Hands>(at: A) => {
   return {...at, batch, ends, job, status, conditions, active, byIndex};
 };
 
-const world = async (t: ExecutionContext, server?: ServerWorld) => played(await alone(t, [jobController], {concurrentJobSyncs: 5}, server));
+const world = async (t: ExecutionContext, server?: ServerWorld) => played(await alone(t, [jobController], {concurrentJobSyncs: 5, maxWaitingPods: 0}, server));
 
 /** With all that belongs to a plane. */
 const planeWorld = async (controllers: readonly string[] = []) => {

@@ -3,6 +3,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {selecting} from '#informers/selecting.js';
+import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import {replicaKeeper} from '#controllers/shared/replicas.js';
 import type {Change} from '#informers/change.js';
 import {settled, type KeyedContext} from '#src/runtime/controller.js';
@@ -272,9 +273,29 @@ test('no more than five hundred pods are made or deleted before they are seen', 
   t.is((await at.podsOf('web')).length, 1);
 });
 
+test('a set that asks for more pods than there are nodes for gets no more than may wait, and the rest once these have one', async t => {
+  const at = await world(['--max-waiting-pods=8']);
+  await using _ = at.plane;
+  await at.create(kinds.replicaSets, aSet('web', {replicas: 2_147_483_647}));
+  await at.clock.advance(60_000);
+
+  const pods = await at.podsOf('web');
+  // What one batch makes is seen when it is there.
+  t.true(pods.length >= 8 && pods.length < 16, String(pods.length));
+  t.deepEqual((await at.eventsOn('web')).filter(event => event.startsWith('Warning')), ['Warning FailedCreate Error creating: 8 pods wait for a node already, and --max-waiting-pods allows no more']);
+  const failed = (await set(at)).status?.conditions?.find(({type}) => type === 'ReplicaFailure');
+  t.is(failed?.status, 'True');
+  await at.clock.advance(3_600_000);
+  t.is((await at.podsOf('web')).length, pods.length);
+
+  for (const pod of pods) await at.runs(pod);
+  await at.clock.advance(60_000);
+  t.true((await at.podsOf('web')).length >= pods.length + 8);
+});
+
 /** The keeper over caches that stay as they are while the server goes on. */
-const overStaleCaches = (at: Awaited<ReturnType<typeof world>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext> = {}) => {
-  const context: KeyedContext = {...contextOver(at.plane, cached, {}), ...changes};
+const overStaleCaches = (at: Awaited<ReturnType<typeof world>>, cached: Parameters<typeof contextOver>[1], changes: Partial<KeyedContext<WaitingPodsOptions>> = {}) => {
+  const context = {...contextOver(at.plane, cached, {maxWaitingPods: 0}), ...changes};
   const keeper = replicaKeeper({kind: kinds.replicaSets, selecting: selecting<ReplicaSet>(({spec}) => spec?.selector), tellsTerminating: true}, context);
   return (name = 'web') => keeper({namespace, name}, attempt);
 };
@@ -307,7 +328,7 @@ test('what was deleted and is still seen is not deleted again', async t => {
   const pods = [];
   for (const name of ['a', 'b', 'c']) pods.push(await at.create(kinds.pods, owned(name)));
   let deletions = 0;
-  const {writer} = contextOver(at.plane, [], {});
+  const {writer} = contextOver(at.plane, [], {maxWaitingPods: 0});
   const look = overStaleCaches(at, [parent, ...pods], {writer: kind => ({...writer(kind), delete: (...args) => (deletions++, writer(kind).delete(...args))})});
   await look();
   await look();
@@ -352,13 +373,13 @@ test('a status that says everything already is not written again', async t => {
   await using _ = at.plane;
   await at.create(kinds.replicaSets, aSet('web', {replicas: 0}));
   let writes = 0;
-  const counting = (context: KeyedContext): Partial<KeyedContext> => ({
+  const counting = (context: KeyedContext<WaitingPodsOptions>): Partial<KeyedContext<WaitingPodsOptions>> => ({
     writer: kind => ({...context.writer(kind), updateStatus: (...args) => (writes++, context.writer(kind).updateStatus(...args))}),
   });
-  await overStaleCaches(at, [await set(at)], counting(contextOver(at.plane, [], {})))();
+  await overStaleCaches(at, [await set(at)], counting(contextOver(at.plane, [], {maxWaitingPods: 0})))();
   t.is(writes, 1);
 
-  t.is(await overStaleCaches(at, [await set(at)], counting(contextOver(at.plane, [], {})))(), settled);
+  t.is(await overStaleCaches(at, [await set(at)], counting(contextOver(at.plane, [], {maxWaitingPods: 0})))(), settled);
   t.is(writes, 1);
 });
 

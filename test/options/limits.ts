@@ -60,7 +60,7 @@ const manager = [
   ...group('0', 'most', 'cluster-signing-duration controller-shutdown-timeout controller-start-interval endpoint-updates-batch-period endpointslice-updates-batch-period mirroring-endpointslice-updates-batch-period'),
   ...group('0', 'most', 'pv-recycler-increment-timeout-nfs pv-recycler-minimum-timeout-hostpath pv-recycler-minimum-timeout-nfs pv-recycler-timeout-increment-hostpath'),
   ...group('0', 'most', 'horizontal-pod-autoscaler-cpu-initialization-period horizontal-pod-autoscaler-downscale-stabilization horizontal-pod-autoscaler-initial-readiness-delay'),
-  ...group('0', 'most', 'horizontal-pod-autoscaler-tolerance plat-api-burst min-resync-period node-eviction-rate secondary-node-eviction-rate large-cluster-size-threshold'),
+  ...group('0', 'most', 'horizontal-pod-autoscaler-tolerance plat-api-burst min-resync-period node-eviction-rate secondary-node-eviction-rate large-cluster-size-threshold max-waiting-pods'),
   ...group('1', '1000', 'max-endpoints-per-slice mirroring-max-endpoints-per-subset'),
   ...group('1', '50', 'concurrent-service-endpoint-syncs mirroring-concurrent-service-endpoint-syncs'),
   ...group('1', 'most', 'concurrent-cron-job-syncs concurrent-daemonset-syncs concurrent-deployment-syncs concurrent-device-taint-eviction-syncs concurrent-endpoint-syncs'),

@@ -58,6 +58,12 @@ export const rates = flagSection('Rates, periods and thresholds', {
     default: '12h0m0s',
     range: {min: '0'},
   },
+  'max-waiting-pods': {
+    type: 'int32',
+    help: 'The number of pods waiting for a node from which on replica sets, replication controllers, stateful sets and jobs get no more. 0 means no limit.',
+    default: '10000',
+    range: {min: 0},
+  },
   'namespace-sync-period': {type: 'duration', help: 'How often namespaces are looked at anew.', default: '5m0s', range: {above: '0'}},
   'resource-quota-sync-period': activePeriod('5m0s', 'How often the use of quotas is counted anew.'),
   'pvclaimbinder-sync-period': period('15s', 'How often volumes and claims are looked at anew.'),

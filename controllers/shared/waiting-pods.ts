@@ -1,0 +1,33 @@
+import type {Index, Lister} from '#informers/lister.js';
+import {kinds, type Kind} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
+import type {KubeObject} from '#src/api/types.js';
+import type {Meter} from '#src/base/meter.js';
+import {isActive} from '#src/model/pod/state.js';
+import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+
+/** What controllers read that make as many pods as an object asks for. */
+export type WaitingPodsOptions = Pick<ControllerManagerOptions, 'maxWaitingPods'>;
+
+const waiting: Index<Pod> = {name: 'waiting for a node', values: pod => (!pod.spec?.nodeName && pod.status?.phase === 'Pending' && isActive(pod) ? [''] : [])};
+
+interface WaitingPodsContext {
+  readonly name: string;
+  readonly options: Readonly<WaitingPodsOptions>;
+  readonly meter: Meter;
+  lister<T extends KubeObject>(kind: Kind<T>): Lister<T>;
+}
+
+/**
+ * Throws where so many pods wait for a node that one more would only take memory. To be called before a pod is made.
+ * Differs from upstream, where the rate of requests alone keeps a number of replicas that nobody can run from filling the cluster.
+ */
+export const waitingPodsLimit = ({name, options: {maxWaitingPods}, meter, lister}: WaitingPodsContext): (() => void) => {
+  const pods = lister(kinds.pods);
+  const refused = meter.counter({name: 'controller_pods_not_created_total', help: 'How often a controller made no pod because too many wait for a node.', labels: ['controller']}).at({controller: name});
+  return () => {
+    if (maxWaitingPods === 0 || pods.count(waiting, '') < maxWaitingPods) return;
+    refused.add();
+    throw new Error(`${maxWaitingPods} pods wait for a node already, and --max-waiting-pods allows no more`);
+  };
+};
