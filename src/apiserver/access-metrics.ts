@@ -33,6 +33,8 @@ const authorizationResults: Readonly<Record<Decision['decision'], string>> = {al
 /** How authentication and authorization of requests went. */
 export class AccessMetrics {
   readonly #users: Counter;
+  /** By what stands in the label; there are few. */
+  readonly #series = new Map<string, ReturnType<Counter['at']>>();
   readonly #authentications: Attempts;
   readonly #authorizations: Attempts;
   readonly #knownUsers: ReadonlySet<string>;
@@ -53,7 +55,7 @@ export class AccessMetrics {
   }
 
   authenticated(user: UserInfo, startedAt: number): void {
-    this.#users.add({username: this.#compressed(user.name)});
+    this.#userSeries(this.#compressed(user.name)).add();
     this.#authentications.count('success', startedAt);
   }
 
@@ -68,6 +70,12 @@ export class AccessMetrics {
 
   authorizationFailed(startedAt: number): void {
     this.#authorizations.count('error', startedAt);
+  }
+
+  #userSeries(username: string): ReturnType<Counter['at']> {
+    let series = this.#series.get(username);
+    if (!series) this.#series.set(username, (series = this.#users.at({username})));
+    return series;
   }
 
   /** Names of users stay out of the labels, which must be few. */

@@ -43,6 +43,7 @@ const verbOf = (info: RequestInfo, isApply: boolean): string => {
 };
 
 const dryRunOf = ({query}: RequestInfo): string => {
+  if (query.size === 0) return '';
   const asked = query.getAll('dryRun');
   if (asked.length === 0) return '';
   return asked.every(value => value === 'All') ? 'All' : 'invalid';

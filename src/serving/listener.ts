@@ -2,7 +2,7 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import http2, {type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
 import https from 'node:https';
 import {constants as crypto} from 'node:crypto';
-import type {AddressInfo} from 'node:net';
+import type {AddressInfo, Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import {every, type Clock} from '#src/base/clock.js';
@@ -84,6 +84,12 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
 };
 
 const ignore = () => {};
+
+/**
+ * Makes the parser of a connection read from the stream, which can wait, instead of from beneath it, which costs less: else what is pipelined while much
+ * waits to be sent cuts the connection. Somebody who listens brings it about.
+ */
+const parseFromStream = (socket: Socket): void => void socket.on('data', ignore).off('data', ignore);
 
 /** How often a listener that closes looks for connections that have become idle. */
 const idleCheckMs = 20;
@@ -178,8 +184,6 @@ class Endpoint implements Listener {
       this.#unused.add(socket);
       socket.once('close', () => this.#unused.delete(socket));
       for (const speak of speakHttp1) (speak as (this: https.Server, socket: TLSSocket) => void).call(this.#http1, socket);
-      // Somebody who listens makes the parser read from the stream, which can wait: else what is pipelined while answers wait to be sent cuts the connection.
-      socket.on('data', ignore).off('data', ignore);
       return;
     }
     this.#http2.once('session', session => remember(session, connection));
@@ -207,6 +211,8 @@ class Endpoint implements Listener {
     server.on('drop', () => void this.refused++);
     server.on('request', (request, response) => {
       this.#unused.delete(request.socket);
+      // An answer that has to wait for the one before it has no socket yet.
+      if (!response.socket) parseFromStream(request.socket);
       if (this.#draining) response.shouldKeepAlive = false;
       options.handler.http1(request, response);
     });

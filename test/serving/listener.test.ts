@@ -6,7 +6,7 @@ import tls from 'node:tls';
 import {once} from 'node:events';
 import type {ApiRequest} from '#src/api/exchange.js';
 import {refusePortSharing} from '#src/serving/binding.js';
-import {listen} from '#src/serving/listener.js';
+import {listen, type RequestHandler} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
 import {aPair} from './credentials.js';
 import {type TestServer, aWatch, anEvent, answering, ask1, bothVersions, json, serve} from './server.js';
@@ -264,6 +264,17 @@ const pipelined = async (server: TestServer, count: number): Promise<number> => 
   await once(socket, 'close');
   return text.split('HTTP/1.1 200').length - 1;
 };
+
+test('requests that come one after the other are parsed beneath the stream of their connection', async t => {
+  const sockets: import('node:net').Socket[] = [];
+  const face: RequestHandler = {http1: (request, response) => void (sockets.push(request.socket), response.end()), http2() {}, upgrade() {}};
+  await using server = await serve(answering(() => json({})), {listener: {handler: face}});
+  const agent = new https.Agent({keepAlive: true, ca: server.ca, maxSockets: 1});
+  for (let i = 0; i < 3; i++) await once(https.get({host: '127.0.0.1', port: server.port, agent}).on('response', response => response.resume()), 'close');
+
+  t.deepEqual(sockets.map(socket => [socket === sockets[0], socket.readableDidRead]), [[true, false], [true, false], [true, false]]);
+  agent.destroy();
+});
 
 test('requests that are sent without waiting for answers are all answered', async t => {
   await using server = await serve(answering(() => json({text: 'x'.repeat(500)})));
