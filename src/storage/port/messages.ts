@@ -5,7 +5,7 @@ import type {Change, RangeQuery, ReadOptions, Store, StoredRecord, WatchQuery, W
 export interface StoreCalls {
   revision: [];
   get: [key: string, options?: ReadOptions];
-  range: [query: RangeQuery];
+  range: [query: Omit<RangeQuery, 'sieve'>];
   count: [start: string, end: string];
   create: [key: string, value: Uint8Array, options?: WriteOptions];
   update: [key: string, value: Uint8Array, expected: number, options?: WriteOptions];

@@ -1,6 +1,10 @@
 import {StoreClosed} from '#src/storage/errors.js';
-import type {Range, Store, StoredRecord, Watcher} from '#src/storage/store.js';
+import {keysAtOnce, PageReader} from '#src/storage/local/page.js';
+import type {Range, RangeQuery, Sieve, Store, StoredRecord, Watcher} from '#src/storage/store.js';
 import {errorOf, received, type CallResult, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
+
+/** How much is fetched at a time to be sifted. */
+const siftedBytes = 1 << 20;
 
 interface Pending {
   resolve(value: unknown): void;
@@ -53,8 +57,9 @@ export class PortStore implements Store {
     return whole(await this.#call('get', ...args));
   }
 
-  async range(...args: StoreCalls['range']): Promise<Range> {
-    const range = await this.#call('range', ...args);
+  async range({sieve, ...query}: RangeQuery): Promise<Range> {
+    if (sieve) return this.#sifted(query, sieve);
+    const range = await this.#call('range', query);
     return {...range, records: range.records.map(received)};
   }
 
@@ -107,12 +112,21 @@ export class PortStore implements Store {
     }
   }
 
+  /** Reads a piece of the range and sifts it here, since a sieve is code, which no message carries. */
+  async #sifted({limit = Infinity, bytes = Infinity, ...query}: RangeQuery, sieve: Sieve): Promise<Range> {
+    if (limit < 1) return {...(await this.#call('range', {...query, limit})), records: []};
+    const {records, revision, more} = await this.#call('range', {...query, limit: keysAtOnce, bytes: siftedBytes});
+    const page = new PageReader({limit, bytes, sieve});
+    for (const record of records) if (!page.add(received(record))) break;
+    return {records: page.records, revision, more: more || page.more, reached: page.reached};
+  }
+
   #call<Name extends StoreCall>(name: Name, ...args: StoreCalls[Name]): Promise<CallResult<Name>> {
     if (this.#isClosed) return Promise.reject(new StoreClosed());
     const id = ++this.#lastId;
     const answer = new Promise<CallResult<Name>>((resolve, reject) => {
+      this.#post({kind: 'call', id, name, args} as ToStore); // Throws for what no message can carry; nothing is pending then.
       this.#pending.set(id, {resolve: resolve as (value: unknown) => void, reject});
-      this.#post({kind: 'call', id, name, args} as ToStore);
     });
     this.#underWay.add(answer);
     const forget = () => void this.#underWay.delete(answer);
