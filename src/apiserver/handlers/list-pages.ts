@@ -55,7 +55,7 @@ class ListPages implements PagedBody {
   readonly kind = 'pages';
   readonly contentType: string;
   readonly #list: ShownList;
-  #pages: AsyncGenerator<Buffer, undefined> | undefined;
+  #pages: Pages | undefined;
   #closed = false;
 
   constructor(list: ShownList) {
@@ -65,9 +65,9 @@ class ListPages implements PagedBody {
 
   async next(): Promise<Buffer | undefined> {
     if (this.#closed) return undefined;
-    this.#pages ??= this.#begin();
+    this.#pages ??= new Pages(this.#list);
     try {
-      return (await this.#pages.next()).value;
+      return await this.#pages.next();
     } catch (error) {
       throw readable(error);
     }
@@ -90,14 +90,6 @@ class ListPages implements PagedBody {
   close(): void {
     this.#closed = true;
   }
-
-  #begin(): AsyncGenerator<Buffer, undefined> {
-    if (isRaw(this.#list)) return rawPages(this.#list);
-    const item = itemTextOf(this.#list);
-    if (item) return itemPages(this.#list, item);
-    const {shown: {accepted}, pretty} = this.#list;
-    return textPages(this.#list, listText(accepted, encodedPart(this.#list, []), pretty || accepted.pretty === true));
-  }
 }
 
 const itemsOf = (list: Record<string, unknown>): unknown[] => (list['rows'] ?? list['items']) as unknown[];
@@ -107,31 +99,62 @@ const readable = (error: unknown): unknown => (error instanceof Compacted ? expi
 
 const encodedPart = (list: ShownList, records: readonly StoredRecord[]): Buffer => bytesOf(list.shown.accepted, partOf(list, records), list.pretty || list.shown.accepted.pretty === true);
 
-async function* rawPages(list: ShownList): AsyncGenerator<Buffer, undefined> {
-  let before = rawOpen(list);
-  for await (const records of list.listed.pieces()) {
-    yield rawPart(list, records, before, '');
-    before = ',';
-  }
-  yield Buffer.from(rawClose);
+/** How pages of a list are made in one form. */
+interface PageForm {
+  /** What comes before the first item; asked for once. */
+  open(): Promise<Buffer | string>;
+  /** The items of some records, behind what comes before them. */
+  page(before: Buffer | string, records: readonly StoredRecord[]): Buffer;
+  readonly separator: string;
+  readonly close: Buffer | string;
 }
 
-async function* itemPages(list: ShownList, item: (record: StoredRecord) => string): AsyncGenerator<Buffer, undefined> {
-  let before = itemsOpen(list);
-  for await (const records of list.listed.pieces()) {
-    yield Buffer.from(`${before}${records.map(item).join(',')}`);
-    before = ',';
-  }
-  yield Buffer.from(rawClose);
-}
+const formOf = (list: ShownList): PageForm => {
+  if (isRaw(list)) return {open: async () => rawOpen(list), page: (before, records) => rawPart(list, records, String(before), ''), separator: ',', close: rawClose};
+  const item = itemTextOf(list);
+  if (item) return {open: async () => itemsOpen(list), page: (before, records) => Buffer.from(`${String(before)}${records.map(item).join(',')}`), separator: ',', close: rawClose};
+  const {shown: {accepted}, pretty} = list;
+  return encodedForm(list, listText(accepted, encodedPart(list, []), pretty || accepted.pretty === true));
+};
 
-async function* textPages(list: ShownList, text: ListText): AsyncGenerator<Buffer, undefined> {
-  let total = 0;
-  if (text.needs) for await (const records of list.listed.pieces()) total += text.needs === 'count' ? records.length : text.part(encodedPart(list, records)).length;
-  let before = text.open(total);
-  for await (const records of list.listed.pieces()) {
-    yield Buffer.concat([before, text.part(encodedPart(list, records))]);
-    before = Buffer.from(text.separator);
+const encodedForm = (list: ShownList, {needs, open, part, separator, close}: ListText): PageForm => ({
+  async open() {
+    let total = 0;
+    if (needs) for await (const records of list.listed.pieces()) total += needs === 'count' ? records.length : part(encodedPart(list, records)).length;
+    return open(total);
+  },
+  page: (before, records) => Buffer.concat([Buffer.from(before), part(encodedPart(list, records))]),
+  separator,
+  close,
+});
+
+/** The pages of a list, each made of a piece of which nothing is kept then, and its end. */
+class Pages {
+  readonly #list: ShownList;
+  readonly #form: PageForm;
+  #pieces: AsyncIterator<readonly StoredRecord[], undefined> | undefined;
+  #before: Buffer | string = '';
+  #isOver = false;
+
+  constructor(list: ShownList) {
+    this.#list = list;
+    this.#form = formOf(list);
   }
-  yield text.close;
+
+  async next(): Promise<Buffer | undefined> {
+    if (this.#isOver) return undefined;
+    const {open, page, separator, close} = this.#form;
+    if (!this.#pieces) {
+      this.#before = await open();
+      this.#pieces = this.#list.listed.pieces();
+    }
+    const {value: records} = await this.#pieces.next();
+    if (records) {
+      const made = page(this.#before, records);
+      this.#before = separator;
+      return made;
+    }
+    this.#isOver = true;
+    return Buffer.from(close);
+  }
 }

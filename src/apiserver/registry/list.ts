@@ -1,12 +1,12 @@
 import type {KubeObject} from '#src/api/types.js';
 import {badRequest, expired, statusError} from '#src/api/status.js';
-import {held, sleep} from '#src/base/clock.js';
-import {ownTurn} from '#src/base/turn.js';
+import {sleep} from '#src/base/clock.js';
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
 import {endOfPrefix, type StoredRecord} from '#src/storage/store.js';
 import {behind, decodeContinue, encodeContinue} from './continue-token.js';
-import {passAll, sieveOf, type Filter} from './filter.js';
+import {passAll, type Filter} from './filter.js';
 import type {ListOptions} from './options.js';
+import {piecesOf, RecordPieces, type Piece, type Reading} from './pieces.js';
 import {objectOf} from './read.js';
 import type {Resource} from './registry.js';
 
@@ -31,7 +31,7 @@ export interface Listed {
   /** What was read to begin with. */
   readonly first: readonly StoredRecord[];
   /** All records in order, piece by piece, each read when it is asked for. The first time it begins with `first`, which is empty from then on. */
-  pieces(): AsyncGenerator<readonly StoredRecord[], undefined>;
+  pieces(): AsyncIterableIterator<readonly StoredRecord[], undefined>;
 }
 
 /** Waits until the store has reached `revision`. Throws 504 when it does not come. */
@@ -81,12 +81,7 @@ export const listObjects = async (resource: Resource, namespace: string, {filter
 const interrupted =
   'The continue parameter is too old: what the list began with is no longer kept. Begin a new list without the parameter for a consistent result, or go on with the token in this response, which continues behind the same object in the present state: changes made since the list began may then be missing or show up.';
 
-interface Plan {
-  readonly start: string;
-  readonly end: string;
-  readonly limit: number;
-  readonly revision: number | undefined;
-}
+type Plan = Pick<Reading, 'start' | 'end' | 'limit' | 'revision'>;
 
 interface Scope {
   readonly start: string;
@@ -122,43 +117,6 @@ const planOf = async (resource: Resource, prefix: string, {start, end}: Scope, o
   return {start, end, limit, revision: undefined};
 };
 
-/** What is read of a collection: at most `limit` records (0: all) that pass the filter. */
-interface Reading extends Plan {
-  readonly filter: Filter;
-  /** How much is read at a time. */
-  readonly bytes: number;
-  readonly check?: Listing['check'];
-  /** Whether what lies at hand will do. */
-  readonly near?: boolean;
-}
-
-/** Records that passed the filter, of a revision. `next` is where the rest of the collection begins, if there is any. */
-export interface Piece {
-  readonly records: readonly StoredRecord[];
-  readonly revision: number;
-  readonly next: string | undefined;
-}
-
-/** Reads a collection piece by piece at one revision, each in a turn of its own. What is yielded may be empty. */
-export async function* piecesOf(resource: Resource, {start, end, limit, revision, filter, bytes, check, near = false}: Reading): AsyncGenerator<Piece, undefined> {
-  const {store, clock} = resource.settings;
-  const sieve = sieveOf(resource, filter);
-  let left = limit || Infinity;
-  let exact = revision;
-  for (let from = start; ; ) {
-    check?.();
-    const range = await store.range({start: from, end, bytes, sieve, near, ...(left === Infinity ? {} : {limit: left}), ...(exact === undefined ? {} : {revision: exact})});
-    exact = range.revision;
-    const {records} = range;
-    left -= records.length;
-    const next = range.more ? behind(range.reached ?? records.at(-1)!.key) : undefined;
-    yield {records, revision: exact, next};
-    if (next === undefined || left === 0) return;
-    from = next;
-    await held(clock, ownTurn);
-  }
-}
-
 /** What the server itself reads of a collection. */
 export interface OwnReading {
   /** Of one namespace alone. */
@@ -169,7 +127,7 @@ export interface OwnReading {
 }
 
 /** A collection piece by piece, at one revision. */
-export const allOf = (resource: Resource, {namespace = '', limit = 0, near = false}: OwnReading = {}): AsyncGenerator<Piece, undefined> =>
+export const allOf = (resource: Resource, {namespace = '', limit = 0, near = false}: OwnReading = {}): AsyncIterableIterator<Piece, undefined> =>
   piecesOf(resource, {...scopeOf(resource, namespace, passAll), limit, revision: undefined, filter: passAll, bytes: pieceBytes.raw, near});
 
 /** The objects of a collection at one revision, read in pieces. */
@@ -208,12 +166,10 @@ const readList = async (resource: Resource, prefix: string, reading: Reading): P
     revision,
     isWhole: rest === undefined,
     first: kept,
-    async *pieces(): AsyncGenerator<readonly StoredRecord[], undefined> {
+    pieces(): AsyncIterableIterator<readonly StoredRecord[], undefined> {
       const begun = kept.splice(0);
-      if (begun.length > 0) yield begun;
       const from = begun.length > 0 ? {start: rest, limit: limit && limit - read} : {start: reading.start, limit};
-      if (from.start === undefined) return;
-      for await (const {records} of piecesOf(resource, {...reading, ...from, start: from.start, revision})) if (records.length > 0) yield records;
+      return new RecordPieces(begun, from.start === undefined ? undefined : piecesOf(resource, {...reading, ...from, start: from.start, revision}));
     },
   };
   if (limit === 0 || count < limit || next === undefined) return listed;

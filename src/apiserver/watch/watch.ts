@@ -6,7 +6,8 @@ import {jittered} from '#src/base/random.js';
 import {Compacted, StoreClosed} from '#src/storage/errors.js';
 import type {Change, StoredRecord} from '#src/storage/store.js';
 import type {Representation} from '#src/apiserver/present/representation.js';
-import {pieceBytes, piecesOf, reached, scopeOf, type Piece} from '#src/apiserver/registry/list.js';
+import {pieceBytes, reached, scopeOf} from '#src/apiserver/registry/list.js';
+import {piecesOf, type Piece} from '#src/apiserver/registry/pieces.js';
 import type {Filter} from '#src/apiserver/registry/filter.js';
 import type {ListOptions} from '#src/apiserver/registry/options.js';
 import type {Resource} from '#src/apiserver/registry/registry.js';
@@ -35,7 +36,7 @@ interface Start {
   readonly from: number;
   /** The state the watch begins with: what was read of it, and the rest. */
   readonly initial: Piece | undefined;
-  readonly rest?: AsyncGenerator<Piece, undefined>;
+  readonly rest?: AsyncIterator<Piece, undefined>;
   readonly marksEnd: boolean;
   /** What ends the stream before it tells anything. */
   readonly refusal?: unknown;
