@@ -20,7 +20,7 @@ const args = apiserverArgs({naming: 'kubernetes', securePort: 6443}, files);
 test.after.always(() => rmSync(directory, {recursive: true, force: true}));
 const admin = {name: 'admin', groups: ['system:masters', 'system:authenticated']};
 
-const aRequest = (url: string): MovedRequest => ({method: 'POST', url, headers: {}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
+const aRequest = (url: string, method = 'POST', signal = new AbortController().signal): MovedRequest => ({method, url, headers: {}, remoteAddress: '127.0.0.1', signal});
 const body = (name: string, count = 9000) => Buffer.from(JSON.stringify({apiVersion: 'v1', kind: 'Namespace', metadata: {name, annotations: Object.fromEntries(Array.from({length: count}, (_, i) => [`k-${i}`, 'x']))}}));
 const start = (limits: Partial<ThreadLimits> = {}, flags: readonly string[] = args) => {
   const store = memoryStore({clock});
@@ -47,6 +47,41 @@ test.serial('a thread answers as many requests as there is room for on the store
   t.is(await codeOf(post('d')), undefined, 'a thread that is closed leaves requests to others');
 });
 
+test.serial('a request whose caller goes away while it waits makes room for another', async t => {
+  const {thread, store, post} = start({waiting: 1});
+  const caller = new AbortController();
+  const left = codeOf(thread.answer(aRequest('/api/v1/namespaces', 'POST', caller.signal), body('left'), admin));
+  caller.abort();
+  const next = codeOf(post('a'));
+
+  t.is(await left, 504);
+  t.is(await next, 201);
+  t.is(store.get('/registry/namespaces/left'), undefined);
+  await thread.close();
+});
+
+test.serial('an answer that cannot be handed over fails alone', async t => {
+  const {thread, post} = start();
+  const watch = codeOf(thread.answer(aRequest('/api/v1/namespaces?watch=true', 'GET'), undefined, admin));
+
+  t.deepEqual(await Promise.all([watch, codeOf(post('a'))]), [500, 201]);
+  await thread.close();
+});
+
+test.serial('a thread that fell behind the store is replaced by one that knows what was written', async t => {
+  const {thread} = start({watchBytes: 1});
+  const dev = {name: 'dev', groups: ['system:authenticated']};
+  const group = 'rbac.authorization.k8s.io';
+  const make = (path: string, object: object, user = admin) => codeOf(thread.answer(aRequest(path), Buffer.from(JSON.stringify(object)), user));
+  const role = {apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata: {name: 'maker'}, rules: [{apiGroups: [''], resources: ['namespaces'], verbs: ['create']}]};
+  const binding = {apiVersion: `${group}/v1`, kind: 'ClusterRoleBinding', metadata: {name: 'makers'}, roleRef: {apiGroup: group, kind: 'ClusterRole', name: 'maker'}, subjects: [{apiGroup: group, kind: 'User', name: 'dev'}]};
+
+  t.is(await make(`/apis/${group}/v1/clusterroles`, role), 201);
+  t.is(await make(`/apis/${group}/v1/clusterrolebindings`, binding), 201);
+  t.is(await make('/api/v1/namespaces', {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'a'}}, dev), 201);
+  await thread.close();
+});
+
 test.serial('a request that takes too long ends the thread', async t => {
   const {thread, post} = start({ms: 1});
   t.is(await codeOf(post('a')), 504);
@@ -63,6 +98,19 @@ test.serial('a request that takes too much memory is refused, and the next one g
 test.serial('where a thread cannot start, requests are left to others', async t => {
   const {thread, warned, post} = start({}, [...args, '--no-such-flag']);
   t.is(await codeOf(post('a')), undefined);
+  t.is(await codeOf(post('a')), undefined);
+  t.is(warned.length, 1);
+  await thread.close();
+});
+
+test.serial('where not even the flags of a thread can be had, requests are left to others', async t => {
+  const thread = new RequestThread({store: memoryStore({clock}), clock, log: noLog, start: () => { throw new Error('no port yet'); }});
+  t.is(await codeOf(thread.answer(aRequest('/api/v1/namespaces'), body('a'), admin)), undefined);
+  await thread.close();
+});
+
+test.serial('a thread that needs more memory for its start than it may have is not started again and again', async t => {
+  const {thread, warned, post} = start({megabytes: 16});
   t.is(await codeOf(post('a')), undefined);
   t.is(warned.length, 1);
   await thread.close();

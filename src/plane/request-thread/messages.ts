@@ -1,4 +1,5 @@
 import type {LogFields} from '#src/base/log.js';
+import type {Status} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {FromStore, ToStore} from '#src/storage/port/messages.js';
 
@@ -32,5 +33,7 @@ export type ToThread = {readonly to: 'store'; readonly message: FromStore} | {re
 export type FromThread =
   | {readonly from: 'store'; readonly message: ToStore}
   | {readonly from: 'server'; readonly id: number; readonly response: PlainResponse}
+  /** There is no response to a request: its body could not be read to the end, or is of a kind that no message carries. */
+  | {readonly from: 'failure'; readonly id: number; readonly status: Status}
   | {readonly from: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly fields: LogFields; readonly message: string}
   | {readonly from: 'start'; readonly failure?: string};

@@ -1,11 +1,11 @@
 import {Worker} from 'node:worker_threads';
 import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
-import {entityTooLarge, serviceUnavailable, timeout, tooManyRequests} from '#src/api/status.js';
+import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {bufferOf} from '#src/storage/port/messages.js';
+import {bufferOf, type FromStore} from '#src/storage/port/messages.js';
 import {StoreHost} from '#src/storage/port/host.js';
 import type {Store} from '#src/storage/store.js';
 import type {FromThread, PlainResponse, ThreadStart, ToThread} from './messages.js';
@@ -19,13 +19,15 @@ export interface ThreadLimits {
   /** How many may wait, and how many bytes their bodies may have together. */
   readonly waiting: number;
   readonly waitingBytes: number;
-  /** How long one request may take. */
+  /** How long one request may take. The thread answers 504 by itself at the time of a request: it is ended only when it no longer can. */
   readonly ms: number;
   /** For how long the thread stays when it has nothing to do. */
   readonly idleMs: number;
+  /** How many bytes of changes the thread may be behind in one watch of the store. */
+  readonly watchBytes: number;
 }
 
-const usualLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 60_000, idleMs: 60_000};
+const usualLimits: ThreadLimits = {megabytes: 768, atOnce: 4, waiting: 64, waitingBytes: 64 * 1024 * 1024, ms: 65_000, idleMs: 60_000, watchBytes: 32 * 1024 * 1024};
 
 export interface RequestThreadParts {
   readonly store: Store;
@@ -48,12 +50,14 @@ interface Running {
   readonly worker: Worker;
   readonly store: StoreHost;
   readonly jobs: Map<number, {readonly job: Job; readonly timer: Disposable}>;
-  isReady: boolean;
+  /** `stale`: a watch of the store has ended, and what the thread follows by it (roles, nodes, definitions) is no longer told to it. It ends what it works on and gets no more. */
+  state: 'starting' | 'ready' | 'stale';
 }
 
 /**
  * Answers large requests in a thread that is started with the first of them and ends when there were none for a while. Each has a bound in time and all of them one in memory: beyond it the
- * thread is ended and started anew with the next request. Where no thread can be started, requests are left to the caller.
+ * thread is ended and started anew with the next request, as it is when it falls behind the store. Where no thread can be started, requests are left to the caller.
+ * A request is sent to one thread only and never again: what it has written by then stays written.
  */
 export class RequestThread implements LargeRequests {
   readonly #parts: RequestThreadParts;
@@ -74,10 +78,13 @@ export class RequestThread implements LargeRequests {
   async answer(request: MovedRequest, body: Buffer | undefined, user: UserInfo): Promise<ApiResponse | undefined> {
     if (this.#cannotStart || this.#isClosed) return undefined;
     const {waiting, waitingBytes} = this.#limits;
+    if (request.signal.aborted) throw clientGone();
     if (this.#waiting.length >= waiting || this.#waitingBytes > waitingBytes) throw tooManyRequests('too many large requests are waiting, please try again later', 1);
     return new Promise((resolve, reject) => {
-      this.#waiting.push({request, body, user, resolve, reject});
+      const job = {request, body, user, resolve, reject};
+      this.#waiting.push(job);
       this.#waitingBytes += body?.length ?? 0;
+      request.signal.addEventListener('abort', () => this.#left(job), {once: true});
       this.#next();
     });
   }
@@ -87,16 +94,27 @@ export class RequestThread implements LargeRequests {
     await this.#end(serviceUnavailable('the server is shutting down'));
   }
 
+  /** Makes room for others when the caller of a request that waits goes away. */
+  #left(job: Job): void {
+    const at = this.#waiting.indexOf(job);
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    this.#waitingBytes -= job.body?.length ?? 0;
+    job.reject(clientGone());
+  }
+
+  /** Sends what waits to the thread, as far as it takes it, and starts one where there is none. */
   #next(): void {
-    const running = (this.#running ??= this.#start());
+    const running = (this.#running ??= this.#tryStart());
+    if (!running) return;
+    if (running.state === 'stale' && running.jobs.size === 0) return void this.#end();
     this.#idle?.[Symbol.dispose]();
     this.#idle = undefined;
-    while (running.isReady && running.jobs.size < this.#limits.atOnce) {
+    while (running.state === 'ready' && running.jobs.size < this.#limits.atOnce) {
       const job = this.#waiting.shift();
       if (!job) break;
       this.#waitingBytes -= job.body?.length ?? 0;
-      if (job.request.signal.aborted) job.reject(timeout('the client has gone away'));
-      else this.#send(running, job);
+      this.#send(running, job);
     }
     if (running.jobs.size > 0 || this.#waiting.length > 0) return running.worker.ref();
     running.worker.unref(); // A process does not stay for a thread without work.
@@ -106,16 +124,30 @@ export class RequestThread implements LargeRequests {
   #send(running: Running, job: Job): void {
     const id = ++this.#lastId;
     const {method, url, headers, remoteAddress, signal} = job.request;
-    const timer = this.#parts.clock.schedule(this.#limits.ms, () => void this.#end(timeout('request did not complete within the allotted timeout')));
+    const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#late(running, id));
     running.jobs.set(id, {job, timer});
     signal.addEventListener('abort', () => running.jobs.has(id) && toThread(running.worker, {to: 'caller', gone: id}), {once: true});
     toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}});
   }
 
+  #tryStart(): Running | undefined {
+    try {
+      return this.#start();
+    } catch (error) {
+      this.#unusable(error as Error);
+      return undefined;
+    }
+  }
+
   #start(): Running {
     const {store, start} = this.#parts;
-    const worker = new Worker(new URL('./request-worker.js', import.meta.url), {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: this.#limits.megabytes}});
-    const running: Running = {worker, store: new StoreHost(store, message => toThread(worker, {to: 'store', message})), jobs: new Map(), isReady: false};
+    const {megabytes, watchBytes} = this.#limits;
+    const worker = new Worker(new URL('./request-worker.js', import.meta.url), {workerData: start(), resourceLimits: {maxOldGenerationSizeMb: megabytes}});
+    const tell = (message: FromStore): void => {
+      toThread(worker, {to: 'store', message});
+      if (message.kind === 'ended' && message.error) this.#stale(running);
+    };
+    const running: Running = {worker, store: new StoreHost(store, tell, watchBytes), jobs: new Map(), state: 'starting'};
     worker.on('message', (message: FromThread) => this.#receive(running, message));
     worker.once('error', (error: Error & {code?: string}) => this.#failed(running, error));
     return running;
@@ -129,31 +161,44 @@ export class RequestThread implements LargeRequests {
         return this.#parts.log[message.level](message.fields, message.message);
       case 'start':
         if (message.failure !== undefined) return this.#unusable(new Error(message.failure));
-        running.isReady = true;
+        if (running.state === 'starting') running.state = 'ready';
         return this.#next();
       case 'server':
-        this.#finished(running, message.id, message.response);
+        return this.#finished(running, message.id, job => job.resolve(responseOf(message.response)));
+      case 'failure':
+        this.#finished(running, message.id, job => job.reject(new StatusError(message.status)));
     }
   }
 
-  #finished(running: Running, id: number, response: PlainResponse): void {
+  #finished(running: Running, id: number, settle: (job: Job) => void): void {
     const found = running.jobs.get(id);
     if (!found) return;
     running.jobs.delete(id);
     found.timer[Symbol.dispose]();
-    found.job.resolve(responseOf(response));
+    settle(found.job);
+    if (this.#running === running) this.#next();
+  }
+
+  #late(running: Running, id: number): void {
+    running.jobs.get(id)?.job.reject(timeout('request did not complete within the allotted timeout'));
+    running.jobs.delete(id);
+    void this.#end(serviceUnavailable('another large request took too long, please try again later'));
+  }
+
+  #stale(running: Running): void {
+    running.state = 'stale';
     if (this.#running === running) this.#next();
   }
 
   #failed(running: Running, error: Error & {code?: string}): void {
     if (this.#running !== running) return;
+    if (running.state === 'starting') return this.#unusable(error); // Another one would not get any further.
     if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') {
       const alone = running.jobs.size === 1;
-      void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later'));
-    } else if (running.isReady) {
-      this.#parts.log.error({err: error}, 'the thread for large requests ended by itself');
-      void this.#end(serviceUnavailable('the request could not be completed'));
-    } else this.#unusable(error);
+      return void this.#end(alone ? entityTooLarge(`handling the request takes more than ${this.#limits.megabytes} MiB`) : serviceUnavailable('too many large requests at the same time, please try again later'));
+    }
+    this.#parts.log.error({err: error}, 'the thread for large requests ended by itself');
+    void this.#end(serviceUnavailable('the request could not be completed'));
   }
 
   /** Leaves all requests to their callers from now on. */
@@ -186,6 +231,8 @@ export class RequestThread implements LargeRequests {
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- It is a thread, not a window.
 const toThread = (worker: Worker, message: ToThread): void => worker.postMessage(message);
+
+const clientGone = () => timeout('the client has gone away');
 
 /** The user is the one that was impersonated already. */
 const withoutImpersonation = (headers: ApiRequest['headers']): ApiRequest['headers'] => Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('impersonate-')));

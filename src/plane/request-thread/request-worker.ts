@@ -2,8 +2,9 @@
 import {parentPort, workerData} from 'node:worker_threads';
 import {pagesOf, type ApiResponse} from '#src/api/exchange.js';
 import {naming as namingOf} from '#src/api/naming.js';
+import {internalError, StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
-import type {Log, LogFields} from '#src/base/log.js';
+import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
@@ -26,8 +27,7 @@ const plainFields = (fields: LogFields): LogFields =>
 const logWith = (own: LogFields): Log => {
   const level = (name: 'info' | 'warn' | 'error') => (first: string | LogFields, message?: string) =>
     post({from: 'log', level: name, fields: plainFields({...own, ...(typeof first === 'string' ? {} : first)}), message: typeof first === 'string' ? first : (message ?? '')});
-  const silent: Log = {info() {}, warn() {}, error() {}, v: () => silent, child: () => silent};
-  return {info: level('info'), warn: level('warn'), error: level('error'), v: () => silent, child: fields => logWith({...own, ...fields})};
+  return {info: level('info'), warn: level('warn'), error: level('error'), v: () => noLog, child: fields => logWith({...own, ...fields})};
 };
 
 const store = new PortStore(message => post({from: 'store', message}));
@@ -87,7 +87,10 @@ port.on('message', (message: ToThread) => {
   callers.set(id, gone);
   void running
     .then(server => answered(server, request, gone.signal))
-    .then(response => post({from: 'server', id, response}))
+    .then(
+      response => post({from: 'server', id, response}),
+      (error: unknown) => post({from: 'failure', id, status: (error instanceof StatusError ? error : internalError(error)).status}),
+    )
     .finally(() => callers.delete(id));
 });
 running.then(

@@ -1,8 +1,7 @@
 import type {Change, Range, Store, StoredRecord} from '#src/storage/store.js';
 import {bufferOf, plainError, sendable, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
-/** A watch of which more than this many bytes are under way ends: its user is too busy to follow, and lists anew later. */
-const mostUnderWay = 32 * 1024 * 1024;
+const defaultUnderWay = 32 * 1024 * 1024;
 
 interface Followed {
   readonly handle: Disposable;
@@ -10,16 +9,19 @@ interface Followed {
 }
 
 /**
- * Lends a store to another thread: answers what arrives through `receive` by `post`, in the order in which things happen. Disposing of it ends the watches; the store itself stays open.
+ * Lends a store to another thread: answers what arrives through `receive` by `post`, in the order in which things happen. A watch of which more than `mostUnderWay` bytes were posted and not
+ * received yet ends with an error. Disposing of the host ends the watches; the store itself stays open.
  */
 export class StoreHost implements Disposable {
   readonly #store: Store;
   readonly #post: (message: FromStore) => void;
+  readonly #mostUnderWay: number;
   readonly #watches = new Map<number, Followed>();
 
-  constructor(store: Store, post: (message: FromStore) => void) {
+  constructor(store: Store, post: (message: FromStore) => void, mostUnderWay = defaultUnderWay) {
     this.#store = store;
     this.#post = post;
+    this.#mostUnderWay = mostUnderWay;
   }
 
   receive(message: ToStore): void {
@@ -81,7 +83,7 @@ export class StoreHost implements Disposable {
     const changes = batch.map(change => ({...change, record: sent(change.record), previous: sent(change.previous)}));
     const bytes = changes.reduce((sum, {record, previous}) => sum + (record?.value.length ?? 0) + (previous?.value.length ?? 0), 0);
     watch.underWay += bytes;
-    if (watch.underWay > mostUnderWay) {
+    if (watch.underWay > this.#mostUnderWay) {
       this.#forget(id);
       this.#post({kind: 'ended', id, error: {name: 'Error', message: 'the watcher does not keep up'}});
     } else this.#post({kind: 'changes', id, batch: changes, bytes});
