@@ -1,15 +1,20 @@
 import type {Random} from '#src/base/random.js';
+import {stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import type {Cluster, Score} from './plugin.js';
 
 /** The weighted sum of what every score gives to each of the nodes, in their order. */
-export const totalScores = (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): number[] => {
+export const totalScores = function* (pod: PodInfo, nodes: readonly NodeInfo[], scores: readonly Score[], cluster: Cluster): Steps<number[]> {
   const totals = nodes.map(() => 0);
   for (const {weight, prepare} of scores) {
-    const gauge = prepare(pod, nodes, cluster);
+    const gauge = yield* stepping(prepare(pod, nodes, cluster));
     if (!gauge) continue;
-    const own = nodes.map(node => gauge.score(node));
+    const own: number[] = [];
+    for (const node of nodes) {
+      own.push(gauge.score(node));
+      yield;
+    }
     gauge.normalize?.(own, nodes);
     for (let at = 0; at < own.length; at++) totals[at]! += weight * own[at]!;
   }

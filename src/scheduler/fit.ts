@@ -1,3 +1,4 @@
+import {stepping, type Steps} from '#src/base/steps.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodInfo} from './cache/pod-info.js';
 import {isRejection, ruledOut, type Check, type Cluster, type Filter, type PluginName, type Rejection} from './plugin.js';
@@ -36,13 +37,13 @@ const together = (plugins: readonly PluginName[]): string =>
   plugins.length === 1 ? `node(s) didn't satisfy plugin ${plugins[0]}` : `node(s) didn't satisfy plugin(s) [${[...plugins].sort().join(' ')}] simultaneously`;
 
 /** Makes all filters ready. One that rules every node out ends it; after one that merely rejects them all the others are made ready too, since room may be made. */
-export const prepareChecks = (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Checks => {
+export const prepareChecks = function* (pod: PodInfo, filters: readonly Filter[], cluster: Cluster): Steps<Checks> {
   const checks: {plugin: PluginName; check: Check}[] = [];
   const naming: PluginName[] = [];
   let nodes: ReadonlySet<string> | undefined;
   let refused: Verdict | undefined;
   for (const {plugin, prepare} of filters) {
-    const ready = prepare(pod, cluster);
+    const ready = yield* stepping(prepare(pod, cluster));
     if (!ready) continue;
     if (isRejection(ready)) {
       refused = {...ready, plugin};
@@ -133,16 +134,16 @@ export interface Found {
 }
 
 /** Finds nodes that a pod fits on: the one it is promised, or as many as it takes to choose well. */
-export const findFitting = (pod: PodInfo, {cluster, filters, promised, own, percentage, from}: Search): Found => {
-  const checks = prepareChecks(pod, filters, cluster);
+export const findFitting = function* (pod: PodInfo, {cluster, filters, promised, own, percentage, from}: Search): Steps<Found> {
+  const checks = yield* prepareChecks(pod, filters, cluster);
   const diagnosis = blank();
   for (const plugin of checks.naming) diagnosis.rejectedBy.add(plugin);
-  const found = (...fitting: NodeInfo[]): Found => ({fitting, diagnosis, checks, looked: fitting.length + diagnosis.byNode.size});
+  const found = (fitting: readonly NodeInfo[]): Found => ({fitting, diagnosis, checks, looked: fitting.length + diagnosis.byNode.size});
   if (checks.refused) {
     diagnosis.rest = checks.refused;
     diagnosis.beforehand = checks.refused.reasons.join(', ');
     diagnosis.rejectedBy.add(checks.refused.plugin);
-    return found();
+    return found([]);
   }
   const judge = (node: NodeInfo): boolean => {
     const verdict = judgeWithPromised(checks, node, promised);
@@ -152,7 +153,7 @@ export const findFitting = (pod: PodInfo, {cluster, filters, promised, own, perc
     return false;
   };
   const mine = own ? cluster.node(own) : undefined;
-  if (mine && judge(mine)) return found(mine);
+  if (mine && judge(mine)) return found([mine]);
 
   const {nodes: names} = checks;
   const nodes = names ? [...names].map(name => cluster.node(name)).filter(node => node !== undefined) : cluster.nodes;
@@ -162,6 +163,7 @@ export const findFitting = (pod: PodInfo, {cluster, filters, promised, own, perc
   for (let at = 0; at < nodes.length && fitting.length < wanted; at++) {
     const node = nodes[(from + at) % nodes.length]!;
     if (judge(node)) fitting.push(node);
+    yield;
   }
-  return found(...fitting);
+  return found(fitting);
 };

@@ -3,6 +3,7 @@ import type {Naming} from '#src/api/naming.js';
 import type {Source} from '#informers/selection.js';
 import type {Lister} from '#informers/lister.js';
 import type {KubeObject} from '#src/api/types.js';
+import type {Stepwise} from '#src/base/steps.js';
 import type {NamespaceLabels} from './cache/affinity-term.js';
 import type {NodeInfo} from './cache/node-info.js';
 import type {PodCounts} from './cache/pod-counts.js';
@@ -46,7 +47,7 @@ export const rejected = (...reasons: string[]): Rejection => ({reasons, unresolv
 /** A rejection that nothing lifts but a change of the node or the pod. */
 export const ruledOut = (...reasons: string[]): Rejection => ({reasons, unresolvable: true});
 
-/** The state of the world that decisions are made from. It does not change while one is made. */
+/** The state of the world that decisions are made from. Nodes and the pods on them do not change while one is made. */
 export interface Cluster {
   readonly naming: Naming;
   /** Every node, in the order they are looked at. */
@@ -85,8 +86,8 @@ export interface Hint {
 /** Judges nodes, or decides beforehand. A pure function of the pod and the cluster. */
 export interface Filter {
   readonly plugin: PluginName;
-  /** Makes ready for one pod: a check, a rejection of every node, or nothing where there is nothing to judge. */
-  prepare(pod: PodInfo, cluster: Cluster): Check | Rejection | undefined;
+  /** Makes ready for one pod: a check, a rejection of every node, or nothing where there is nothing to judge. In steps where it looks at every node. */
+  prepare(pod: PodInfo, cluster: Cluster): Stepwise<Check | Rejection | undefined>;
   readonly hints: readonly Hint[];
 }
 
@@ -102,8 +103,8 @@ export interface Gauge {
 export interface Score {
   readonly plugin: PluginName;
   readonly weight: number;
-  /** Nothing where all nodes do equally well. */
-  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Gauge | undefined;
+  /** Nothing where all nodes do equally well. In steps where it looks at every node. */
+  prepare(pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster): Stepwise<Gauge | undefined>;
 }
 
 export const isRejection = (outcome: Check | Rejection | undefined): outcome is Rejection => outcome !== undefined && 'reasons' in outcome;

@@ -9,30 +9,28 @@ import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
-import {nextTurn} from '#src/base/turn.js';
+import {inPieces} from '#src/base/steps.js';
+import {nextTurn, Pieces} from '#src/base/turn.js';
 import type {Client} from '#src/client/client.js';
 import type {EventRecorder} from '#src/runtime/events.js';
 import {messageOf} from '#src/base/message.js';
 import {Cache} from './cache/cache.js';
 import {PodCounts} from './cache/pod-counts.js';
 import {podInfoOf, type PodInfo} from './cache/pod-info.js';
-import {choose, totalScores} from './choose.js';
+import {Decider, type Decision} from './decider.js';
 import {DeviceReserver} from './devices.js';
-import {findFitting, type Found} from './fit.js';
-import {fitText, noClaimsText, noNodesText} from './fit-text.js';
+import {noNodesText} from './fit-text.js';
+import type {ClusterEvent} from './events.js';
 import {hintsByEvent} from './hints.js';
 import {SchedulerMetrics} from './metrics.js';
 import {Placer} from './placing.js';
 import type {Cluster, PluginName} from './plugin.js';
 import type {Report} from './pod-status.js';
-import {budgetsOf} from './preemption/budgets.js';
-import {isCandidate} from './preemption/candidates.js';
 import {Preemptor} from './preemption/preemptor.js';
-import {findVictims} from './preemption/search.js';
 import type {Profile} from './profile.js';
 import {Nominated} from './queue/nominated.js';
 import type {QueuedPod} from './queue/queued-pod.js';
-import {SchedulingQueue, type ClusterEvent} from './queue/queue.js';
+import {SchedulingQueue} from './queue/queue.js';
 import {Reporter} from './reports.js';
 import type {Settings} from './settings.js';
 import {VolumeBinder} from './volumes/binder.js';
@@ -50,6 +48,13 @@ export interface SchedulerParts extends Settings {
   gate(name: string): boolean;
 }
 
+/** So often a pod is decided on anew because of what happened meanwhile. */
+const mostTries = 10;
+
+interface NoNodes {
+  readonly type: 'no nodes';
+}
+
 /** Gives waiting pods to nodes: one after the other is decided, and each is bound while the next ones are. */
 export class Scheduler {
   readonly cache: Cache;
@@ -62,8 +67,8 @@ export class Scheduler {
   readonly #preemptor: Preemptor;
   readonly #metrics: SchedulerMetrics;
   readonly #placer: Placer;
-  /** Where in the order of nodes the next search begins. */
-  #from = 0;
+  readonly #decider: Decider;
+  readonly #pieces: Pieces;
   #wake: () => void = () => {};
   /** Keeps a virtual clock from moving while a pod is due. */
   #hold: Disposable | undefined;
@@ -71,6 +76,7 @@ export class Scheduler {
   constructor(parts: SchedulerParts) {
     const {naming, clock, lister, gate, meter} = parts;
     this.#parts = parts;
+    this.#pieces = new Pieces(clock);
     const cache = (this.cache = new Cache(naming));
     this.volumes = new VolumeBinder(parts);
     this.#reporter = new Reporter({...parts, pods: () => lister(kinds.pods)});
@@ -90,6 +96,7 @@ export class Scheduler {
       lister,
       gate,
     };
+    this.#decider = new Decider({...parts, cluster: this.#cluster, nominated: this.nominated, metrics: this.#metrics, budgets: () => lister(kinds.podDisruptionBudgets)});
     const hints = hintsByEvent([...parts.profiles.values()].flatMap(({filters}) => filters));
     this.queue = new SchedulingQueue({
       ...parts.backoff,
@@ -132,7 +139,8 @@ export class Scheduler {
     while (!signal.aborted) {
       const pod = this.queue.pop();
       if (pod) {
-        this.#schedule(pod);
+        await this.#schedule(pod, signal);
+        this.queue.decided();
         await nextTurn(); // Bindings and events of the server get their turn between any two pods.
         continue;
       }
@@ -154,75 +162,68 @@ export class Scheduler {
     return this.#preemptor.isActingFor(uid) ? 'DefaultPreemption' : undefined;
   }
 
-  #schedule(queued: QueuedPod): void {
-    const {clock, events, log, profiles} = this.#parts;
-    const {pod, key, uid} = queued.info;
-    const profile = profiles.get(pod.spec?.schedulerName ?? '');
-    if (pod.metadata?.deletionTimestamp) {
-      events.warning(pod, 'FailedScheduling', `skip schedule deleting pod: ${key}`);
-      return this.queue.delete(uid);
-    }
+  async #schedule(queued: QueuedPod, signal: AbortSignal): Promise<void> {
+    const {clock, log} = this.#parts;
+    const {key, uid} = queued.info;
+    const profile = this.#profileOf(queued);
     if (!profile || this.cache.isAssumed(uid)) return;
     const since = clock.monotonic();
     try {
-      this.#decide(queued, profile, since);
+      const decision = await this.#decide(queued, profile, since);
+      if (!decision || signal.aborted) return;
+      if (decision.type !== 'no nodes') return this.#act(queued, decision, since);
+      // Differs from upstream: the pod waits for a node, where upstream tries again after each backoff.
+      this.#fail(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
     } catch (error) {
       log.error({pod: key, err: error}, 'a pod could not be scheduled for a fault');
       this.#fail(queued, {reason: 'SchedulerError', message: messageOf(error), nominatedNode: ''}, new Set(), since);
     }
   }
 
-  /** Gives a pod to the best node; where there is none the pod goes back to the queue. */
-  #decide(queued: QueuedPod, profile: Profile, since: number): void {
-    const {nominated} = this;
-    const cluster = this.#cluster;
-    const {clock, random} = this.#parts;
-    const {info} = queued;
-    const all = cluster.nodes.length;
-    if (all === 0) {
-      // Differs from upstream: the pod waits for a node, where upstream tries again after each backoff.
-      return this.#fail(queued, {reason: 'Unschedulable', message: noNodesText, nominatedNode: ''}, new Set<PluginName>(['NoNodes']), since);
-    }
-    const own = info.pod.status?.nominatedNodeName || nominated.nodeOf(info.uid);
-    const {filters, scores, percentage} = profile;
-    const found = findFitting(info, {cluster, filters, promised: node => nominated.on(node), own, percentage, from: this.#from});
-    const {fitting, looked} = found;
-    const name = info.pod.spec?.schedulerName ?? '';
-    const filtered = clock.monotonic();
-    this.#metrics.took('Filter', fitting.length > 0 ? 'Success' : 'Unschedulable', name, filtered - since);
-    this.#from = (this.#from + looked) % all;
-    const [only] = fitting;
-    if (!only) {
-      this.#metrics.decided(filtered - since);
-      return this.#makeRoom(queued, found, {own, since, preempts: profile.preempts});
-    }
-    const node = fitting.length === 1 ? only : choose(fitting, totalScores(info, fitting, scores, cluster), random);
-    const chosen = clock.monotonic();
-    this.#metrics.took('Score', 'Success', name, chosen - filtered);
-    this.#metrics.decided(chosen - since);
-    this.#placer.place(queued, node, found.checks, since);
+  /** How a pod is to be scheduled; not at all if it is about to go. */
+  #profileOf(queued: QueuedPod): Profile | undefined {
+    const {events, profiles} = this.#parts;
+    const {pod, key, uid} = queued.info;
+    if (!pod.metadata?.deletionTimestamp) return profiles.get(pod.spec?.schedulerName ?? '');
+    events.warning(pod, 'FailedScheduling', `skip schedule deleting pod: ${key}`);
+    this.queue.delete(uid);
+    return undefined;
   }
 
-  /** Puts back a pod that fits nowhere, and makes others leave for it if that would help. */
-  #makeRoom(queued: QueuedPod, found: Found, {own, since, preempts}: {readonly own: string | undefined; readonly since: number; readonly preempts: boolean}): void {
-    const {info} = queued;
-    const {diagnosis} = found;
-    const {clock, lister, random} = this.#parts;
-    const text = (afterwards?: string) => fitText(this.#cluster.nodes.length, diagnosis, afterwards);
-    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, diagnosis.rejectedBy, since);
-    if (!preempts) return fail('', text());
-    const begun = clock.monotonic();
-    const outcome = findVictims(info, own, found, {
-      cluster: this.#cluster,
-      random,
-      promised: node => this.nominated.on(node),
-      budgets: budgetsOf(lister(kinds.podDisruptionBudgets)),
-    });
-    this.#metrics.took('PostFilter', isCandidate(outcome) ? 'Success' : 'Unschedulable', info.pod.spec?.schedulerName ?? '', clock.monotonic() - begun);
-    this.#metrics.preempted(isCandidate(outcome) ? outcome.victims.length : 0);
-    if (!isCandidate(outcome)) return fail(outcome.forget ? '' : undefined, text(`${noClaimsText}, preemption: ${outcome.text}`));
-    this.#preemptor.act(info, outcome);
-    fail(outcome.node, text());
+  /** What is to become of a pod; nothing where it went, or got a node, meanwhile. What was chosen and has changed since is not acted on: then it is decided again. */
+  async #decide(queued: QueuedPod, profile: Profile, since: number): Promise<Decision | NoNodes | undefined> {
+    const {uid} = queued.info;
+    for (let tries = 1; tries <= mostTries; tries++) {
+      if (this.#cluster.nodes.length === 0) return {type: 'no nodes'};
+      const decision = await this.#decideOnce(queued.info, profile, since);
+      if (this.queue.get(uid) !== queued || queued.place !== 'none' || this.cache.isAssumed(uid) || !this.#profileOf(queued)) return undefined;
+      const confirmed = this.#decider.confirmed(decision);
+      if (confirmed) return confirmed;
+    }
+    throw new Error(`the nodes that were chosen changed ${mostTries} times before anything could be done with them`);
+  }
+
+  /** What is to become of a pod, with nodes as they were at the beginning. */
+  async #decideOnce(info: PodInfo, profile: Profile, since: number): Promise<Decision> {
+    this.cache.hold();
+    try {
+      return await inPieces(this.#decider.decide(info, profile, since), this.#pieces);
+    } finally {
+      await inPieces(this.cache.release(), this.#pieces);
+    }
+  }
+
+  #act(queued: QueuedPod, decision: Decision, since: number): void {
+    const fail = (nominatedNode: string | undefined, message: string) => this.#fail(queued, {reason: 'Unschedulable', message, nominatedNode}, decision.found.diagnosis.rejectedBy, since);
+    switch (decision.type) {
+      case 'node':
+        return this.#placer.place(queued, decision.node, decision.found.checks, since);
+      case 'room':
+        this.#preemptor.act(queued.info, decision.candidate);
+        return fail(decision.candidate.node, decision.text);
+      case 'none':
+        return fail(decision.nominatedNode, decision.text);
+    }
   }
 
   /** Puts a pod back and tells why. */

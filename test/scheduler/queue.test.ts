@@ -1,9 +1,9 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {EventKind, QueueEvent} from '#src/scheduler/events.js';
+import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/events.js';
 import type {PluginName} from '#src/scheduler/plugin.js';
 import {Nominated} from '#src/scheduler/queue/nominated.js';
-import {SchedulingQueue, type ClusterEvent} from '#src/scheduler/queue/queue.js';
+import {SchedulingQueue} from '#src/scheduler/queue/queue.js';
 import {PodWrites} from '#src/scheduler/pod-writes.js';
 import {aPod} from './objects.js';
 import {read} from './world.js';
@@ -45,6 +45,31 @@ test('pods are popped by priority, then by who came first', t => {
   queue.delete('d');
 
   t.deepEqual([popped(), popped(), popped(), popped()], ['b', 'a', 'c', undefined]);
+});
+
+test('what happens while a pod is being decided on helps it too', t => {
+  const {queue, add} = aQueue();
+  add('a');
+  const pod = queue.pop()!;
+
+  queue.moveOn({kind: 'NodeAdd'});
+  queue.putBack(pod, new Set<PluginName>(['NodeResourcesFit']));
+
+  t.deepEqual({...queue.sizes}, {active: 0, backoff: 1, unschedulable: 0, gated: 0});
+});
+
+test('what happens once a pod was decided on, or helps others alone, does not help it', t => {
+  const {queue, add} = aQueue();
+  add('a');
+  add('b');
+  const [a, b] = [queue.pop()!, queue.pop()!];
+  queue.moveOn({kind: 'NodeAdd'});
+  queue.putBack(b, new Set<PluginName>(['NodePorts']));
+  queue.decided();
+  queue.moveOn({kind: 'NodeAdd'});
+  queue.putBack(a, new Set<PluginName>(['NodeResourcesFit']));
+
+  t.is(queue.sizes.unschedulable, 2);
 });
 
 test('a pod that fits nowhere waits until something happens that may help who rejected it', t => {

@@ -2,6 +2,7 @@ import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import type {Steps} from '#src/base/steps.js';
 import {NodeInfo} from './node-info.js';
 import {inTurn, zoneOf} from './node-order.js';
 import type {PodInfo} from './pod-info.js';
@@ -13,7 +14,10 @@ interface Placed {
   readonly assumed: boolean;
 }
 
-/** What the scheduler knows of nodes and of the pods on them, those it has just given to a node among them. */
+/**
+ * What the scheduler knows of nodes and of the pods on them, those it has just given to a node among them. Nodes, with the pods on them, can be made to stand still
+ * while a decision is being made: what happens then is done to them afterwards. Where a single pod is, is always told as of now.
+ */
 export class Cache {
   readonly #naming: Naming;
   readonly #nodes = new Map<string, NodeInfo>();
@@ -21,6 +25,8 @@ export class Cache {
   readonly #imageNodes = new Map<string, number>();
   #ordered: readonly NodeInfo[] | undefined;
   #assumed = 0;
+  /** What is to be done to nodes once they need not stand still any more. */
+  #later: (() => void)[] | undefined;
 
   constructor(naming: Naming) {
     this.#naming = naming;
@@ -46,24 +52,41 @@ export class Cache {
     return this.#imageNodes.get(name) ?? 0;
   }
 
-  setNode(node: Frozen<Node>): NodeInfo {
-    const info = this.#info(node.metadata?.name ?? '');
-    const [isNew, zone] = [!info.node, zoneOf(info, this.#naming)];
-    this.#countImages(info, -1);
-    info.setNode(node);
-    this.#countImages(info, 1);
-    if (isNew || zoneOf(info, this.#naming) !== zone) this.#ordered = undefined;
-    return info;
+  /** Lets nodes stand still until they are `released`. */
+  hold(): void {
+    this.#later ??= [];
+  }
+
+  /** Does to the nodes what happened while they stood still. */
+  *release(): Steps<void> {
+    for (let change = this.#later?.shift(); change; change = this.#later?.shift()) {
+      change();
+      yield;
+    }
+    this.#later = undefined;
+  }
+
+  setNode(node: Frozen<Node>): void {
+    this.#change(() => {
+      const info = this.#info(node.metadata?.name ?? '');
+      const [isNew, zone] = [!info.node, zoneOf(info, this.#naming)];
+      this.#countImages(info, -1);
+      info.setNode(node);
+      this.#countImages(info, 1);
+      if (isNew || zoneOf(info, this.#naming) !== zone) this.#ordered = undefined;
+    });
   }
 
   /** Forgets a node. What is known of its pods stays until they are gone too. */
   removeNode(name: string): void {
-    const info = this.#nodes.get(name);
-    if (!info) return;
-    this.#countImages(info, -1);
-    info.setNode(undefined);
-    this.#ordered = undefined;
-    this.#tidy(info);
+    this.#change(() => {
+      const info = this.#nodes.get(name);
+      if (!info) return;
+      this.#countImages(info, -1);
+      info.setNode(undefined);
+      this.#ordered = undefined;
+      this.#tidy(info);
+    });
   }
 
   /** The pod as it is known here, on a node. */
@@ -91,7 +114,7 @@ export class Cache {
     if (!placed) return;
     const info = {...placed.pod, pod};
     this.#pods.set(uid, {...placed, pod: info});
-    this.#nodes.get(placed.node)?.refresh(info);
+    this.#change(() => this.#nodes.get(placed.node)?.refresh(info));
   }
 
   removePod(uid: string): void {
@@ -99,16 +122,23 @@ export class Cache {
     if (!placed) return;
     this.#pods.delete(uid);
     if (placed.assumed) this.#assumed--;
-    const info = this.#nodes.get(placed.node);
-    info?.remove(uid);
-    if (info) this.#tidy(info);
+    this.#change(() => {
+      const info = this.#nodes.get(placed.node);
+      info?.remove(uid);
+      if (info) this.#tidy(info);
+    });
+  }
+
+  #change(change: () => void): void {
+    if (this.#later) this.#later.push(change);
+    else change();
   }
 
   #place(placed: Placed): void {
     this.removePod(placed.pod.uid);
     this.#pods.set(placed.pod.uid, placed);
     if (placed.assumed) this.#assumed++;
-    this.#info(placed.node).add(placed.pod);
+    this.#change(() => this.#info(placed.node).add(placed.pod));
   }
 
   #info(name: string): NodeInfo {

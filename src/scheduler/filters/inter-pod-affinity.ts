@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import type {Steps} from '#src/base/steps.js';
 import {speaksOf, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
@@ -25,10 +26,16 @@ class Neighbours {
   constructor(pod: PodInfo, cluster: Cluster) {
     this.#pod = pod;
     this.#cluster = cluster;
-    const asks = pod.terms.required.length + pod.terms.requiredAnti.length > 0;
-    for (const node of cluster.nodes) {
+  }
+
+  /** Counts every pod there is. */
+  *countAll(): Steps<void> {
+    const {required, requiredAnti} = this.#pod.terms;
+    const asks = required.length + requiredAnti.length > 0;
+    for (const node of this.#cluster.nodes) {
       for (const other of node.withRequiredAntiAffinity.values()) this.#countRefusal(other, node, 1);
       if (asks) for (const other of node.pods.values()) this.#countWish(other, node, 1);
+      yield;
     }
   }
 
@@ -54,8 +61,9 @@ const isWanted = ({terms: {required}}: PodInfo, {labels}: NodeInfo, {wanted}: Ne
   return required.every(({topologyKey}) => wanted.get(topologyKey, labels[topologyKey]) > 0) || isFirst();
 };
 
-const prepare = (pod: PodInfo, cluster: Cluster): Check | undefined => {
+const prepare = function* (pod: PodInfo, cluster: Cluster): Steps<Check | undefined> {
   const neighbours = new Neighbours(pod, cluster);
+  yield* neighbours.countAll();
   const {required, requiredAnti} = pod.terms;
   if (neighbours.refusing.isEmpty && required.length === 0 && requiredAnti.length === 0) return undefined;
   const isFirst = () => neighbours.wanted.isEmpty && all(required, pod, cluster);

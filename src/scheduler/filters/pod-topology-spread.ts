@@ -1,6 +1,8 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import type {Node} from '#src/api/types.js';
+import {leastOf} from '#src/base/extremes.js';
+import type {Steps} from '#src/base/steps.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {rejected, ruledOut, type Check, type Cluster, type Filter} from '#src/scheduler/plugin.js';
@@ -31,13 +33,14 @@ class Spread {
   /** In the emptiest place. Nothing, while there are fewer places than the constraint wants. */
   get least(): number {
     if (this.#byPlace.size < this.constraint.minDomains) return 0;
-    return (this.#least ??= Math.min(...this.#byPlace.values()));
+    return (this.#least ??= leastOf(this.#byPlace.values()));
   }
 }
 
-const spreads = (pod: PodInfo, constraints: readonly Constraint[], cluster: Cluster): Spread[] => {
+const spreads = function* (pod: PodInfo, constraints: readonly Constraint[], cluster: Cluster): Steps<Spread[]> {
   const all = constraints.map(constraint => ({spread: new Spread(constraint, pod), countOn: cluster.counts.counter(pod.namespace, constraint.selector)}));
   for (const node of cluster.nodes) {
+    yield;
     if (!isPlace(node.labels, constraints)) continue;
     for (const {spread, countOn} of all) if (spread.includes(node)) spread.add(node.labels[spread.constraint.topologyKey]!, countOn(node));
   }
@@ -50,10 +53,10 @@ type Defaults = readonly DefaultConstraint[];
 const demanded = (pod: PodInfo, cluster: Cluster, defaults: Defaults): readonly Constraint[] =>
   pod.pod.spec?.topologySpreadConstraints?.length ? ownConstraints(pod, 'DoNotSchedule', cluster) : defaultConstraints(pod, defaults, 'DoNotSchedule', cluster);
 
-const prepare = (pod: PodInfo, cluster: Cluster, defaults: Defaults): Check | undefined => {
+const prepare = function* (pod: PodInfo, cluster: Cluster, defaults: Defaults): Steps<Check | undefined> {
   const constraints = demanded(pod, cluster, defaults);
   if (constraints.length === 0) return undefined;
-  const all = spreads(pod, constraints, cluster);
+  const all = yield* spreads(pod, constraints, cluster);
   const count = (other: PodInfo, node: NodeInfo, by: 1 | -1) => {
     if (other.namespace !== pod.namespace || other.pod.metadata?.deletionTimestamp || !isPlace(node.labels, constraints)) return;
     for (const spread of all) {

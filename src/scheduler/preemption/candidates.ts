@@ -1,4 +1,5 @@
 import {parseTime} from '#src/api/time.js';
+import {leastOf} from '#src/base/extremes.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import {displace, judgeWithPromised, place, type Checks, type Promised} from '#src/scheduler/fit.js';
@@ -68,14 +69,14 @@ const losses: readonly ((candidate: Candidate) => number)[] = [
   ({victims}) => victims.reduce((sum, {priority}) => sum + priority - lowestPriority, 0),
   ({victims}) => victims.length,
   // Who has run for a shorter time loses less. The most important are looked at.
-  ({victims}) => -Math.min(...victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
+  ({victims}) => -leastOf(victims.filter(({priority}) => priority === victims[0]!.priority).map(startOf)),
 ];
 
 /** The candidate with which least is lost; the first of those that are equal. */
 export const leastLoss = (candidates: readonly Candidate[]): Candidate | undefined => {
   let left = candidates;
   for (const loss of losses) {
-    const least = Math.min(...left.map(loss));
+    const least = leastOf(left.map(loss));
     left = left.filter(candidate => loss(candidate) === least);
     if (left.length <= 1) break;
   }

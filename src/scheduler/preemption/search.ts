@@ -1,4 +1,5 @@
 import type {Random} from '#src/base/random.js';
+import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Found, Promised} from '#src/scheduler/fit.js';
 import {fitText} from '#src/scheduler/fit-text.js';
@@ -35,7 +36,7 @@ const leastCandidates = 100;
 const candidateShare = 0.1;
 
 /** Finds the pods whose leaving loses least and lets a pod fit that fits nowhere. `own` is the node it was promised. */
-export const findVictims = (pod: PodInfo, own: string | undefined, found: Found, search: PreemptionSearch): Preemption => {
+export const findVictims = function* (pod: PodInfo, own: string | undefined, found: Found, search: PreemptionSearch): Steps<Preemption> {
   const {cluster, random} = search;
   const text = objection(pod, own, found, cluster);
   if (text !== undefined) return {text, forget: false};
@@ -54,6 +55,7 @@ export const findVictims = (pod: PodInfo, own: string | undefined, found: Found,
       candidates.push(outcome);
       isClean ||= outcome.violations === 0;
     } else byNode.set(node.name, outcome);
+    yield;
   }
   const best = leastLoss(candidates);
   return best ?? {text: fitText(cluster.nodes.length, {byNode, rest: ruledOut('Preemption is not helpful for scheduling'), beforehand: undefined}), forget: true};

@@ -3,17 +3,11 @@ import type {KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
 import {Heap} from '#src/base/heap.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
-import type {EventKind, QueueEvent} from '#src/scheduler/events.js';
+import type {ClusterEvent, EventKind, QueueEvent} from '#src/scheduler/events.js';
 import type {PluginName} from '#src/scheduler/plugin.js';
 import {backoffEnd, type BackoffTimes} from './backoff.js';
+import {InFlight} from './in-flight.js';
 import {queuedPod, type Place, type QueuedPod} from './queued-pod.js';
-
-/** Something that happened, with the objects it happened to. */
-export interface ClusterEvent {
-  readonly kind: EventKind;
-  readonly old?: Frozen<KubeObject> | undefined;
-  readonly now?: Frozen<KubeObject> | undefined;
-}
 
 export interface QueueOptions extends BackoffTimes {
   readonly clock: Clock;
@@ -68,6 +62,7 @@ export class SchedulingQueue {
   #order = 0;
   #timer: {readonly at: number; readonly timer: Disposable} | undefined;
   #closed = false;
+  readonly #inFlight = new InFlight();
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -95,6 +90,7 @@ export class SchedulingQueue {
     const pod = this.#pods.get(info.uid);
     if (!pod) return this.add(info, 'UnschedulablePodUpdate');
     pod.info = info;
+    if (this.#inFlight.isFor(pod)) for (const kind of events) this.#inFlight.note({kind, old, now: info.pod}, ({uid}) => uid === info.uid);
     if (pod.place !== 'unschedulable') return;
     for (const kind of events) {
       if (this.#move(pod, {kind, old, now: info.pod})) return;
@@ -108,7 +104,7 @@ export class SchedulingQueue {
     this.#pods.delete(uid);
   }
 
-  /** The pod to try next, which is then in no place until it is put back or deleted. */
+  /** The pod to try next, which is then in no place until it is put back or deleted. What happens meanwhile may help it too, until `decided`. */
   pop(): QueuedPod | undefined {
     const entry = this.#next(this.#active) ?? (this.#options.popsFromBackoff ? this.#early() : undefined);
     if (!entry) return undefined;
@@ -117,7 +113,13 @@ export class SchedulingQueue {
     pod.attempts++;
     pod.rejectedBy = new Set();
     pod.firstDue ??= this.#now;
+    this.#inFlight.begin(pod);
     return pod;
+  }
+
+  /** The pod that was popped last has its node, or was put back. */
+  decided(): void {
+    this.#inFlight.end();
   }
 
   /** Puts back a pod that does not fit, with who said so. Nobody: there was a fault, and only time helps. */
@@ -131,13 +133,16 @@ export class SchedulingQueue {
     } else {
       pod.faults = 0;
       pod.unfit++;
-      this.#toWaiting(pod, 'ScheduleAttemptFailure');
+      const helping = this.#inFlight.helping(pod, event => this.#helps(pod, event));
+      if (helping) this.#retry(pod, helping.kind);
+      else this.#toWaiting(pod, 'ScheduleAttemptFailure');
     }
   }
 
   /** Lets pods be tried again that the event may help. `only` narrows which. */
   moveOn(event: ClusterEvent, only: (pod: PodInfo) => boolean = () => true): void {
     const hints = this.#options.hintsOn(event.kind);
+    if (hints.length > 0) this.#inFlight.note(event, only);
     const concerned = new Set<QueuedPod>();
     for (const {plugin} of hints) for (const pod of this.#waiting.get(plugin) ?? []) concerned.add(pod);
     for (const pod of concerned) if (only(pod.info)) this.#move(pod, event);
@@ -160,9 +165,13 @@ export class SchedulingQueue {
   }
 
   #move(pod: QueuedPod, event: ClusterEvent): boolean {
-    const helps = this.#options.hintsOn(event.kind).some(({plugin, helps}) => (pod.gatedBy === plugin || pod.rejectedBy.has(plugin)) && helps(pod.info, event));
+    const helps = this.#helps(pod, event);
     if (helps) this.#retry(pod, event.kind);
     return helps;
+  }
+
+  #helps(pod: QueuedPod, event: ClusterEvent): boolean {
+    return this.#options.hintsOn(event.kind).some(({plugin, helps}) => (pod.gatedBy === plugin || pod.rejectedBy.has(plugin)) && helps(pod.info, event));
   }
 
   #retry(pod: QueuedPod, event: QueueEvent): void {

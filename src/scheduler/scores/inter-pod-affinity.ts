@@ -1,3 +1,5 @@
+import {leastOf, mostOf} from '#src/base/extremes.js';
+import type {Steps} from '#src/base/steps.js';
 import {speaksOf, type AffinityTerm} from '#src/scheduler/cache/affinity-term.js';
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
@@ -13,7 +15,7 @@ export interface AffinityWeights {
 }
 
 /** What speaks for a place, or against it: what this pod prefers of those that are there, and what those prefer or require of it. */
-const pulls = (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: AffinityWeights): TopologyCounts => {
+const pulls = function* (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: AffinityWeights): Steps<TopologyCounts> {
   const counts = new TopologyCounts();
   const {preferred, preferredAnti} = pod.terms;
   const asks = preferred.length + preferredAnti.length > 0;
@@ -29,6 +31,7 @@ const pulls = (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: Affini
       pull(other.terms.preferred, pod, node, 1);
       pull(other.terms.preferredAnti, pod, node, -1);
     }
+    yield;
   }
   return counts;
 };
@@ -37,8 +40,8 @@ const pulls = (pod: PodInfo, cluster: Cluster, {required, ignoresOthers}: Affini
 export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
   plugin: 'InterPodAffinity',
   weight: 2,
-  prepare(pod, _, cluster) {
-    const counts = pulls(pod, cluster, weights);
+  *prepare(pod, _, cluster) {
+    const counts = yield* pulls(pod, cluster, weights);
     if (counts.isEmpty) return undefined;
     return {
       score({labels}) {
@@ -47,8 +50,8 @@ export const interPodAffinityBy = (weights: AffinityWeights): Score => ({
         return sum;
       },
       normalize(scores) {
-        const least = Math.min(...scores);
-        const range = Math.max(...scores) - least;
+        const least = leastOf(scores);
+        const range = mostOf(scores) - least;
         for (const [at, score] of scores.entries()) scores[at] = range > 0 ? Math.floor((topScore * (score - least)) / range) : 0;
       },
     };

@@ -1,4 +1,6 @@
 import type {NodeInfo} from '#src/scheduler/cache/node-info.js';
+import {leastOf, mostOf} from '#src/base/extremes.js';
+import type {Steps} from '#src/base/steps.js';
 import type {PodInfo} from '#src/scheduler/cache/pod-info.js';
 import type {Cluster, Gauge, Score} from '#src/scheduler/plugin.js';
 import {counting, defaultConstraints, isPlace, ownConstraints, systemConstraints, type Constraint, type DefaultConstraint} from '#src/scheduler/topology/constraints.js';
@@ -20,7 +22,7 @@ interface Candidates {
   readonly cluster: Cluster;
 }
 
-const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Candidates): Weighing => {
+const weighing = function* (constraint: Constraint, {pod, fitting, counted, cluster}: Candidates): Steps<Weighing> {
   const {topologyKey, selector} = constraint;
   const countOn = cluster.counts.counter(pod.namespace, selector);
   if (topologyKey === cluster.naming.labels.hostname) return {constraint, weight: Math.log(fitting.length + 2), in: countOn};
@@ -31,6 +33,7 @@ const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Cand
   }
   const includes = counting(constraint, pod);
   for (const node of byPlace.size > 0 ? counted : []) {
+    yield;
     const place = node.labels[topologyKey];
     const before = place === undefined ? undefined : byPlace.get(place);
     if (before !== undefined && includes(node)) byPlace.set(place!, before + countOn(node));
@@ -38,7 +41,7 @@ const weighing = (constraint: Constraint, {pod, fitting, counted, cluster}: Cand
   return {constraint, weight: Math.log(byPlace.size + 2), in: ({labels}) => byPlace.get(labels[topologyKey] ?? '') ?? 0};
 };
 
-const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, defaults: readonly DefaultConstraint[] | undefined): Gauge | undefined => {
+const prepare = function* (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, defaults: readonly DefaultConstraint[] | undefined): Steps<Gauge | undefined> {
   const isStated = (pod.pod.spec?.topologySpreadConstraints ?? []).length > 0;
   // Places that somebody asked for must all be there; those that nobody did make do with what there is.
   const isOwn = isStated || defaults !== undefined;
@@ -47,7 +50,8 @@ const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, def
   const isCounted = ({labels}: NodeInfo): boolean => !isOwn || isPlace(labels, constraints);
   const fitting = isOwn ? nodes.filter(isCounted) : nodes;
   const counted = isOwn ? cluster.nodes.filter(isCounted) : cluster.nodes;
-  const weighings = constraints.map(each => weighing(each, {pod, fitting, counted, cluster}));
+  const weighings: Weighing[] = [];
+  for (const each of constraints) weighings.push(yield* weighing(each, {pod, fitting, counted, cluster}));
   return {
     score(node) {
       if (!isCounted(node)) return 0;
@@ -59,7 +63,7 @@ const prepare = (pod: PodInfo, nodes: readonly NodeInfo[], cluster: Cluster, def
     },
     normalize(scores, all) {
       const valid = isOwn ? scores.filter((_, at) => isCounted(all[at]!)) : scores;
-      const [least, most] = [Math.min(...valid), Math.max(...valid)];
+      const [least, most] = [leastOf(valid), mostOf(valid)];
       for (let at = 0; at < scores.length; at++) {
         if (!isCounted(all[at]!)) scores[at] = 0;
         else scores[at] = most === 0 ? topScore : Math.floor((topScore * (most + least - scores[at]!)) / most);
