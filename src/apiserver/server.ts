@@ -1,5 +1,6 @@
 import type {ApiRequest, Exchange} from '#src/api/exchange.js';
 import type {Naming} from '#src/api/naming.js';
+import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Labels, Meter} from '#src/base/meter.js';
 import {noLog, type Log} from '#src/base/log.js';
@@ -29,7 +30,7 @@ import {CustomCatalog, type CatalogParts} from './custom/catalog.js';
 import type {Aggregation} from './aggregation/aggregation.js';
 import {Discovery} from './discovery/handler.js';
 import {Leases} from './registry/leases.js';
-import {SelectionCache} from './registry/selection-cache.js';
+import {defaultSelectionBytes, SelectionCache} from './registry/selection-cache.js';
 import {registryReader} from './registry/reader.js';
 import {Registry} from './registry/registry.js';
 import {CborForm} from './request/cbor-form.js';
@@ -129,6 +130,8 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
   return left.length > 0 ? {...definition, actions: Object.fromEntries(left)} : definition;
 };
 
+const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, mostBytes: defaultSelectionBytes}));
+
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store, log = noLog} = settings;
   const streams: WatchSettings['streams'] = new Set();
@@ -137,6 +140,8 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const schemas = new Schemas();
   const cbor = settings.gate('CBORServingAndStorage') ? new CborForm(schemas, naming) : undefined;
   const there = resources.filter(({needs}) => needs !== 'usage' || settings.usage);
+  const selection = new SelectionCache(settings.meter);
+  selections.add(selection);
   const registry = new Registry(settings.tokens ? there : there.map(withoutTokens), {
     store,
     log,
@@ -157,7 +162,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     deleteCollectionWorkers: settings.deleteCollectionWorkers,
     isCached: ({group, resource}) => settings.watchCache.on && !settings.watchCache.without.has(group ? `${resource}.${group}` : resource),
     meter: settings.meter,
-    selection: new SelectionCache(settings.meter),
+    selection,
     serves: servedVersions(settings.runtimeConfig, settings),
     storedKind: definition => storedKindOf(definition, settings.minCompatibility),
     pools: () => pools,

@@ -1,3 +1,5 @@
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {intOverflow} from './numbers.js';
 import {Duration, Failure, Timestamp, type Value} from './values.js';
 
@@ -85,8 +87,10 @@ export const writtenTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
 };
 
 const fixedZone = /^([+-]?\d{1,2}):(\d{2})$/;
-const formats = new Map<string, Intl.DateTimeFormat>();
-const knownZones = 64;
+const bound = new CacheBound('time_zones', 4 << 20);
+/** What the calendar of a zone takes, about. */
+const zoneBytes = 64 << 10;
+const formats = new Lru<string, Intl.DateTimeFormat>(bound, {bytesOf: () => zoneBytes});
 
 /** How far a named zone is ahead at a point in time, in milliseconds, or undefined where no zone has that name. */
 const zoneOffset = (ms: number, zone: string): number | undefined => {
@@ -97,7 +101,6 @@ const zoneOffset = (ms: number, zone: string): number | undefined => {
     } catch {
       return undefined;
     }
-    if (formats.size >= knownZones) formats.clear();
     formats.set(zone, format);
   }
   const parts = Object.fromEntries(format.formatToParts(new Date(ms)).map(({type, value}) => [type, value]));

@@ -1,3 +1,4 @@
+import {caches} from '#src/base/cache-bound.js';
 import type {Counter, Gauge, Histogram, HistogramSpec, Labels, Meter, MetricSpec, ObservedSpec} from '#src/base/meter.js';
 import {mergedSamples} from './merged-samples.js';
 import {HistogramSeries, ValueSeries, type Sample} from './series.js';
@@ -37,6 +38,7 @@ export class MetricsRegistry implements Meter {
   constructor(options: MetricsOptions = {}) {
     this.#options = options;
     this.#disabled = new Set(options.disabled);
+    if (options.process) observeCaches(this);
   }
 
   counter(spec: MetricSpec): Counter {
@@ -113,6 +115,13 @@ export class MetricsRegistry implements Meter {
     return `${await (await this.#process).metrics()}\n`;
   }
 }
+
+/** Caches belong to the process, whichever of its components fill them. */
+const observeCaches = (meter: Meter): void => {
+  const labels = ['cache'];
+  meter.observed({name: 'process_cache_bytes', help: 'Bytes that each cache takes, about.', labels}, () => caches().map(({name, bytes}) => [{cache: name}, bytes] as const));
+  meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () => caches().map(({name, mostBytes}) => [{cache: name}, mostBytes] as const));
+};
 
 const silentSeries = {...deaf, observe: () => ({[Symbol.dispose]() {}})};
 

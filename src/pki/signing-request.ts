@@ -1,4 +1,5 @@
 import type {KeyObject} from 'node:crypto';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {buildAlternativeNames, hasAlternativeNames, noAlternativeNames, readAlternativeNames, type AlternativeNames} from './alternative-names.js';
 import {DerReader, elementsOf, onlyElement, readInteger, readOctetsOfBitString, readOid, tags, type Element} from './der.js';
@@ -64,7 +65,9 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
 };
 
 /** One request is read at each step of its life, by the server and by every controller beside it. */
-const recent = new Lru<string, SigningRequest>(512);
+const bound = new CacheBound('signing_requests', 16 << 20);
+// Parsed, with the key, it takes some times its text.
+const recent = new Lru<string, SigningRequest>(bound, {bytesOf: ({raw}) => 4096 + 8 * raw.length});
 const longestRemembered = 8192;
 const verified = new WeakSet<SigningRequest>();
 

@@ -1,5 +1,6 @@
 import type {CoreEvent} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 
@@ -25,6 +26,14 @@ interface Observation {
   readonly firstTimestamp: string;
 }
 
+const bound = new CacheBound('event_correlation', 16 << 20);
+
+const bytesOfGroup = ({messages}: Group): number => {
+  let bytes = 200;
+  for (const message of messages) bytes += 50 + message.length;
+  return bytes;
+};
+
 /** What becomes of an event: a new one, a higher count on one that is there, or nothing. */
 export type Correlated = {readonly kind: 'create'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'count'; readonly key: string; readonly event: CoreEvent} | {readonly kind: 'drop'};
 
@@ -37,9 +46,9 @@ const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVers
  */
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #groups = new Lru<string, Group>(limits.remembered);
-  readonly #observed = new Lru<string, Observation>(limits.remembered);
-  readonly #buckets = new Lru<string, TokenBucket>(limits.remembered);
+  readonly #groups = new Lru<string, Group>(bound, {bytesOf: bytesOfGroup, mostEntries: limits.remembered});
+  readonly #observed = new Lru<string, Observation>(bound, {bytesOf: ({name}) => 100 + name.length, mostEntries: limits.remembered});
+  readonly #buckets = new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limits.remembered});
 
   constructor(clock: Clock) {
     this.#clock = clock;

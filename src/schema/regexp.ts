@@ -1,5 +1,7 @@
 import {createRequire} from 'node:module';
 import type {RE2JS} from 're2js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 
 /** A pattern in the syntax of RE2 that is none. The message is the one Go gives: ``error parsing regexp: missing closing ): `(` ``. */
 export class RegexpSyntaxError extends Error {
@@ -25,23 +27,22 @@ let loaded: typeof RE2JS | undefined;
 /** Loaded where there is a first pattern: a server without custom resources never needs it. */
 const engine = (): typeof RE2JS => (loaded ??= (createRequire(import.meta.url)('re2js') as {RE2JS: typeof RE2JS}).RE2JS);
 
-/** So many compiled patterns are kept; some kilobytes each. */
-const kept = 1000;
+const bound = new CacheBound('regexps', 32 << 20);
+/** What an instruction of a compiled pattern takes, about, and what every pattern does. */
+const [instructionBytes, patternBytes] = [200, 4000];
 
-const compiled = new Map<string, Regexp>();
+const compiled = new Lru<string, RE2JS>(bound, {bytesOf: made => patternBytes + instructionBytes * made.programSize()});
 
 /** The pattern, compiled. Throws `RegexpSyntaxError`. */
 export const regexp = (pattern: string): Regexp => {
-  const known = compiled.get(pattern);
+  const known = compiled.peek(pattern);
   if (known) return known;
-  let made: Regexp;
+  let made: RE2JS;
   try {
     made = engine().compile(pattern);
   } catch (error) {
     throw new RegexpSyntaxError((error as Error).message, {cause: error});
   }
-  // Finding one must cost nothing, so that the oldest goes, used or not.
-  if (compiled.size >= kept) compiled.delete(compiled.keys().next().value!);
   compiled.set(pattern, made);
   return made;
 };

@@ -1,3 +1,6 @@
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
+
 /** Headers that HTTP defines as lists: sent twice, they mean the joined list (RFC 9110 §5.3). */
 const lists: ReadonlySet<string> = new Set([
   'accept',
@@ -34,14 +37,14 @@ const singles: ReadonlySet<string> = new Set([
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Names as sent to names in lower case; clients send the same few. Bounded, since callers choose the keys. */
-const lowered = new Map<string, string>();
-const mostLowered = 500;
+const bound = new CacheBound('header_names', 64 << 10);
+const lowered = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
 const lower = (name: string): string => {
-  const known = lowered.get(name);
+  const known = lowered.peek(name);
   if (known !== undefined) return known;
   const low = name.toLowerCase();
-  if (lowered.size < mostLowered && name.length < 100) lowered.set(name, low);
+  if (name.length < 100) lowered.set(name, low);
   return low;
 };
 

@@ -6,7 +6,6 @@ import {join} from 'node:path';
 import test from 'ava';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
 import {followFiles, systemFiles} from '#src/base/files.js';
-import {Lru} from '#src/base/lru.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {firstOf} from '#src/base/signals.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -36,17 +35,6 @@ test('a link that is disposed of hears nothing more', t => {
   a.abort();
 
   t.false(linked.signal.aborted);
-});
-
-test('a bounded map forgets what was not used for longest', t => {
-  const map = new Lru<string, number>(2);
-  map.set('a', 1);
-  map.set('b', 2);
-  t.is(map.get('a'), 1);
-
-  map.set('c', 3);
-
-  t.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [1, undefined, 3, 2]);
 });
 
 test('exponential bounds are round numbers', t => {

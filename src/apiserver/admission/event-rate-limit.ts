@@ -1,6 +1,7 @@
 import {statusError} from '#src/api/status.js';
 import type {CoreEvent} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {TokenBucket} from '#src/base/token-bucket.js';
 import type {AdmissionAttributes, AdmissionPlugin} from './admission.js';
@@ -19,6 +20,7 @@ export interface EventLimit {
 }
 
 const defaultCacheSize = 4096;
+const bound = new CacheBound('event_rate_limit', 16 << 20);
 
 const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes) => string>> = {
   Server: () => '',
@@ -33,7 +35,7 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
 
 /** So many events and no more: a bucket for the server, a namespace, a user, or what the event is about. Dry runs do not count. */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
-  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(limit.cacheSize || defaultCacheSize)}));
+  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limit.cacheSize || defaultCacheSize})}));
   return {
     name: 'EventRateLimit',
     validate(attributes) {

@@ -3,6 +3,8 @@ import type {Naming} from '#src/api/naming.js';
 import type {PolicyRule} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Attributes, Authorizer, Decision, NonResourceRule, ResourceRule, UserRules} from '#src/api/authorization.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {Policy, type Applied, type Binding, type PolicySource} from './policy.js';
 import {allows} from './rules.js';
 
@@ -18,8 +20,10 @@ export interface Holdings {
   readonly errors: readonly Error[];
 }
 
-/** Users whose rules are remembered; beyond that all are worked out anew. */
-const mostRemembered = 4096;
+/** Rules of users that are remembered. */
+const bound = new CacheBound('rbac_rules', 32 << 20);
+/** What a rule that a user holds takes beside the rule, about, and what an error does. */
+const [ruleBytes, errorBytes] = [150, 1000];
 
 const quoted = JSON.stringify;
 
@@ -48,7 +52,7 @@ const userKey = ({name, groups}: UserInfo): string => JSON.stringify([name, ...g
 export class Rbac implements Authorizer {
   readonly #naming: Naming;
   readonly #policy = new Policy();
-  #remembered = new Map<string, Holdings>();
+  readonly #remembered = new Lru<string, Holdings>(bound, {bytesOf: ({rules, errors}) => 200 + rules.length * ruleBytes + errors.length * errorBytes});
   #revision = -1;
 
   constructor(naming: Naming) {
@@ -83,12 +87,12 @@ export class Rbac implements Authorizer {
 
   /** All rules that apply to a user in a namespace; without one, those that apply everywhere. */
   holdings(user: UserInfo, namespace: string): Holdings {
-    if (this.#revision !== this.#policy.revision || this.#remembered.size > mostRemembered) {
-      this.#remembered = new Map();
+    if (this.#revision !== this.#policy.revision) {
+      this.#remembered.clear();
       this.#revision = this.#policy.revision;
     }
     const key = `${namespace}\0${userKey(user)}`;
-    let found = this.#remembered.get(key);
+    let found = this.#remembered.peek(key);
     if (!found) this.#remembered.set(key, (found = this.#workOut(user, namespace)));
     return found;
   }

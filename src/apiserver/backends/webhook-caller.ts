@@ -2,6 +2,7 @@ import {posix} from 'node:path';
 import {StatusError} from '#src/api/status.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import {noLog, type Log} from '#src/base/log.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {CallLog} from '#src/transport/call-log.js';
 import {endpoint} from '#src/transport/network.js';
@@ -70,6 +71,9 @@ export interface WebhookCallerParts {
 
 /** How many webhooks' connections are kept. */
 const mostWebhooks = 200;
+/** What the connections of one take, about. */
+const webhookBytes = 64 << 10;
+const bound = new CacheBound('webhook_clients', 32 << 20);
 /** The longest answer: an object of the largest size, as a patch of it in base64. */
 const longestAnswer = 8 * 1024 * 1024;
 const mostRetries = 10;
@@ -86,7 +90,11 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const {clock, log = noLog} = parts;
   const calls = new CallLog(log, clock);
   const closing = new AbortController();
-  const kept = new Lru<string, Promise<Webhook>>(mostWebhooks, webhook => void webhook.then(({calls}) => calls.close(), () => undefined));
+  const kept = new Lru<string, Promise<Webhook>>(bound, {
+    bytesOf: () => webhookBytes,
+    mostEntries: mostWebhooks,
+    forgotten: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
+  });
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
     const key = JSON.stringify([location.url, location.service, location.caBundle]);
     let known = kept.get(key);

@@ -1,6 +1,7 @@
 import {isDeepStrictEqual} from 'node:util';
 import {plainFailure} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {encodeRecord, markOf, recordObject, sameContent, setMark} from '#src/apiserver/registry/record.js';
 import type {Eventually, StoredRecord} from '#src/storage/store.js';
@@ -10,8 +11,8 @@ import type {PlainObject} from '#src/schema/decode/plain.js';
 import type {Conversion} from './conversion.js';
 import type {Translation} from './translated-store.js';
 
-/** So many records in an old form are remembered in the new one. */
-const remembered = 1024;
+/** Records in an old form are remembered in the new one, those of all versions together. */
+const bound = new CacheBound('converted_objects', 32 << 20);
 
 /** Marks a record that was written by the present definition through another version, and may lack defaults of its own. */
 const incomplete = 0x8000;
@@ -32,7 +33,7 @@ const fitted = (object: KubeObject, {schema}: CustomVersion): KubeObject => {
  */
 export const translationOf = ({versions, stored, mark}: CustomFamily, version: CustomVersion, conversion: Conversion): Translation => {
   const isStored = version === stored;
-  const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(remembered);
+  const known = new Lru<string, Pick<StoredRecord, 'value' | 'isStale'>>(bound, {bytesOf: ({value}) => value.length});
 
   /** The object of a record in the version it lies in, by the rules of that version. */
   const inOwnVersion = ({value, revision}: StoredRecord): KubeObject => {

@@ -33,19 +33,15 @@ export interface Representation {
 const inVersion = ({resource, kind, version}: ServedResource, apiVersion: string, object: Readonly<KubeObject>): Readonly<KubeObject> =>
   version ? {...version.fromHub(object, resource.settings.naming), apiVersion, kind: kind.kind} : object;
 
-/** Representations made before, by what was agreed on; agreements are remembered values themselves. */
-const made = new WeakMap<ServedResource, Map<Accepted, Map<IncludeObject, Representation>>>();
+/** Representations made before, by what was agreed on: they go with it, and agreements are remembered within a bound. */
+const made = new WeakMap<ServedResource, WeakMap<Accepted, Map<IncludeObject, Representation>>>();
 
 /** How a resource is shown under an agreement. */
 export const representation = (served: ServedResource, accepted: Accepted, includeObject: IncludeObject): Representation => {
   let byAccepted = made.get(served);
-  if (!byAccepted) made.set(served, (byAccepted = new Map()));
+  if (!byAccepted) made.set(served, (byAccepted = new WeakMap()));
   let byInclude = byAccepted.get(accepted);
-  if (!byInclude) {
-    // Agreements come from headers: there must not be more of them than are remembered there.
-    if (byAccepted.size > 500) byAccepted.clear();
-    byAccepted.set(accepted, (byInclude = new Map()));
-  }
+  if (!byInclude) byAccepted.set(accepted, (byInclude = new Map()));
   let found = byInclude.get(includeObject);
   if (!found) byInclude.set(includeObject, (found = makeRepresentation(served, accepted, includeObject)));
   return found;

@@ -1,4 +1,5 @@
 import type {KubeObject} from '#src/api/types.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {recordObject} from './record.js';
 
@@ -10,13 +11,20 @@ export const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
+const bound = new CacheBound('objects', 64 << 20);
+
+/** A parsed object takes about so many times its JSON. */
+const bytesOfText = 3;
+
+interface Known {
+  readonly revision: number;
+  readonly object: KubeObject;
+  readonly bytes: number;
+}
+
 /** The parsed, frozen form of records, shared by everyone in the process; holds the most recent of them. */
 export class ObjectCache {
-  readonly #objects: Lru<string, {revision: number; object: KubeObject}>;
-
-  constructor(capacity = 4096) {
-    this.#objects = new Lru(capacity);
-  }
+  readonly #objects = new Lru<string, Known>(bound, {bytesOf: ({bytes}) => bytes, mostEntries: 4096});
 
   /** The object of a record, if it is remembered. */
   peek(key: string, revision: number): KubeObject | undefined {
@@ -29,7 +37,7 @@ export class ObjectCache {
     const known = this.#objects.get(key);
     if (known?.revision === revision) return known.object;
     const object = deepFreeze(recordObject(value, revision));
-    if (!known || known.revision < revision) this.#objects.set(key, {revision, object});
+    if (!known || known.revision < revision) this.#objects.set(key, {revision, object, bytes: bytesOfText * value.length});
     return object;
   }
 }

@@ -1,4 +1,6 @@
 import {knownApiSuffixes, type Naming} from '#src/api/naming.js';
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {own} from '#src/base/own.js';
 import {cborMediaType, cborSequence} from '#src/schema/cbor/media-types.js';
 import {parseClauses, type Clause} from '#src/serving/accept.js';
@@ -44,10 +46,12 @@ const shapeOf = (params: ReadonlyMap<string, string>, allowed: ReadonlySet<Shape
   return knownGroup(group, 'meta') && (version === 'v1' || version === 'v1beta1') ? {shape: as as Shape, version: `${group}/${version}`} : undefined;
 };
 
-const cache = new Map<string, Accepted | null>();
-const byForm = new WeakMap<CborForm, Map<string, Accepted | null>>();
-const ofForms = (form: CborForm): Map<string, Accepted | null> => {
-  const found = byForm.get(form) ?? new Map<string, Accepted | null>();
+const bound = new CacheBound('accept_headers', 1 << 20);
+const newAgreements = () => new Lru<string, Accepted | null>(bound, {bytesOf: () => 500});
+const cache = newAgreements();
+const byForm = new WeakMap<CborForm, Lru<string, Accepted | null>>();
+const ofForms = (form: CborForm): Lru<string, Accepted | null> => {
+  const found = byForm.get(form) ?? newAgreements();
   byForm.set(form, found);
   return found;
 };
@@ -99,7 +103,7 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
   const key = `${kind} ${stream ? 's' : ''} ${onlyMetadata ? 'm' : ''} ${binary?.name ?? ''} ${header}`;
   // What is agreed on names the form itself, which each server has its own of.
   const agreements = cbor ? ofForms(cbor) : cache;
-  const known = agreements.get(key);
+  const known = agreements.peek(key);
   if (known !== undefined) return known ?? undefined;
   const found = parseClauses(header)
     .map((clause): Accepted | undefined => {
@@ -111,7 +115,6 @@ export const negotiate = (header: string | undefined, kind: string, allowed: Rea
     })
     .find(accepted => accepted !== undefined);
   if (key.length > longestCached) return found;
-  if (agreements.size > 500) agreements.clear();
   agreements.set(key, found ?? null);
   return found;
 };

@@ -1,4 +1,5 @@
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {NodeInfo} from './node-info.js';
 
@@ -10,26 +11,39 @@ interface Counted {
   count: number;
 }
 
+/** What was counted by one selector. */
+interface Memo {
+  readonly counted: WeakMap<NodeInfo, Counted>;
+  /** On how many nodes, with those that are gone since. */
+  nodes: number;
+}
+
+const bound = new CacheBound('scheduler_pod_counts', 64 << 20);
+/** What a count takes, about. */
+const nodeBytes = 100;
+
 /** So many selectors are remembered: those of the workloads that are being scheduled. */
 const remembered = 256;
 
 /** Counts pods by selectors, and counts a node again only after it has changed: most pods are of few workloads, and between two of them one node has. */
 export class PodCounts {
-  readonly #memos = new Lru<string, WeakMap<NodeInfo, Counted>>(remembered);
+  readonly #memos = new Lru<string, Memo>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, mostEntries: remembered});
 
   /** The counter for pods of a namespace that a selector describes. */
   counter(namespace: string, selector: LabelSelector): PodCounter {
     const key = `${namespace} ${selector.toString()}`;
-    const memo = this.#memos.get(key) ?? new WeakMap<NodeInfo, Counted>();
+    const memo: Memo = this.#memos.get(key) ?? {counted: new WeakMap(), nodes: 0};
+    // It has grown since.
     this.#memos.set(key, memo);
     return node => {
-      const known = memo.get(node);
+      const known = memo.counted.get(node);
       if (known?.version === node.version) return known.count;
       let count = 0;
       for (const {namespace: own, labels, pod} of node.pods.values()) {
         if (own === namespace && !pod.metadata?.deletionTimestamp && selector.matches(labels)) count++;
       }
-      memo.set(node, {version: node.version, count});
+      if (!known) memo.nodes++;
+      memo.counted.set(node, {version: node.version, count});
       return count;
     };
   }

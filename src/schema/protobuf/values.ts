@@ -1,3 +1,5 @@
+import {CacheBound} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
 import {canonicalQuantity} from '#src/api/quantity.js';
 import {DecodeError} from '#src/schema/decode/error.js';
 
@@ -47,16 +49,15 @@ export const secondsOf = (text: string): Moment | undefined => {
   return {seconds, micros, isZero: seconds === zeroTime};
 };
 
-const mostQuantities = 1000;
-const quantities = new Map<string, string>();
+const bound = new CacheBound('quantities', 256 << 10);
+const quantities = new Lru<string, string>(bound, {bytesOf: ({length}) => length});
 
 /** An amount in its canonical form. Throws `DecodeError`. */
 export const quantityText = (text: string): string => {
-  const known = quantities.get(text);
+  const known = quantities.peek(text);
   if (known !== undefined) return known;
   try {
     const canonical = canonicalQuantity(text);
-    if (quantities.size >= mostQuantities) quantities.clear();
     quantities.set(text, canonical);
     return canonical;
   } catch (error) {

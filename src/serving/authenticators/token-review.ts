@@ -3,6 +3,7 @@ import {collectionPath, apiVersionOf, kinds} from '#src/api/kinds.js';
 import type {TokenReview} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Authentication, Authenticator} from '#src/api/authentication.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 import {bearerToken} from './bearer.js';
 
@@ -11,10 +12,12 @@ export interface TokenReviewOptions extends DelegationOptions {
   readonly audiences?: readonly string[];
 }
 
+const bound = new CacheBound('token_reviews', 16 << 20);
+
 /** Lets an API server say whose a bearer token is (the API reference, TokenReview). Tokens are kept by their hashes only. */
 export const tokenReviewAuthenticator = (delegate: Delegate, options: TokenReviewOptions): Authenticator => {
   const {clock, cacheTtlMs, audiences} = options;
-  const cache = new AnswerCache<Authentication>(clock, () => cacheTtlMs);
+  const cache = new AnswerCache<Authentication>(bound, clock, () => cacheTtlMs);
   const path = collectionPath(delegate.naming, kinds.tokenReviews);
   const ask = async (token: string): Promise<Authentication> => {
     const body: TokenReview = {

@@ -1,6 +1,7 @@
 import {apiVersionOf, collectionPath, kinds} from '#src/api/kinds.js';
 import type {SubjectAccessReview} from '#src/api/types.js';
 import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {AnswerCache, type Delegate, type DelegationOptions, review} from '#src/serving/delegation.js';
 
 export interface AccessReviewOptions extends DelegationOptions {
@@ -8,10 +9,12 @@ export interface AccessReviewOptions extends DelegationOptions {
   readonly deniedTtlMs: number;
 }
 
+const bound = new CacheBound('access_reviews', 16 << 20);
+
 /** Lets an API server decide (the API reference, SubjectAccessReview). Throws when it cannot be asked: that is no decision. */
 export const accessReviewAuthorizer = (delegate: Delegate, options: AccessReviewOptions): Authorizer => {
   const {clock, allowedTtlMs, deniedTtlMs} = options;
-  const cache = new AnswerCache<Decision>(clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));
+  const cache = new AnswerCache<Decision>(bound, clock, ({decision}) => (decision === 'allow' ? allowedTtlMs : deniedTtlMs));
   const path = collectionPath(delegate.naming, kinds.subjectAccessReviews);
   const ask = async (spec: SubjectAccessReview['spec']): Promise<Decision> => {
     const body: SubjectAccessReview = {

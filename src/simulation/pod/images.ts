@@ -1,4 +1,5 @@
 import {createHash} from 'node:crypto';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -25,8 +26,8 @@ export const imageId = (image: string): string => {
   return `${name.replace(/:[^/:]*$/, '')}@sha256:${image.includes('@') ? (image.split('@')[1] ?? '').replace(/^sha256:/, '') : digest(fullName(image))}`;
 };
 
-const remembered = 1000;
-const named = new Lru<string, readonly string[]>(remembered);
+const bound = new CacheBound('image_names', 2 << 20);
+const named = new Lru<string, readonly string[]>(bound, {bytesOf: names => names.reduce((bytes, {length}) => bytes + 50 + length, 0)});
 
 /** Every name by which a rule may mean an image: as the spec writes it, in full and in short, by its tag and by its digest where it has either, and by the digest the node reports for it. */
 export const imageNames = (image: string): readonly string[] => {

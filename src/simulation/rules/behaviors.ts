@@ -1,6 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Pod} from '#src/api/pod.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {SpecContainer} from '#src/simulation/pod/record.js';
 import type {Behavior} from './behavior.js';
@@ -17,11 +18,11 @@ export interface Behaviors {
   complaint(pod: Frozen<Pod>): string | undefined;
 }
 
-const remembered = 1000;
+const bound = new CacheBound('simulated_behaviors', 8 << 20);
 
 export const behaviors = (naming: Naming, rules: readonly PodRule[]): Behaviors => {
   const key = naming.subKey('simulation', 'behavior');
-  const read = new Lru<string, OwnRules>(remembered);
+  const read = new Lru<string, OwnRules>(bound, {bytesOf: (_, text) => 500 + 10 * text.length});
   const ownRules = ({metadata}: Frozen<Pod>): OwnRules | undefined => {
     const text = metadata?.annotations?.[key];
     if (text === undefined) return undefined;

@@ -1,3 +1,4 @@
+import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
 import {compareKeys, within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
@@ -39,6 +40,8 @@ interface Entry {
   usedAt: number;
 }
 
+const shown = new OwnedCaches<HotRanges>('store_hot_ranges', ({bytes, mostBytes}) => ({bytes, mostBytes}));
+
 /**
  * Large ranges that are read whole again and again, as many who begin to follow a collection do: reading ten thousand records costs more than sending
  * them. One that is read for the second time in a while is kept; whoever reads it again adds what has changed since.
@@ -55,6 +58,19 @@ export class HotRanges {
   constructor(clock: Clock, limits: HotLimits) {
     this.#clock = clock;
     this.#limits = limits;
+    shown.add(this);
+  }
+
+  /** What ranges and the beginnings of some take. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const {range} of this.#entries.values()) bytes += range?.bytes ?? 0;
+    for (const part of this.#parts) bytes += part.bytes;
+    return bytes;
+  }
+
+  get mostBytes(): number {
+    return 2 * this.#limits.mostBytes;
   }
 
   /** The kept range that begins at `start`, or before it where `start` is in the middle of a range read in pages. */

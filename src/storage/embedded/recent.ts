@@ -1,14 +1,26 @@
+import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {StoredRecord} from '#src/storage/store.js';
 
 /** The bytes of values kept in each of the two generations, and of the largest value kept at all. */
 const generationBytes = 1 << 20;
 const largestValue = 16 << 10;
 
+const shown = new OwnedCaches<Recent>('store_recent_records', recent => ({bytes: recent.bytes, mostBytes: 2 * (generationBytes + largestValue)}));
+
 /** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
 export class Recent {
   #young = new Map<string, StoredRecord>();
   #old = new Map<string, StoredRecord>();
   #bytes = 0;
+  #oldBytes = 0;
+
+  constructor() {
+    shown.add(this);
+  }
+
+  get bytes(): number {
+    return this.#bytes + this.#oldBytes;
+  }
 
   get(key: string): StoredRecord | undefined {
     return this.#young.get(key) ?? this.#old.get(key);
@@ -21,6 +33,7 @@ export class Recent {
     this.#bytes += length + record.key.length;
     if (this.#bytes < generationBytes) return;
     this.#old = this.#young;
+    this.#oldBytes = this.#bytes;
     this.#young = new Map();
     this.#bytes = 0;
   }

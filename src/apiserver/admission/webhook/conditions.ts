@@ -1,5 +1,6 @@
 import type {Authorizer} from '#src/api/authorization.js';
 import type {Naming} from '#src/api/naming.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import type {Judged} from '#src/apiserver/admission/expressions/conditions.js';
 import {conditionSubject, subjectOf} from '#src/apiserver/admission/expressions/subject.js';
@@ -10,7 +11,9 @@ import type {Condition} from './hook.js';
 /** Judges the conditions of a webhook on the question it would be asked. */
 export type EvaluateConditions = (conditions: readonly Condition[], question: Question) => Promise<Judged>;
 
-const keptPrograms = 1000;
+const bound = new CacheBound('webhook_conditions', 32 << 20);
+/** What a program takes for each character of its expression, about. */
+const programBytes = 200;
 
 /** The language is loaded with the first condition. */
 const language = async () => {
@@ -26,7 +29,7 @@ const language = async () => {
 
 /** Judges conditions in the expression language: all of them, as long as they cost no more than they may together. */
 export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateConditions => {
-  const programs = new Lru<string, Ready>(keptPrograms);
+  const programs = new Lru<string, Ready>(bound, {bytesOf: (_, expression) => 2000 + programBytes * expression.length});
   let loaded: Awaited<ReturnType<typeof language>> | undefined;
   return async (conditions, {attributes, form, own}) => {
     const {compile, judgeConditions, startRun, budgetOfConditions, Authorizations, authorizerBindings} = (loaded ??= await language());

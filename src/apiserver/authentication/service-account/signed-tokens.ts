@@ -1,6 +1,7 @@
 import {createHash} from 'node:crypto';
 import type {Authentication, AuthenticationRequest, Authenticator} from '#src/api/authentication.js';
 import type {UserInfo} from '#src/api/user.js';
+import {CacheBound} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {readToken, type TokenClaims, type TokenKey} from '#src/pki/token.js';
 import {bearerToken} from '#src/serving/authenticators/bearer.js';
@@ -22,15 +23,15 @@ export class InvalidToken extends Error {
 /** Says whose token it is, once its signature, issuer and audience are found good. Throws `InvalidToken`. */
 export type JudgeClaims = (claims: TokenClaims, token: string, request: AuthenticationRequest) => Promise<UserInfo>;
 
-/** How many signatures are remembered. Everything else about a token is judged each time. */
-const remembered = 4096;
+/** Signatures that are remembered. Everything else about a token is judged each time. */
+const bound = new CacheBound('verified_tokens', 16 << 20);
 
 const listed = (texts: readonly string[]): string => `[${texts.map(text => JSON.stringify(text)).join(' ')}]`;
 
 /** Recognises signed tokens by their issuer and leaves all others to other methods. */
 export const signedTokens = (name: string, issuers: readonly string[], trust: TokenTrust, judge: JudgeClaims): Authenticator => {
   const accepted = new Set(issuers);
-  const verified = new Lru<string, TokenClaims>(remembered);
+  const verified = new Lru<string, TokenClaims>(bound, {bytesOf: claims => 500 + 3 * JSON.stringify(claims).length});
 
   const claimsOf = (token: string): TokenClaims | undefined => {
     const fingerprint = createHash('sha256').update(token).digest('base64');

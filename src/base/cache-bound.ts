@@ -1,0 +1,113 @@
+/** What metrics and tests see of a cache. */
+export interface CacheFigures {
+  readonly name: string;
+  readonly bytes: number;
+  readonly mostBytes: number;
+}
+
+/** Something that holds entries within a bound. */
+export interface Bounded {
+  /** Forgets the entry that was not used for longest. Returns false where there is none. */
+  dropOldest(): boolean;
+}
+
+/** What one map takes of a bound. */
+export interface Share {
+  bytes: number;
+  readonly map: WeakRef<Bounded>;
+}
+
+const known = new Map<string, () => CacheFigures>();
+
+const register = (name: string, figures: () => CacheFigures): void => {
+  if (known.has(name)) throw new Error(`there is a cache ${name} already`);
+  known.set(name, figures);
+};
+
+/** Every cache of this process whose module is loaded, in order of name. */
+export const caches = (): CacheFigures[] => [...known.values()].map(figures => figures()).sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/**
+ * The bytes that one cache, which may be several maps, takes at most in this process. Beyond it, the map that grew longest ago loses what it did not use for longest.
+ * Made once, at module level: all planes of a process share it.
+ */
+export class CacheBound {
+  readonly name: string;
+  readonly mostBytes: number;
+  /** The one that grew last is at the end. */
+  readonly #shares = new Set<Share>();
+  readonly #gone = new FinalizationRegistry<Share>(share => {
+    if (this.#shares.delete(share)) this.#bytes -= share.bytes;
+  });
+  #last: Share | undefined;
+  #bytes = 0;
+
+  /** Throws for a name that is taken, or bytes that are no bound. */
+  constructor(name: string, mostBytes: number) {
+    if (!(mostBytes > 0 && mostBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
+    this.name = name;
+    this.mostBytes = mostBytes;
+    register(name, () => this);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** For maps: takes part in the bound. */
+  join(map: Bounded): Share {
+    const share: Share = {bytes: 0, map: new WeakRef(map)};
+    this.#gone.register(map, share);
+    return share;
+  }
+
+  /** For maps: so many bytes more are held, or fewer where negative. */
+  account(share: Share, bytes: number): void {
+    share.bytes += bytes;
+    this.#bytes += bytes;
+    if (bytes <= 0) return;
+    if (this.#last !== share) {
+      this.#shares.delete(share);
+      this.#shares.add(share);
+      this.#last = share;
+    }
+    if (this.#bytes > this.mostBytes) this.#fit();
+  }
+
+  #fit(): void {
+    for (const share of this.#shares) {
+      while (this.#bytes > this.mostBytes && share.map.deref()?.dropOldest());
+      if (this.#bytes <= this.mostBytes) return;
+      this.#shares.delete(share);
+      if (!share.map.deref()) this.#bytes -= share.bytes;
+    }
+    this.#last = undefined;
+  }
+}
+
+/** A cache that keeps to a bound of its own in each of its owners: it is shown with what all of them take. */
+export class OwnedCaches<T extends object> {
+  readonly #owners = new Set<WeakRef<T>>();
+  readonly #gone = new FinalizationRegistry<WeakRef<T>>(owner => void this.#owners.delete(owner));
+
+  constructor(name: string, figures: (owner: T) => Omit<CacheFigures, 'name'>) {
+    register(name, () => {
+      let [bytes, mostBytes] = [0, 0];
+      for (const ref of this.#owners) {
+        const owner = ref.deref();
+        if (!owner) continue;
+        const of = figures(owner);
+        bytes += of.bytes;
+        mostBytes += of.mostBytes;
+      }
+      return {name, bytes, mostBytes};
+    });
+  }
+
+  /** Shows what an owner takes for as long as somebody else knows it. */
+  add(owner: T): void {
+    const ref = new WeakRef(owner);
+    this.#owners.add(ref);
+    this.#gone.register(owner, ref);
+  }
+}

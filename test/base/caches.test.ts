@@ -1,0 +1,129 @@
+import {readFileSync} from 'node:fs';
+import {join} from 'node:path';
+import test from 'ava';
+import {CacheBound, caches, OwnedCaches} from '#src/base/cache-bound.js';
+import {Lru} from '#src/base/lru.js';
+import {Rbac} from '#src/apiserver/authorization/rbac.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import {naming} from '#src/api/naming.js';
+import {root, sources} from '#test/sources.js';
+
+/** What an entry with a key of one character counts besides its value. */
+const beside = 121;
+const sized = {bytesOf: (value: number) => value - beside};
+const figuresOf = (name: string) => caches().find(cache => cache.name === name);
+
+test('a cache forgets what was not used for longest once its bytes are used up', t => {
+  const bound = new CacheBound('test used', 10_000);
+  const dropped: number[] = [];
+  const map = new Lru<string, number>(bound, {...sized, forgotten: value => void dropped.push(value)});
+  for (let index = 0; index < 10; index++) map.set(String(index), 1000);
+  t.is(map.get('0'), 1000);
+  t.is(map.peek('1'), 1000);
+
+  map.set('x', 1001);
+
+  t.deepEqual([map.get('0'), map.get('1'), map.get('2'), map.get('3'), map.get('x')], [1000, undefined, undefined, 1000, 1001]);
+  t.deepEqual([map.size, dropped, figuresOf('test used')?.bytes], [9, [1000, 1000], 9001]);
+});
+
+test('an entry that is set anew, deleted or cleared away counts no more', t => {
+  const bound = new CacheBound('test counted', 100_000);
+  const map = new Lru<string, number>(bound, sized);
+  map.set('a', 1000);
+  map.set('a', 500);
+  t.is(bound.bytes, 500);
+  map.set('b', 300);
+  map.delete('a');
+  t.is(bound.bytes, 300);
+
+  map.clear();
+
+  t.deepEqual([bound.bytes, map.size], [0, 0]);
+});
+
+test('an entry that would drive out many others is not kept', t => {
+  const bound = new CacheBound('test large', 8000);
+  const map = new Lru<string, number>(bound, sized);
+  map.set('a', 1000);
+  map.set('b', 1001);
+  map.set('a', 5000);
+
+  t.deepEqual([map.size, bound.bytes], [0, 0]);
+});
+
+test('a cache may have a bound of entries besides', t => {
+  const map = new Lru<string, number>(new CacheBound('test entries', 1 << 20), {...sized, mostEntries: 2});
+  for (const key of ['a', 'b', 'c']) map.set(key, 200);
+
+  t.deepEqual([map.get('a'), map.get('b'), map.get('c')], [undefined, 200, 200]);
+});
+
+test('maps that share a bound lose what they hold in the order in which they grew last', t => {
+  const bound = new CacheBound('test shared', 10_000);
+  const [first, second] = [new Lru<string, number>(bound, sized), new Lru<string, number>(bound, sized)];
+  for (let index = 0; index < 5; index++) first.set(String(index), 1000);
+  for (let index = 0; index < 8; index++) second.set(String(index), 1000);
+
+  t.deepEqual([first.size, second.size, bound.bytes], [2, 8, 10_000]);
+  first.set('x', 1000);
+  t.deepEqual([first.size, second.size, bound.bytes], [3, 7, 10_000]);
+});
+
+test('a cache cannot be made without a bound, nor under a name that is taken', t => {
+  t.throws(() => new CacheBound('test endless', Infinity), {message: 'the cache test endless has no bound'});
+  t.throws(() => new CacheBound('test nothing', Number.NaN), {message: 'the cache test nothing has no bound'});
+  t.is(new CacheBound('test twice', 1).bytes, 0);
+  t.throws(() => new CacheBound('test twice', 1), {message: 'there is a cache test twice already'});
+  t.throws(() => new OwnedCaches('test twice', () => ({bytes: 0, mostBytes: 0})), {message: 'there is a cache test twice already'});
+});
+
+test('rules of users are remembered within 32 MiB however many groups the users are in', t => {
+  const rbac = new Rbac(naming('plat'));
+  const groups = Array.from({length: 5000}, (_, index) => `group-${'x'.repeat(40)}-${index}`);
+  for (let index = 0; index < 200; index++) rbac.authorize({user: {name: `user-${index}`, groups}, verb: 'get', path: '/'});
+
+  const {bytes, mostBytes} = figuresOf('rbac_rules')!;
+  t.is(mostBytes, 32 << 20);
+  t.true(bytes > mostBytes / 2 && bytes <= mostBytes, String(bytes));
+});
+
+/** Where caches are made, with their names. */
+const declared = sources('src', 'controllers', 'informers').flatMap(({path, text}) =>
+  [...text.matchAll(/new (CacheBound|OwnedCaches<\w+>)\('([^']+)'/g)].map(([, of, name]) => ({path, name: name!, isShared: of === 'CacheBound'})),
+);
+
+test.before(async () => {
+  for (const path of new Set(declared.map(each => each.path))) await import(`#${path.replace(/\.ts$/, '.js')}`);
+});
+
+test('every cache shows its bytes and their bound', async t => {
+  const names = declared.map(({name}) => name);
+  t.true(names.length >= 20);
+  const shown = caches().filter(({name}) => !name.startsWith('test '));
+  t.deepEqual(shown.map(({name}) => name), [...names].sort());
+
+  const {body} = await new MetricsRegistry({process: true}).exposition();
+  for (const name of names) for (const metric of ['process_cache_bytes', 'process_cache_limit_bytes']) t.regex(body, new RegExp(`^${metric}\\{cache="${name}"\\} \\d+$`, 'm'));
+});
+
+const inWords = (bytes: number): string => (bytes % (1 << 20) === 0 ? `${bytes >> 20} MiB` : `${bytes >> 10} KiB`);
+
+test('the page on security tells of every cache, with the bound where it is one for all', t => {
+  const rows = new Map([...readFileSync(join(root, 'docs/security.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+ \w+) \|/gm)].map(([, name = '', bound = '']) => [name, bound]));
+  const bounds = new Map(caches().map(({name, mostBytes}) => [name, inWords(mostBytes)]));
+
+  t.deepEqual([...rows.keys()], declared.map(({name}) => name).sort());
+  for (const {name, isShared} of declared) if (isShared) t.is(rows.get(name), bounds.get(name), name);
+});
+
+/** Maps of their own that drop entries by their number have no bound in bytes. */
+const bySize = /\b(#?\w+)\.size\s*>=?\s*\w+.*?\b\1\s*(?:\.(?:clear|delete)\(|= new (?:Map|Set))/;
+/** Which of them hold nothing that callers can make large: the reason is at the place. */
+const excepted = new Set(['src/apiserver/registry/selection-cache.ts']);
+
+test('no map keeps itself small by the number of its entries', t => {
+  const found = sources('src', 'controllers', 'informers').filter(({path, code}) => !excepted.has(path) && bySize.test(code));
+
+  t.deepEqual(found.map(({path}) => path), []);
+});
