@@ -197,6 +197,25 @@ test('headers beyond the limit are refused without reaching the exchange', async
   t.is(reached, 0);
 });
 
+test('streams that are opened and reset at once keep nobody else waiting', async t => {
+  let reached = 0;
+  await using server = await serve(answering(() => (reached++, json({}))));
+  const flood = http2.connect(server.url, {ca: server.ca});
+  flood.on('error', () => {});
+  await once(flood, 'remoteSettings');
+  for (let index = 0; index < 5000 && !flood.destroyed; index++) {
+    const stream = flood.request({':path': '/'}, {endStream: true});
+    stream.on('error', () => {});
+    stream.close(http2.constants.NGHTTP2_CANCEL);
+    if (index % 500 === 0) t.is((await ask1(server)).status, 200);
+  }
+
+  t.is((await ask1(server)).status, 200);
+  t.true(reached <= 5011);
+  t.deepEqual(server.faults, []);
+  flood.destroy();
+});
+
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 /** Opens a watch and resolves once its headers are there. Without a receiver nothing is ever read. */
