@@ -27,6 +27,21 @@ storeSuite(test, {name: 'embedded', open: clock => openEmbeddedStore({directory:
 // Every range that is read twice is kept.
 storeSuite(test, {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {fewestRecords: 1}})}, [readSuite, modelSuite]);
 
+test('a range that is too large to be kept is not gathered again and again', t => {
+  const hot = new HotRanges(new VirtualClock(), {fewestRecords: 1, mostBytes: 1000, idleMs: 1000});
+  const read = (): number => {
+    let most = 0;
+    for (let i = 0; i < 5; i++) {
+      hot.wasRead(i === 0 ? '/a' : `/a${i - 1}\0`, '/b', 1, {records: [{key: `/a${i}`, value: Buffer.alloc(300), revision: 1, created: 1}], more: i < 4});
+      most = Math.max(most, hot.gatheredBytes);
+    }
+    return most;
+  };
+
+  t.deepEqual([read(), read(), read(), read()], [0, 900, 0, 0]);
+  hot.close();
+});
+
 test('a range that is kept tells what has changed since, and what was read before stays as it was', async t => {
   const random = seededRandom(7);
   const clock = new VirtualClock();

@@ -37,6 +37,8 @@ interface Part {
 
 interface Entry {
   range: HotRange | undefined;
+  /** Whether it was found too large to be kept: it is not gathered again while it is in use. */
+  isTooLarge: boolean;
   usedAt: number;
 }
 
@@ -71,6 +73,13 @@ export class HotRanges {
 
   get mostBytes(): number {
     return 2 * this.#limits.mostBytes;
+  }
+
+  /** Of the values in ranges that are being read in pages. */
+  get gatheredBytes(): number {
+    let bytes = 0;
+    for (const part of this.#parts) bytes += part.bytes;
+    return bytes;
   }
 
   /** The kept range that begins at `start`, or before it where `start` is in the middle of a range read in pages. */
@@ -112,8 +121,8 @@ export class HotRanges {
   #begin(part: Part): void {
     const name = nameOf(part.start, part.end);
     const known = this.#entries.get(name);
-    this.#use(name, known ?? {range: undefined, usedAt: 0});
-    if (known) this.#gather(part);
+    this.#use(name, known ?? {range: undefined, isTooLarge: false, usedAt: 0});
+    if (known && !known.isTooLarge) this.#gather(part);
   }
 
   #extend(part: Part, records: readonly StoredRecord[], more: boolean): void {
@@ -125,9 +134,13 @@ export class HotRanges {
 
   #gather(part: Part): void {
     this.#parts.push(part);
-    let bytes = 0;
-    for (const other of this.#parts) bytes += other.bytes;
-    while (bytes > this.#limits.mostBytes) bytes -= this.#parts.shift()!.bytes;
+    for (let bytes = this.gatheredBytes; bytes > this.#limits.mostBytes; ) {
+      const dropped = this.#parts.shift()!;
+      bytes -= dropped.bytes;
+      // One that is dropped for others may fit another time.
+      const entry = dropped.bytes > this.#limits.mostBytes ? this.#entries.get(nameOf(dropped.start, dropped.end)) : undefined;
+      if (entry) entry.isTooLarge = true;
+    }
   }
 
   #isWhole({start, end, at, records, bytes}: Pick<HotRange, 'start' | 'end' | 'at' | 'records' | 'bytes'>): void {
@@ -137,7 +150,7 @@ export class HotRanges {
       this.#entries.delete(name);
       return;
     }
-    const entry = known ?? {range: undefined, usedAt: 0};
+    const entry = known ?? {range: undefined, isTooLarge: false, usedAt: 0};
     if (known) entry.range = {start, end, at, records, bytes, touched: 0};
     this.#use(name, entry);
     this.#fit();
