@@ -33,6 +33,9 @@ const requireLate = {
   },
 };
 
+/** Node.js gives itself these symbols until V8 has them, but not the contexts in which Jest and Vitest run tests. */
+const disposeSymbols = "for (const name of ['dispose', 'asyncDispose']) if (!Symbol[name]) Object.defineProperty(Symbol, name, {value: Symbol('Symbol.' + name)});";
+
 const settings = {
   bundle: true,
   platform: 'node',
@@ -64,7 +67,7 @@ const made = await Promise.all(
       sourcemap: 'external',
       external: ['lmdb'], // It has native parts.
       define: {'import.meta.url': 'bundleUrl'},
-      banner: {js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"},
+      banner: {js: `const bundleUrl = require('node:url').pathToFileURL(__filename).href;\n${disposeSymbols}`},
       plugins: [requireLate],
     }),
   ),

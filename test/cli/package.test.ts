@@ -90,6 +90,39 @@ packed('import and require give the same library, whose plane reads manifests, s
   t.deepEqual(lines, ['true StatusError VirtualClock customKind isAlreadyExists isConflict isForbidden isNotFound kinds naming startPlane', 'hello', 'true true true', 'true']);
 });
 
+packed('a plane starts and stops in a context of its own, as Jest has for every test file', async t => {
+  // The language's own names are the context's, and lack what Node.js adds to them; all others are handed in.
+  const lines = await printed(
+    'context.cjs',
+    `const {createContext, runInContext, runInNewContext} = require('node:vm');
+     const {createRequire} = require('node:module');
+     const {dirname} = require('node:path');
+     const {readFileSync} = require('node:fs');
+     const ofTheLanguage = new Set(runInNewContext('Object.getOwnPropertyNames(globalThis)'));
+     const names = Object.getOwnPropertyNames(globalThis).filter(name => !ofTheLanguage.has(name));
+     const context = createContext(Object.fromEntries(names.map(name => [name, globalThis[name]])));
+     const modules = new Map();
+     const load = file => {
+       if (modules.has(file)) return modules.get(file).exports;
+       const module = {exports: {}};
+       modules.set(file, module);
+       const {resolve} = createRequire(file);
+       const requires = Object.assign(name => (name.startsWith('.') ? load(resolve(name)) : createRequire(file)(name)), {resolve});
+       const wrapped = '(function (module, exports, require, __filename, __dirname) {' + readFileSync(file, 'utf8') + '\\n})';
+       runInContext(wrapped, context, {filename: file})(module, module.exports, requires, file, dirname(file));
+       return module.exports;
+     };
+     Object.assign(context, {console, plat: load(require.resolve('plat'))});
+     runInContext(\`(async () => {
+       const plane = await plat.startPlane({nodes: 1});
+       console.log((await plane.client().resource(plat.kinds.namespaces).get('default')).metadata.name);
+       await plane[Symbol.asyncDispose]();
+     })().catch(error => console.log(error.message))\`, context);`,
+  );
+
+  t.deepEqual(lines, ['default']);
+});
+
 packed('an old Node.js gets one sentence from require', async t => {
   const lines = await printed(
     'old.cjs',
