@@ -57,6 +57,8 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
   const selections = new Selections(lister(kinds.pods));
   const histories = new Map<string, {readonly uid: string; readonly history: History}>();
   const told = figures(meter, clock, () => selections.size);
+  /** What was logged last of each autoscaler that fails, so that it is not logged again every period. */
+  const logged = new Map<string, string>();
   const patience = {cpuInitializationMs: options.horizontalPodAutoscalerCpuInitializationPeriod, initialReadinessMs: options.horizontalPodAutoscalerInitialReadinessDelay};
   const periodMs = options.horizontalPodAutoscalerSyncPeriod;
   const windowMs = options.horizontalPodAutoscalerDownscaleStabilization;
@@ -64,6 +66,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
   const forget = (key: ObjectKey) => {
     selections.forget(key);
     histories.delete(keyText(key));
+    logged.delete(keyText(key));
     told.forget(key);
   };
   listen(kinds.horizontalPodAutoscalers, ({type, object}: Change<Autoscaler>) => {
@@ -255,18 +258,25 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
     return actionOf(current, replicas);
   };
 
+  /** What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell, and of every other failure while it stays the same. */
+  const isQuiet = (key: ObjectKey, error: unknown): boolean => {
+    if (isPassing(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
+    const isRepeated = logged.get(keyText(key)) === messageOf(error);
+    logged.set(keyText(key), messageOf(error));
+    return isRepeated;
+  };
+
   return async (key, attempt) => {
     const hpa = autoscalers.get(key);
     if (!hpa) return settled;
     const since = clock.monotonic();
     try {
       told.reconciled(await look(hpa, attempt), 'none', since);
+      logged.delete(keyText(key));
     } catch (error) {
       // The next look is a period away however this one went.
       told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
-      // What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell.
-      const isQuiet = isPassing(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind);
-      (isQuiet ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
+      (isQuiet(key, error) ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
     }
     return againAfter(periodMs);
   };

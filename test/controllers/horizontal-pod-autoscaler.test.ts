@@ -5,6 +5,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
+import {listeningLog} from '#test/runtime/world.js';
 import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 import {aTemplate, hands} from './workloads.js';
@@ -171,8 +172,10 @@ const alone = async (world: Awaited<ReturnType<typeof aWorld>>, ...failures: (Er
   };
   const context = contextOver(plane, [{...(await world.hpa()), kind: 'HorizontalPodAutoscaler'}, ...(await world.list(kinds.pods)).map(pod => ({...pod, kind: 'Pod'}))], options);
   const reconcile = autoscaler({...context, clock, meter, events: {normal: tell, warning: tell}, client: {...client, resource: resource as unknown as Client['resource']}});
-  const result = await reconcile({namespace: 'default', name: 'web'}, attempt);
-  return {result, told, figure: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels)};
+  const {log, lines} = listeningLog();
+  const again = () => reconcile({namespace: 'default', name: 'web'}, {...attempt, log});
+  const result = await again();
+  return {result, told, again, errors: () => lines.filter(line => line.startsWith('error')).length, figure: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels)};
 };
 
 test('what is done is counted, and a scale that cannot be written is told of and tried a period later', async t => {
@@ -191,6 +194,19 @@ test('what is done is counted, and a scale that cannot be written is told of and
   t.is(done.figure('reconciliations_total', {action: 'scale_up', error: 'none'}), 1);
   t.is(done.figure('metric_computation_total', {action: 'scale_up', error: 'none', metric_type: 'Resource'}), 1);
   t.is(done.figure('desired_replicas', {namespace: 'default', hpa_name: 'web'}), 4);
+});
+
+test('a failure is logged as an error when it begins or changes, not once in every period', async t => {
+  const world = await aWorld({controllers: ''});
+  await using _ = world.plane;
+  await world.clock.advance(60_000);
+  await world.scale();
+  const {again, errors} = await alone(world, new Error('one'), new Error('one'), new Error('two'));
+  t.is(errors(), 1);
+  await again();
+  t.is(errors(), 1);
+  await again();
+  t.is(errors(), 2);
 });
 
 test('a scale that others change at the same time is written in the same sync, unless they go on', async t => {
