@@ -21,7 +21,7 @@ export const loadSettings = async (question: SettingsQuestion): Promise<Connecti
   if (file) return readSettingsFile(file, {flag: fileFlag, context, server: master});
   if (server) return {server, trust: {}, identity: {}, source: '--master'};
   const found = await inClusterSettings(namings, question);
-  if (!found) throw new Error(`neither ${fileFlag} nor --master was given, and this is not a pod of a cluster`);
+  if (!found) throw new Error(`neither ${fileFlag} nor --master was given, and this is not a pod of a cluster: give ${fileFlag}=FILE, a kubeconfig as kubectl reads it`);
   return found;
 };
 
