@@ -38,10 +38,20 @@ const pathOf = ({url}: ApiRequest): string => {
   return end < 0 ? url : url.slice(0, end);
 };
 
+/** The first part of a path as the exchange reads it, so that an escaped one takes the same right. */
+const firstPartOf = (path: string): string => {
+  const [, first = ''] = path.split('/', 2);
+  try {
+    return decodeURIComponent(first);
+  } catch {
+    return first; // The exchange answers 400 then.
+  }
+};
+
 /** The rights to a node that a request may be allowed by, best first. */
 const attributesOf = (node: string, user: UserInfo, request: ApiRequest): Attributes[] => {
   const path = pathOf(request);
-  const [, first = ''] = path.split('/', 2);
+  const first = firstPartOf(path);
   const asked = Object.hasOwn(subresources, first) ? subresources[first]! : everythingElse;
   const verb = verbs[request.method] ?? '';
   return asked.map(subresource => ({user, verb, path, resource: {group: '', version: 'v1', resource: 'nodes', subresource, namespace: '', name: node}}));

@@ -1,0 +1,33 @@
+import test from 'ava';
+import type {ApiRequest} from '#src/api/exchange.js';
+import {guarded} from '#src/serving/agent/guard.js';
+
+const answered = {status: 200, headers: {}, body: {kind: 'empty'}} as const;
+
+test('a request to an agent takes the right to what its path names, however the path is escaped', async t => {
+  const asked: string[] = [];
+  const exchange = guarded(
+    {
+      node: 'n',
+      authenticators: [],
+      authorizer: {
+        authorize({resource}) {
+          asked.push(resource!.subresource);
+          return {decision: 'noOpinion', reason: ''};
+        },
+      },
+      failed: () => t.fail(),
+    },
+    () => Promise.resolve(answered),
+  );
+  const ask = async (url: string) => {
+    const request: ApiRequest = {method: 'GET', url, headers: {}, caller: {user: {name: 'u', groups: []}}, remoteAddress: '', signal: new AbortController().signal};
+    return [(await exchange(request)).status, ...asked.splice(0)];
+  };
+
+  t.deepEqual(await ask('/metrics/cadvisor?x=/exec'), [403, 'metrics']);
+  t.deepEqual(await ask('/%6Detrics'), [403, 'metrics']);
+  t.deepEqual(await ask('/%73tats/summary'), [403, 'stats']);
+  t.deepEqual(await ask('/exec/a/b/c'), [403, 'proxy']);
+  t.deepEqual(await ask('/%zz'), [403, 'proxy']);
+});
