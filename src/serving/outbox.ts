@@ -190,6 +190,7 @@ export class Outbox implements WatchSink {
     this.#state = 'over';
     this.#events = [];
     this.#bytes = 0;
+    this.#sent?.grows(this.#stuck);
     this.#release();
   }
 

@@ -57,6 +57,22 @@ test('with few watchers events leave in the turn they came in, together', async 
   t.deepEqual(consumer.writes, [line(1) + line(2)]);
 });
 
+test('what a watcher that is cut off does not get counts no longer among what waits', async t => {
+  const clock = new VirtualClock();
+  const {frames} = aBox(clock, {maxBytes: 200});
+  const consumer = new Consumer({highWaterMark: 1});
+  const waits: number[] = [];
+  const outbox = new Outbox(consumer, frames, {waits: bytes => void waits.push(bytes), grows: bytes => void waits.push(bytes)});
+  consumer.stalled = true;
+  outbox.event(event(1));
+  await clock.drain();
+  while (outbox.event(event(2)));
+
+  t.is(frames.cutOff, 1);
+  t.deepEqual([waits.at(0), waits.at(-1)], [line(1).length, line(1).length]);
+  t.true(Math.max(...waits) > 100);
+});
+
 test('with many watchers the first event leaves at once and the next wait for their frame', async t => {
   const clock = new VirtualClock();
   const box = aBox(clock, {fewWatchers: 1});
