@@ -1,9 +1,11 @@
 import test from 'ava';
+import {fieldSelector} from '#src/api/selectors/field-selector.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {noMeter, type Meter} from '#src/base/meter.js';
 import {encodeRecord} from '#src/apiserver/registry/record.js';
-import {CollectionFacts, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
+import {filterOf} from '#src/apiserver/registry/filter.js';
+import {CollectionFacts, Facts, SelectionCache} from '#src/apiserver/registry/selection-cache.js';
 import {memoryStore} from '#src/storage/memory/index.js';
 import type {StoredRecord} from '#src/storage/store.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
@@ -146,6 +148,32 @@ test('what is known beside objects has a bound in bytes, and is right beyond it'
   t.is(other.facts.known('other', 1), undefined);
   t.deepEqual([facts.known('k0', 0), facts.known('k999', 999)?.fields], [undefined, ['t999']]);
   t.deepEqual(facts.withFields(record('k0', 0)).fields, ['t0']);
+});
+
+test('sets of labels count for the bound, though no object has them any more', t => {
+  const cache = new SelectionCache(noMeter, 10_000);
+  const {facts, record} = factsOf(cache);
+  let most = 0;
+  for (let i = 0; i < 1000; i++) {
+    facts.of(record('k', i, {a: `${'x'.repeat(60)}${i}`}));
+    most = Math.max(most, cache.bytes);
+  }
+
+  t.true(most > 9000 && most <= 10_000, `${most}`);
+});
+
+test('the selector of a watch remembers its verdict on some sets of labels, not on all that ever come', async t => {
+  const {server} = await start();
+  let asked = 0;
+  const labels = {requirements: [], empty: false, matches: () => ++asked > 0, toString: () => ''};
+  const filter = filterOf(server.registry.find('', 'v1', 'configmaps')!, {labels, fields: fieldSelector([])});
+  const first = new Facts(1, {});
+  for (let i = 0; i < 2; i++) filter.judge('k', first);
+  t.is(asked, 1);
+  for (let i = 0; i < 5000; i++) filter.judge('k', new Facts(1, {}));
+  filter.judge('k', first);
+
+  t.is(asked, 5002);
 });
 
 test('facts of a hundred thousand objects take less than 20 MB', t => {

@@ -179,6 +179,7 @@ test('what the server forbids is logged once for each kind', t => {
 
   const before = 'the server forbids what the nodes need (docs/simulation.md lists it), which is tried again without another word: ';
   t.deepEqual(lines, [`${before}pods "a" is forbidden: not you`, `${before}nodes "n" is forbidden: not you`, 'else']);
+  t.is(refusalsOnce(noLog).v(5), noLog, 'lines that nobody reads are not made');
 });
 
 (hasKubectl() ? test : test.skip)('kubectl reads logs and runs commands on nodes of another process', async t => {

@@ -12,6 +12,9 @@ const freedPart = 1 / 8;
 /** What an entry takes besides its texts, about. */
 const entryBytes = 200;
 
+/** What labels take for each byte of their JSON, about: the text by which they are recognized, and the object. */
+const labelsWeight = 4;
+
 /** What a text or a number takes besides what it holds, about. */
 const fieldBytes = 32;
 
@@ -95,7 +98,9 @@ export class CollectionFacts {
   readonly #cache: SelectionCache;
   readonly #source: FactsSource;
   readonly #known = new Map<string, Facts>();
+  /** Labels by their JSON, so that objects with the same ones share them. Counts for the bound by itself, since it outlives the objects. */
   #labelSets = new Map<string, Labels>();
+  #labelSetBytes = 0;
 
   constructor(cache: SelectionCache, source: FactsSource) {
     this.#cache = cache;
@@ -147,22 +152,33 @@ export class CollectionFacts {
       this.#known.delete(key);
       dropped += facts.bytes;
     }
-    return dropped;
+    return dropped < bytes ? dropped + this.#forgetLabelSets() : dropped;
   }
 
   #found({key, value, revision}: StoredRecord): Facts {
     const text = labelsJson(value);
     const shared = text === undefined ? undefined : this.#labelSets.get(text);
     const facts = new Facts(revision, shared ?? (text === undefined ? undefined : this.#newLabels(text)));
-    facts.bytes = entryBytes + key.length + (text === undefined || shared ? 0 : 4 * text.length);
+    facts.bytes = entryBytes + key.length + (text === undefined || shared ? 0 : labelsWeight * text.length);
     return facts;
   }
 
   #newLabels(text: string): Labels {
     const labels = JSON.parse(text) as Labels;
-    if (this.#labelSets.size >= mostLabelSets) this.#labelSets = new Map();
+    if (this.#labelSets.size >= mostLabelSets) this.#cache.account(this, -this.#forgetLabelSets());
     this.#labelSets.set(text, labels);
+    const bytes = labelsWeight * text.length;
+    this.#labelSetBytes += bytes;
+    this.#cache.account(this, bytes);
     return labels;
+  }
+
+  /** Returns how many bytes that were. */
+  #forgetLabelSets(): number {
+    const bytes = this.#labelSetBytes;
+    this.#labelSets = new Map();
+    this.#labelSetBytes = 0;
+    return bytes;
   }
 
   /** More is known of a key. */

@@ -34,7 +34,7 @@ export class LongLived {
         take: (socket, head) => {
           this.#live.set(end, info);
           socket.once('close', () => this.#live.delete(end));
-          body.take(socket, head);
+          return body.take(socket, head);
         },
       },
     };

@@ -1,4 +1,4 @@
-import type {Log, LogFields, LogMethod} from '#src/base/log.js';
+import {noLog, type Log, type LogFields, type LogMethod} from '#src/base/log.js';
 import {isForbidden, type StatusError} from '#src/api/status.js';
 
 /** How far a cause of causes is looked for. */
@@ -18,6 +18,7 @@ const subjectOf = ({status: {details}}: StatusError): string => `${details?.grou
 export const refusalsOnce = (log: Log): Log => {
   const told = new Set<string>();
   const over = (inner: Log): Log => {
+    if (inner === noLog) return noLog; // Callers compare with it to save themselves what nobody reads.
     const method = (level: 'info' | 'warn' | 'error'): LogMethod => (first: LogFields | string, message?: string) => {
       if (typeof first === 'string') return inner[level](first);
       const refusal = refusalIn(first);
