@@ -101,8 +101,8 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
       packings.push(packing);
       parts.push({endpoints, slices: there.length + packing.creates.length - packing.deletes.length});
     }
-    deletes.push(...packings.flatMap(packing => packing.deletes));
-    for (const [text, there] of byPorts) if (!groups.has(text)) deletes.push(...there);
+    for (const packing of packings) for (const slice of packing.deletes) deletes.push(slice);
+    for (const [text, there] of byPorts) if (!groups.has(text)) for (const slice of there) deletes.push(slice);
 
     const creates = packings.flatMap(packing => packing.creates);
     if (existing.length === deletes.length && creates.length === 0) {

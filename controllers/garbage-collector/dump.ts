@@ -37,7 +37,8 @@ const around = (graph: Graph, uids: readonly string[]): Node[] => {
     const node = graph.get(uid);
     if (!node || found.has(uid)) continue;
     found.set(uid, node);
-    toVisit.push(...node.owners.map(owner => owner.uid), ...[...node.dependents].map(({identity}) => identity.uid));
+    for (const owner of node.owners) toVisit.push(owner.uid);
+    for (const {identity} of node.dependents) toVisit.push(identity.uid);
   }
   return [...found.values()];
 };

@@ -5,6 +5,7 @@ import {slowStart} from '#controllers/shared/slow-start.js';
 import {keyOf, keyText} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
+import {leastOf} from '#src/base/extremes.js';
 import {isReady, isTerminating} from '#src/model/pod/state.js';
 import {waitingPodsLimit, type WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
 import type {KeyedContext} from '#src/runtime/controller.js';
@@ -96,7 +97,7 @@ export const podManager = (context: Pick<KeyedContext<WaitingPodsOptions>, 'name
       return pod ? remainingDelay(allFailuresBefore(pod, marks) + 1, finishTime(pod), now) : 0;
     });
     const indexes = free.filter((_, i) => delays[i] === 0);
-    return indexes.length > 0 || free.length === 0 ? {indexes} : {indexes, againInMs: Math.min(...delays)};
+    return indexes.length > 0 || free.length === 0 ? {indexes} : {indexes, againInMs: leastOf(delays)};
   };
 
   const grow = async (round: Round, missing: number): Promise<Managed> => {

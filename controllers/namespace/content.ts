@@ -4,6 +4,7 @@ import {StatusError, isNotFound} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import type {Clock} from '#src/base/clock.js';
+import {mostOf} from '#src/base/extremes.js';
 import type {Client, ResourceClient} from '#src/client/client.js';
 
 /** What is left of a resource in a namespace after a round of deleting. */
@@ -57,7 +58,7 @@ export class ContentDeleter {
     if (!isPods(resource)) return 0;
     const {items} = await this.#client.resource(kinds.pods).list({namespace});
     const running = items.filter(({status}) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
-    const grace = Math.max(0, ...running.map(({spec}) => spec?.terminationGracePeriodSeconds ?? 0));
+    const grace = Math.max(0, mostOf(running.map(({spec}) => spec?.terminationGracePeriodSeconds ?? 0)));
     const passedMs = this.#clock.now() - (parseTime(deletedAt) ?? 0);
     return passedMs >= grace * 1000 ? 0 : grace;
   }

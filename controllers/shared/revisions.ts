@@ -9,6 +9,7 @@ import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {isAlreadyExists, isConflict} from '#src/api/status.js';
 import {parseTime} from '#src/api/time.js';
 import type {KubeObject} from '#src/api/types.js';
+import {mostOf} from '#src/base/extremes.js';
 import type {Client} from '#src/client/client.js';
 import {controllerRefTo} from '#src/model/owners.js';
 import {templateHash} from '#src/model/template-hash.js';
@@ -82,7 +83,7 @@ export const byRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRe
 const createdAt = ({metadata}: Frozen<ControllerRevision>): number => parseTime(metadata?.creationTimestamp) ?? 0;
 
 /** The number of the next revision. */
-export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): number => 1 + Math.max(0, ...revisions.map(({revision}) => revision));
+export const nextRevision = (revisions: readonly Frozen<ControllerRevision>[]): number => 1 + Math.max(0, mostOf(revisions.map(({revision}) => revision)));
 
 /** Whether two revisions keep the same. */
 export const sameRevision = (a: Frozen<ControllerRevision>, b: Frozen<ControllerRevision>): boolean => sameJson(a.data, b.data);

@@ -5,6 +5,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
 import {every, systemClock, withErrorHandler, type Clock} from '#src/base/clock.js';
+import {leastOf, mostOf} from '#src/base/extremes.js';
 import {followFiles, systemFiles} from '#src/base/files.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {firstOf} from '#src/base/signals.js';
@@ -148,4 +149,10 @@ test.serial('files are replaced where handles cannot be synced by themselves, as
   await systemFiles.write(join(folder, 'file'), 'text', 0o600);
 
   t.is(readFileSync(join(folder, 'file'), 'utf8'), 'text');
+});
+
+test('the least and the most of more numbers than fit a call are found', t => {
+  const numbers = Array.from({length: 300_000}, (_, at) => at - 5);
+
+  t.deepEqual([leastOf(numbers), mostOf(numbers), leastOf([]), mostOf([])], [-5, 299_994, Infinity, -Infinity]);
 });

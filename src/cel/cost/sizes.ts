@@ -1,3 +1,4 @@
+import {mostOf} from '#src/base/extremes.js';
 import {asRoot} from '#src/cel/schema-types.js';
 import {escaped} from '#src/cel/escape.js';
 import type {SchemaNode} from '#src/schema/node.js';
@@ -43,7 +44,7 @@ const ofText = (node: SchemaNode): Extent => {
   if (time) return {least: time.least, most: time.most};
   if (format === 'byte') return {least: 2, most: positive(source?.maxLength) ?? longestText};
   const choices = (source?.enum ?? []).map(choice => (typeof choice === 'string' ? Buffer.byteLength(choice) : 0));
-  return {least: 2, most: longest(node) ?? (choices.length > 0 ? Math.max(...choices) : longestText)};
+  return {least: 2, most: longest(node) ?? (choices.length > 0 ? mostOf(choices) : longestText)};
 };
 
 const ofObject = (node: SchemaNode): Extent => {

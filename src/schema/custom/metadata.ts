@@ -41,7 +41,7 @@ export class MetadataReader {
     const metadata = decoder.decode(value, this.#node);
     if (decoder.unknown) {
       const found = strictProblems(JSON.stringify(value), this.#node).map(problem => `${path}.${problem.path}`);
-      this.unknown.push(...found.sort());
+      for (const problem of found.sort()) this.unknown.push(problem);
     }
     return metadata;
   }
