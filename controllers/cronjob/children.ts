@@ -20,8 +20,10 @@ export interface Round {
 
 export const isActive = ({active = []}: Frozen<CronJobStatus>, uid: string | undefined): boolean => active.some(reference => reference.uid === uid);
 
-export const removeActive = (round: Round, uid: string | undefined): void => {
-  const active: Active = (round.status.active ?? []).filter(reference => reference.uid !== uid);
+const activeUids = ({active = []}: Frozen<CronJobStatus>): Set<string | undefined> => new Set(active.map(({uid}) => uid));
+
+export const removeActive = (round: Round, uids: ReadonlySet<string | undefined>): void => {
+  const active: Active = (round.status.active ?? []).filter(({uid}) => !uids.has(uid));
   round.status.active = active;
 };
 
@@ -48,7 +50,7 @@ export const deleteJob = async ({writer, events}: ChildContext, round: Round, jo
     events.warning(round.cronJob, 'FailedDelete', `Deleted job: ${messageOf(error)}`);
     return false;
   }
-  removeActive(round, job.metadata?.uid);
+  removeActive(round, new Set([job.metadata?.uid]));
   round.changed = true;
   events.normal(round.cronJob, 'SuccessfulDelete', `Deleted job ${job.metadata?.name}`);
   return true;
@@ -72,32 +74,57 @@ const noteSuccess = (round: Round, {status}: CachedJob): void => {
   round.changed = true;
 };
 
-/** Brings the list of active jobs up to what the jobs say, and takes those from it that are gone. */
-export const noteChildren = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
+/** Brings the list of active jobs up to what the jobs say. */
+const noteThere = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
   const {namespace, name} = keyOf(round.cronJob);
-  for (const job of jobs) {
-    const uid = job.metadata?.uid;
-    const end = endOf(job);
-    if (end) {
-      if (isActive(round.status, uid)) {
-        removeActive(round, uid);
-        events.normal(round.cronJob, 'SawCompletedJob', `Saw completed job: ${job.metadata?.name}, condition: ${end.type}`);
-        round.changed = true;
+  let active = activeUids(round.status);
+  const ended = new Set<string | undefined>();
+  try {
+    for (const job of jobs) {
+      const uid = job.metadata?.uid;
+      const end = endOf(job);
+      if (end) {
+        if (active.delete(uid)) {
+          ended.add(uid);
+          events.normal(round.cronJob, 'SawCompletedJob', `Saw completed job: ${job.metadata?.name}, condition: ${end.type}`);
+          round.changed = true;
+        }
+        if (trueCondition(job, 'Complete')) noteSuccess(round, job);
+      } else if (!active.has(uid)) {
+        // The cache may not know yet what was written last.
+        const live: CronJob = await client.resource(kinds.cronJobs).get(name, {namespace});
+        if (isActive(live.status ?? {}, uid)) {
+          Object.assign(round, {cronJob: live, status: structuredClone(live.status ?? {})});
+          active = activeUids(round.status);
+          ended.clear();
+        } else events.warning(round.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
       }
-      if (trueCondition(job, 'Complete')) noteSuccess(round, job);
-    } else if (!isActive(round.status, uid)) {
-      // The cache may not know yet what was written last.
-      const live: CronJob = await client.resource(kinds.cronJobs).get(name, {namespace});
-      if (isActive(live.status ?? {}, uid)) Object.assign(round, {cronJob: live, status: structuredClone(live.status ?? {})});
-      else events.warning(round.cronJob, 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${job.metadata?.name}`);
     }
+  } finally {
+    if (ended.size > 0) removeActive(round, ended);
   }
+};
+
+/** Takes jobs from the list of active ones that are gone. */
+const noteMissing = async ({client, events}: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
+  const {namespace} = keyOf(round.cronJob);
   const children = new Set(jobs.map(({metadata}) => metadata?.uid));
-  for (const reference of round.status.active ?? []) {
-    if (children.has(reference.uid)) continue;
-    if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace}))) continue;
-    events.normal(round.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
-    removeActive(round, reference.uid);
-    round.changed = true;
+  const missing = new Set<string | undefined>();
+  try {
+    for (const reference of round.status.active ?? []) {
+      if (children.has(reference.uid)) continue;
+      if (await unlessMissing(client.resource(kinds.jobs).get(reference.name ?? '', {namespace: reference.namespace ?? namespace}))) continue;
+      events.normal(round.cronJob, 'MissingJob', `Active job went missing: ${reference.name}`);
+      missing.add(reference.uid);
+      round.changed = true;
+    }
+  } finally {
+    if (missing.size > 0) removeActive(round, missing);
   }
+};
+
+/** Brings the list of active jobs up to what the jobs say, and takes those from it that are gone. */
+export const noteChildren = async (context: ChildContext, round: Round, jobs: readonly CachedJob[]): Promise<void> => {
+  await noteThere(context, round, jobs);
+  await noteMissing(context, round, jobs);
 };

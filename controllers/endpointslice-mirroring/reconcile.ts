@@ -17,8 +17,8 @@ export type Options = Pick<ControllerManagerOptions, 'mirroringConcurrentService
 
 interface Changes {
   /** With a name those that are there, without one those that are new. */
-  readonly writes: EndpointSlice[];
-  readonly deletes: Frozen<EndpointSlice>[];
+  readonly writes: readonly EndpointSlice[];
+  readonly deletes: readonly Frozen<EndpointSlice>[];
 }
 
 /** Keeps slices that tell what somebody wrote by hand into the Endpoints of a service without a selector, for those who read slices alone. */
@@ -79,14 +79,17 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
     const there = new Map<string, Frozen<EndpointSlice>[]>();
     for (const slice of existing) {
       const text = groupText(slice.addressType, slice.ports);
-      there.set(text, [...(there.get(text) ?? []), slice]);
+      const known = there.get(text);
+      if (known) known.push(slice);
+      else there.set(text, [slice]);
     }
-    const changes: Changes = {writes: [], deletes: []};
+    const writes: EndpointSlice[] = [];
+    const unwanted: Frozen<EndpointSlice>[] = [];
     const [counts, fresh] = [{added: 0, updated: 0, removed: 0}, [] as Mirrored[]];
     for (const [text, group] of groups) {
       const [first, ...others] = there.get(text) ?? [];
       there.delete(text);
-      changes.deletes.push(...others);
+      for (const other of others) unwanted.push(other);
       if (!first) {
         fresh.push(group);
         counts.added += group.wanted.size;
@@ -94,19 +97,21 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
       }
       const differing = differences(first, group.wanted);
       for (const what of ['added', 'updated', 'removed'] as const) counts[what] += differing[what];
-      if (!isRight(first, object, differing)) changes.writes.push(sliceFor(object, group, first));
+      if (!isRight(first, object, differing)) writes.push(sliceFor(object, group, first));
     }
-    for (const [, unwanted] of there) changes.deletes.push(...unwanted);
+    for (const slices of there.values()) for (const slice of slices) unwanted.push(slice);
     // New ones take over slices that would go, which costs those who watch less.
+    const spare = byFamily(unwanted);
+    const reused = new Set<Frozen<EndpointSlice>>();
     for (const group of fresh) {
-      const at = changes.deletes.findIndex(({addressType}) => addressType === group.family);
-      const [reused] = at < 0 ? [] : changes.deletes.splice(at, 1);
-      changes.writes.push(sliceFor(object, group, reused));
+      const slice = spare.get(group.family)?.next().value;
+      if (slice) reused.add(slice);
+      writes.push(sliceFor(object, group, slice));
     }
     metrics.counted(counts);
     metrics.updated(counts.updated);
     metrics.packed(keyText(keyOf(object)), '', [...groups.values()].map(({wanted}) => ({endpoints: wanted.size, slices: 1})));
-    return changes;
+    return {writes, deletes: unwanted.filter(slice => !reused.has(slice))};
   };
 
   const write = async (object: Frozen<Endpoints>, changes: Changes): Promise<void> => {
@@ -178,6 +183,12 @@ export const mirror = ({lister, listen, enqueue, writer, events, meter, clock, n
     }
     return settled;
   };
+};
+
+/** Slices of each family, one after the other. */
+const byFamily = (slices: readonly Frozen<EndpointSlice>[]): ReadonlyMap<string, Iterator<Frozen<EndpointSlice>, undefined>> => {
+  const families = new Set(slices.map(({addressType}) => addressType));
+  return new Map([...families].map(family => [family, slices.filter(({addressType}) => addressType === family).values()]));
 };
 
 /** The name of a slice that is there, and the version that is written over. */

@@ -5,6 +5,7 @@ import {keyText, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {isConflict} from '#src/api/status.js';
 import type {Secret, ServiceAccount} from '#src/api/types.js';
+import {Pieces} from '#src/base/turn.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {settled, type KeyedContext, type Loops} from '#src/runtime/controller.js';
 import {forgetSecret} from './references.js';
@@ -23,7 +24,8 @@ const unlessChanged = async (write: Promise<unknown>): Promise<void> => {
 
 /** Three loops: of accounts that are gone, of secrets that are there, and of mentions of secrets that are gone. */
 export const tokenKeeper = async (context: KeyedContext<TokenOptions>): Promise<Loops> => {
-  const {client, files, lister, naming, options, random, serverAuthority, writer} = context;
+  const {client, clock, files, lister, naming, options, random, serverAuthority, writer} = context;
+  const pieces = new Pieces(clock);
   const material = await tokenMaterial(files, options.serviceAccountPrivateKeyFile, options.rootCaFile, serverAuthority);
   const cachedAccounts = lister(kinds.serviceAccounts);
   const cachedSecrets = lister(tokenSecrets);
@@ -49,7 +51,13 @@ export const tokenKeeper = async (context: KeyedContext<TokenOptions>): Promise<
   return {
     async accounts(key) {
       if (cachedAccounts.get(key)) return settled;
-      const outcomes = await Promise.allSettled(cachedSecrets.by(byAccount, keyText(key)).map(remove));
+      const removals: Promise<void>[] = [];
+      for (const secret of cachedSecrets.by(byAccount, keyText(key))) {
+        const pause = pieces.pause();
+        if (pause) await pause;
+        removals.push(remove(secret));
+      }
+      const outcomes = await Promise.allSettled(removals);
       const failure = aggregate(outcomes.filter(({status}) => status === 'rejected').map(outcome => (outcome as PromiseRejectedResult).reason));
       if (failure) throw failure;
       return settled;

@@ -1,4 +1,5 @@
-import type {Clock} from '#src/base/clock.js';
+import {held, type Clock} from '#src/base/clock.js';
+import {Pieces} from '#src/base/turn.js';
 
 /** The eviction of a pod: which one, and when it is due, in ms since the epoch. */
 export interface Appointment {
@@ -26,10 +27,21 @@ export interface Timers {
 
 export const timers = (clock: Clock): Timers => {
   const all = new Map<string, Entry>();
+  const pieces = new Pieces(clock);
+
+  /** Many may be due at one instant. One that is cancelled while it waits for its turn does not begin. */
+  const begin = async (key: string, entry: Entry, act: () => Promise<void>): Promise<void> => {
+    for (let pause = pieces.pause(); pause; pause = pieces.pause()) {
+      const turn = pause;
+      await held(clock, () => turn);
+    }
+    if (all.get(key) !== entry) return;
+    entry.timer = undefined;
+    await act();
+  };
 
   const fire = (key: string, entry: Entry, act: () => Promise<void>): void => {
-    entry.timer = undefined;
-    void act().catch(() => {
+    void begin(key, entry, act).catch(() => {
       // Forgotten after a failure, unless it was cancelled or replaced meanwhile: the next event may schedule it again.
       if (all.get(key) === entry) all.delete(key);
     });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import {toleratedSeconds} from '#controllers/taint-eviction/toleration.js';
 import {taintEviction} from '#controllers/taint-eviction/run.js';
+import {timers} from '#controllers/taint-eviction/timers.js';
 import {Cache} from '#informers/cache.js';
 import type {Change} from '#informers/change.js';
 import {kinds, type Kind} from '#src/api/kinds.js';
@@ -8,6 +9,7 @@ import type {Pod, Toleration} from '#src/api/pod.js';
 import {isNotFound} from '#src/api/status.js';
 import type {Taint} from '#src/model/taints.js';
 import type {ControllerContext} from '#src/runtime/controller.js';
+import {WorkingClock} from '#test/fixtures/working-clock.js';
 import {eventsAbout, podNamed, podsOf, run, type BoundPod, type NodesPlane} from '#test/simulation/world.js';
 import {contextOver} from './context.js';
 import {aPlane} from './plane.js';
@@ -198,4 +200,24 @@ test('the pods of a node that is lost go after five minutes and come up elsewher
 
   t.is(await here(), 0);
   t.is((await client.resource(kinds.replicaSets).get('web', {namespace: 'default'})).status?.readyReplicas, 3);
+});
+
+test('evictions that are due at one instant begin in pieces, and one that is cancelled meanwhile does not begin', async t => {
+  const clock = new WorkingClock();
+  const appointments = timers(clock);
+  const begun: string[] = [];
+  const fireAt = clock.now() + 1_000;
+  for (let index = 0; index < 100; index++) {
+    appointments.add(`pod-${index}`, {uid: 'u', fireAt}, async () => {
+      clock.work(1);
+      begun.push(`pod-${index}`);
+      if (index === 5) appointments.cancel('pod-60');
+    });
+  }
+
+  await clock.advance(2_000);
+
+  t.is(begun.length, 99);
+  t.false(begun.includes('pod-60'));
+  t.true(clock.longestMs <= 10, `${clock.longestMs} ms in one turn`);
 });
