@@ -4,6 +4,8 @@ import test from 'ava';
 import {CacheBound, caches, OwnedCaches} from '#src/base/cache-bound.js';
 import {Lru} from '#src/base/lru.js';
 import {Rbac} from '#src/apiserver/authorization/rbac.js';
+import {defaultSelectionBytes} from '#src/apiserver/registry/selection-cache.js';
+import {hotDefaults} from '#src/storage/embedded/hot-ranges.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {naming} from '#src/api/naming.js';
 import {root, sources} from '#test/sources.js';
@@ -114,6 +116,7 @@ test('the page on security tells of every cache, with the bound where it is one 
   const bounds = new Map(caches().map(({name, mostBytes}) => [name, inWords(mostBytes)]));
 
   t.deepEqual([...rows.keys()], declared.map(({name}) => name).sort());
+  t.deepEqual([rows.get('selections'), rows.get('store_hot_ranges')], [defaultSelectionBytes, 2 * hotDefaults.mostBytes].map(inWords));
   for (const {name, isShared} of declared) if (isShared) t.is(rows.get(name), bounds.get(name), name);
 });
 
