@@ -59,12 +59,37 @@ test('small requests are answered here', async t => {
   t.deepEqual(moved, []);
 });
 
-test('who calls from inside the process is answered here', async t => {
-  const {clientOf, moved} = await startMoving();
-  const made = await clientOf().resource(kinds.configMaps).create({...large, metadata: {name: 'large', namespace: 'default'}});
+test('expressions, patterns and pointers weigh what it takes to compile and walk them', t => {
+  const text = (part: string) => Buffer.from(JSON.stringify({text: part.repeat(100_000 / part.length)}));
+  for (const part of ['(a|b)*', '1+', '/a', 'f(x).g(y) ']) t.true(isLarge(text(part)), part);
+  t.false(isLarge(text('plain text ')));
+});
 
-  t.is(Object.keys(made.data!).length, mostWeight);
+test('large objects that are written from inside the process are handed over too, and read there as they are', async t => {
+  const {post, clientOf, moved} = await startMoving();
+  const maps = clientOf().resource(kinds.configMaps);
+  const made = await maps.create({...large, metadata: {name: 'large', namespace: 'default'}});
+
+  t.is(made.kind, 'ConfigMap');
+  t.is(moved.length, 1);
+  t.true(moved[0]!.bytes! > mostWeight);
+  await post(configMaps, small);
+  await maps.patch('small', 'merge', {data: {other: 'y'}}, {namespace: 'default'});
+  t.is((await maps.get('small', {namespace: 'default'})).data!['other'], 'y');
+  t.is(moved.length, 1);
+});
+
+test('what changes a large stored object from inside the process is handed over, what reads it is not', async t => {
+  const {post, clientOf, moved} = await startMoving(false);
+  await post(configMaps, large);
+  moved.length = 0;
+  const maps = clientOf().resource(kinds.configMaps);
+  t.is(Object.keys((await maps.get('large', {namespace: 'default'})).data!).length, mostWeight);
   t.deepEqual(moved, []);
+
+  const patched = await maps.patch('large', 'merge', {metadata: {labels: {a: 'b'}}}, {namespace: 'default'});
+  t.is(patched.metadata!.labels!['a'], 'b');
+  t.deepEqual(moved.map(({method, bytes}) => [method, bytes]), [['PATCH', Buffer.byteLength(JSON.stringify({metadata: {labels: {a: 'b'}}}))]]);
 });
 
 test('what changes or converts a large stored object is handed over, what copies its bytes is not', async t => {

@@ -118,6 +118,10 @@ class RequestWithBody implements ApiRequest {
   get sendsBytes(): boolean {
     return this.#request.sendsBytes === true;
   }
+
+  get inProcess(): boolean {
+    return this.#request.inProcess === true;
+  }
 }
 
 /** What long work calls between its pieces: throws when the caller is gone, or the time of the request is up. */

@@ -25,18 +25,35 @@ export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
 
-const [comma, colon, openBracket, openBrace, newline] = [0x2c, 0x3a, 0x5b, 0x7b, 0x0a];
+/** What separates values, and what calls, groups, repeats and steps in expressions, patterns, pointers and address blocks: each is compiled or walked by itself. */
+const heavy = new Uint8Array(256);
+for (const byte of Buffer.from(',:[{\n(|*+/')) heavy[byte] = 1;
 
 /** Whether handling a body, or a stored object, of these bytes may take longer than others should wait. Reads no further than that takes to know. */
 export const isLarge = (bytes: Uint8Array): boolean => {
   const {length} = bytes;
   if (length <= mostWeight) return false;
   let weight = length / bytesOfWeight;
-  for (let at = 0; at < length && weight <= mostWeight; at++) {
-    const byte = bytes[at];
-    if (byte === comma || byte === colon || byte === openBrace || byte === openBracket || byte === newline) weight++;
-  }
+  for (let at = 0; at < length && weight <= mostWeight; at++) weight += heavy[bytes[at]!]!;
   return weight > mostWeight;
+};
+
+/** Whether writing an object may take longer than others should wait. */
+const isLargeValue = (value: unknown): boolean => weightLeft(value, mostWeight) < 0;
+
+/** What is left of a weight when a value is taken from it; walks no further than to where nothing is. */
+const weightLeft = (value: unknown, weight: number): number => {
+  if (typeof value === 'string') return weight - value.length / bytesOfWeight;
+  if (typeof value !== 'object' || value === null) return weight;
+  let left = weight - 1;
+  if (Array.isArray(value)) for (let at = 0; at < value.length && left >= 0; at++) left = weightLeft(value[at], left - 1);
+  else {
+    for (const key in value) {
+      if (left < 0) break;
+      left = weightLeft((value as Record<string, unknown>)[key], left - 2 - key.length / bytesOfWeight);
+    }
+  }
+  return left;
 };
 
 /** Binary forms show their values by their length alone. */
@@ -68,10 +85,13 @@ export const checkStored = ({mayMove}: Pick<RequestContext, 'mayMove'>, value: B
   if (mayMove && isLarge(value)) throw new TooLarge();
 };
 
+type Run = (context: RequestContext) => ApiResponse | Promise<ApiResponse>;
+
 /** Answers a request, or has it answered by another thread once it is found too large for this one. */
-export const movable = (large: LargeRequests | undefined, context: RequestContext, run: (context: RequestContext) => ApiResponse | Promise<ApiResponse>): ApiResponse | Promise<ApiResponse> => {
+export const movable = (large: LargeRequests | undefined, context: RequestContext, run: Run): ApiResponse | Promise<ApiResponse> => {
+  if (!large) return run(context);
   const {request} = context;
-  if (!large || request.inProcess) return run(context);
+  if (request.body?.kind === 'object' && isLargeValue(request.body.value)) return elsewhere(large, context, undefined, run);
   const body = request.body?.kind === 'bytes' ? new WeighedBody(request.body, isBinary(request)) : undefined;
   const warnings = context.warnings.size;
   const moved = (error: unknown) => {
@@ -87,10 +107,11 @@ export const movable = (large: LargeRequests | undefined, context: RequestContex
   }
 };
 
-const elsewhere = async (large: LargeRequests, context: RequestContext, bytes: Buffer | undefined, run: (context: RequestContext) => ApiResponse | Promise<ApiResponse>): Promise<ApiResponse> => {
-  const {request: {method, url, headers, remoteAddress, signal}, user, auditId} = context;
+const elsewhere = async (large: LargeRequests, context: RequestContext, read: Buffer | undefined, run: Run): Promise<ApiResponse> => {
+  const {request: {method, url, headers, remoteAddress, signal, body}, user, auditId} = context;
+  const bytes = body?.kind === 'object' ? Buffer.from(JSON.stringify(body.value)) : read;
   const response = await large.answer({method, url, headers: {...headers, 'audit-id': auditId}, remoteAddress, signal}, bytes, user);
-  return response ?? run(context.having(bytes && {kind: 'bytes', read: () => Promise.resolve(bytes)}));
+  return response ?? run(context.having(read && {kind: 'bytes', read: () => Promise.resolve(read)}));
 };
 
 const isBinary = (request: ApiRequest): boolean => /protobuf|cbor/.test(header(request, 'content-type') ?? '');
