@@ -1,3 +1,4 @@
+import {getEventListeners} from 'node:events';
 import {Agent, request as send} from 'node:https';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
@@ -79,6 +80,23 @@ test.serial('a thread that fell behind the store is replaced by one that knows w
   t.is(await make(`/apis/${group}/v1/clusterroles`, role), 201);
   t.is(await make(`/apis/${group}/v1/clusterrolebindings`, binding), 201);
   t.is(await make('/api/v1/namespaces', {apiVersion: 'v1', kind: 'Namespace', metadata: {name: 'a'}}, dev), 201);
+  await thread.close();
+});
+
+test.serial('nothing is done for requests whose callers go away while the thread works on another, and their signals are let go of', async t => {
+  const {thread, store, post} = start();
+  await post('a');
+  const leaver = new AbortController();
+  const working = post('b', 20_000);
+  const left = ['c', 'd'].map(name => thread.answer(aRequest('/api/v1/namespaces', 'POST', leaver.signal), body(name), admin));
+  leaver.abort();
+  t.is((await working)?.status, 201);
+  await Promise.allSettled(left);
+
+  t.deepEqual(['a', 'b', 'c', 'd'].map(name => Boolean(store.get(`/registry/namespaces/${name}`))), [true, true, false, false]);
+  const stays = new AbortController();
+  t.is((await thread.answer(aRequest('/api/v1/namespaces', 'POST', stays.signal), body('e'), admin))?.status, 201);
+  t.is(getEventListeners(stays.signal, 'abort').length, 0);
   await thread.close();
 });
 

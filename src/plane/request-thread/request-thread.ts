@@ -43,13 +43,20 @@ interface Job {
   readonly user: UserInfo;
   resolve(response: ApiResponse | undefined): void;
   reject(error: Error): void;
+  /** Called when its caller goes away before it is sent. */
+  readonly left: () => void;
+}
+
+/** A request that the thread has; disposing of it ends the wait for its time and its caller. */
+interface Sent extends Disposable {
+  readonly job: Job;
 }
 
 /** A thread that was started, and what it works on. */
 interface Running {
   readonly worker: Worker;
   readonly store: StoreHost;
-  readonly jobs: Map<number, {readonly job: Job; readonly timer: Disposable}>;
+  readonly jobs: Map<number, Sent>;
   /** `stale`: a watch of the store has ended, and what the thread follows by it (roles, nodes, definitions) is no longer told to it. It ends what it works on and gets no more. */
   state: 'starting' | 'ready' | 'stale';
 }
@@ -81,10 +88,10 @@ export class RequestThread implements LargeRequests {
     if (request.signal.aborted) throw clientGone();
     if (this.#waiting.length >= waiting || this.#waitingBytes > waitingBytes) throw tooManyRequests('too many large requests are waiting, please try again later', 1);
     return new Promise((resolve, reject) => {
-      const job = {request, body, user, resolve, reject};
+      const job: Job = {request, body, user, resolve, reject, left: () => this.#left(job)};
       this.#waiting.push(job);
       this.#waitingBytes += body?.length ?? 0;
-      request.signal.addEventListener('abort', () => this.#left(job), {once: true});
+      request.signal.addEventListener('abort', job.left, {once: true});
       this.#next();
     });
   }
@@ -125,8 +132,16 @@ export class RequestThread implements LargeRequests {
     const id = ++this.#lastId;
     const {method, url, headers, remoteAddress, signal} = job.request;
     const timer = this.#parts.clock.schedule(this.#limits.ms, () => this.#late(running, id));
-    running.jobs.set(id, {job, timer});
-    signal.addEventListener('abort', () => running.jobs.has(id) && toThread(running.worker, {to: 'caller', gone: id}), {once: true});
+    const gone = () => toThread(running.worker, {to: 'caller', gone: id});
+    signal.removeEventListener('abort', job.left);
+    signal.addEventListener('abort', gone, {once: true});
+    running.jobs.set(id, {
+      job,
+      [Symbol.dispose]() {
+        timer[Symbol.dispose]();
+        signal.removeEventListener('abort', gone); // Some signals outlive their requests.
+      },
+    });
     toThread(running.worker, {to: 'server', id, request: {method, url, headers: withoutImpersonation(headers), user: job.user, remoteAddress, body: job.body && new Uint8Array(job.body)}});
   }
 
@@ -174,14 +189,13 @@ export class RequestThread implements LargeRequests {
     const found = running.jobs.get(id);
     if (!found) return;
     running.jobs.delete(id);
-    found.timer[Symbol.dispose]();
+    found[Symbol.dispose]();
     settle(found.job);
     if (this.#running === running) this.#next();
   }
 
   #late(running: Running, id: number): void {
     running.jobs.get(id)?.job.reject(timeout('request did not complete within the allotted timeout'));
-    running.jobs.delete(id);
     void this.#end(serviceUnavailable('another large request took too long, please try again later'));
   }
 
@@ -218,9 +232,9 @@ export class RequestThread implements LargeRequests {
     if (this.#isClosed) for (const job of this.#waiting.splice(0)) job.reject(error);
     if (!running) return;
     running.store[Symbol.dispose]();
-    for (const {job, timer} of running.jobs.values()) {
-      timer[Symbol.dispose]();
-      job.reject(error);
+    for (const sent of running.jobs.values()) {
+      sent[Symbol.dispose]();
+      sent.job.reject(error);
     }
     running.worker.removeAllListeners();
     running.worker.on('error', () => undefined); // Whatever else it has to say does not matter any more.

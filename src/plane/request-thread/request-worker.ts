@@ -6,6 +6,7 @@ import {internalError, StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {systemRandom as random} from '#src/base/random.js';
+import {ownTurn} from '#src/base/turn.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {apiserverFlags} from '#src/options/apiserver.js';
 import {flagValues} from '#src/options/flag-values.js';
@@ -70,7 +71,12 @@ const bytesOf = async ({body}: ApiResponse): Promise<Uint8Array> => {
   }
 };
 
+const unheard: PlainResponse = {status: 504, headers: {}, contentType: undefined, body: new Uint8Array()};
+
+/** The answer to a request. In a turn of its own, so that what has been told of its caller meanwhile is known: nothing is done for one that has gone away. */
 const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
+  await ownTurn();
+  if (signal.aborted) return unheard;
   const response = await server.exchange({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
   const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
   return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
