@@ -34,7 +34,7 @@ export interface PlaneOptions {
   readonly manifests?: readonly Manifest[];
   /** Where the webhooks of manifests are served while they are tried, on this machine and with `webhookPair`, instead of at the services they name. */
   readonly webhooks?: LocalWebhooks;
-  /** Gives the start up while the store is waited for. */
+  /** Gives the start up at any stage: `startPlane` takes down what it has started and rejects with the signal's reason. Of no effect once the plane is ready. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
   readonly random?: Random;

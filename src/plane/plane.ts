@@ -20,6 +20,7 @@ import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Manager} from '#src/runtime/manager.js';
+import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import {openStore} from '#src/storage/open.js';
 import {assembleApiServer, serverUser, type RunningApiServer} from './api-server.js';
@@ -119,6 +120,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   if (sockets) undo.defer(() => sockets.stop());
   address = sockets ? hostPort(sockets) : '';
   await api.begin();
+  options.signal?.throwIfAborted();
 
   const {controllers: all} = await import('#controllers/index.js');
   const stopping = new AbortController();
@@ -170,7 +172,8 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     throw new Error(`the controllers ended by themselves: ${ending}`);
   });
   failed.catch(() => {});
-  await Promise.race([Promise.all([manager.ready, scheduler.ready]).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed)), failed]);
+  const wanted = <T>(work: Promise<T>): Promise<T> => (options.signal ? unlessAborted(work, options.signal) : work);
+  await wanted(Promise.race([Promise.all([manager.ready, scheduler.ready]).catch((error: unknown) => (error instanceof ListRefused ? Promise.reject(error) : failed)), failed]));
   simulation = await planeNodes({
     count: options.nodes ?? 0,
     rulesFile: options.simulationFile,
@@ -195,13 +198,14 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
     return applyManifests(documents, {client: client(), clock, serving, makesAccounts: runsController('serviceaccount-controller')});
   };
-  if (manifests.length > 0) await Promise.race([applyAll(manifests, options.webhooks), failed]);
+  if (manifests.length > 0) await wanted(Promise.race([applyAll(manifests, options.webhooks), failed]));
 
   const settings = sockets ? adminSettings(sockets, material) : undefined;
   if (settings && (options.dataDir || options.kubeconfig)) {
     const merged = await mergeKubeconfig(options.kubeconfig ?? join(directory, 'kubeconfig'), {settings, directory, log});
     if (options.removeContextOnStop) undo.defer(() => merged.remove().catch((error: unknown) => log.warn({err: error}, 'the context of the plane stays in the kubeconfig file')));
   }
+  options.signal?.throwIfAborted();
   const cleanup = undo.move();
   const stop = () => cleanup[Symbol.asyncDispose]();
   return {

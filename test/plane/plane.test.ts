@@ -25,6 +25,18 @@ for (const naming of ['plat', 'kubernetes'] as const) {
   });
 }
 
+test('a start that is given up while its controllers begin rejects with the reason of the signal', async t => {
+  const over = new AbortController();
+  const clock = new (class extends VirtualClock {
+    override keepAlive(): Disposable {
+      over.abort(new Error('given up'));
+      return super.keepAlive();
+    }
+  })();
+
+  await t.throwsAsync(startPlane({listen: false, clock, signal: over.signal}), {message: 'given up'});
+});
+
 test('a plane speaks the names of Kubernetes unless told otherwise', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
 
