@@ -9,9 +9,22 @@ export interface FieldError {
 
 const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
+// oxlint-disable-next-line no-control-regex -- These are what is looked for.
+const control = /([\u0000-\u0007\v\u000e-\u001f])/;
+const goEscapes: Readonly<Record<string, string>> = {'\u0007': String.raw`\a`, '\v': String.raw`\v`};
+const goEscaped = (letter: string): string => goEscapes[letter] ?? `\\x${letter.charCodeAt(0).toString(16).padStart(2, '0')}`;
+
+/** A text in quotes, with control characters as the original writes them. */
+const quoted = (text: string): string => {
+  if (!control.test(text)) return JSON.stringify(text);
+  const parts = text.split(control).map((part, index) => (index % 2 === 1 ? goEscaped(part) : JSON.stringify(part).slice(1, -1)));
+  return `"${parts.join('')}"`;
+};
+
 /** A value as error texts show it: strings quoted, numbers and booleans bare, null for nothing, everything else as JSON that is safe in HTML. */
 export const shown = (value: unknown): string => {
   if (value === undefined || value === null) return 'null';
+  if (typeof value === 'string') return quoted(value);
   const text = JSON.stringify(value);
   return typeof value === 'object' ? text.replace(/[<>&\u2028\u2029]/g, escaped) : text;
 };

@@ -124,6 +124,17 @@ const derive = (w: Words) => {
     groupToken: (wire: string): GroupToken | undefined => tokens.get(wire),
     /** `apiVersion` on the wire. */
     apiVersion: (token: GroupToken, version: string): string => (token === '' ? version : `${group(token)}/${version}`),
+    /** Whether objects of a group are read by a scheme that knows no other group. */
+    hasOwnScheme: (token: GroupToken): boolean => token === 'apiextensions' || token === 'apiregistration',
+    /** What the original calls the scheme that reads objects of a group, in its errors. */
+    schemeOf: (token: GroupToken | 'options'): string => {
+      if (token === 'apiextensions') return `${w.apiSuffix}/apiextensions-apiserver/pkg/apiserver/apiserver.go:55`;
+      if (token === 'apiregistration') return `${w.apiSuffix}/${w.prefix}-aggregator/pkg/apiserver/scheme/scheme.go:28`;
+      if (token === 'options') return `${w.apiSuffix}/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27`;
+      return 'pkg/api/legacyscheme/scheme.go:30';
+    },
+    /** What the original calls the types of a group that it works with, in its errors. */
+    packageOf: (token: GroupToken): string => (token === '' || token === 'events' ? 'core' : token === 'internal.apiserver' ? 'apiserverinternal' : token.split('.')[0]!),
     /** A page of the documentation, which lies at one place whatever the vocabulary. */
     page: (path: string): string => `https://kubernetes.io/docs/${path}`,
     /** A part of the conventions that kinds follow, which lie at one place too. */

@@ -131,9 +131,11 @@ export const methodUnknown = (): StatusError => statusError('MethodNotAllowed', 
 /** A path below a group that is served, where there is nothing. */
 export const pathUnknown = (): StatusError => statusError('NotFound', 'the server could not find the requested resource', {details: {}});
 export const notAcceptable = (accepted: readonly string[]): StatusError =>
-  statusError('NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+  statusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${accepted.join(', ')}`, {details: {}});
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   statusError('UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
+/** A patch of a type that the resource does not take. */
+export const unsupportedPatchType = (): StatusError => statusError('UnsupportedMediaType', '415: Unsupported Media Type', {details: {}});
 export const entityTooLarge = (message: string): StatusError => statusError('RequestEntityTooLarge', `Request entity too large: ${message}`);
 export const expired = (message: string, metadata?: Status['metadata']): StatusError =>
   statusError('Expired', message, metadata ? {metadata} : {});

@@ -208,11 +208,16 @@ test('the time of an entry moves with its fields alone', async t => {
   t.is(entriesOf(more)[0]?.time, '2026-01-01T00:00:05Z');
 });
 
-test('one empty entry clears all tracking, an empty list does not', async t => {
+test('an empty list of entries, or one empty entry, clears all tracking', async t => {
   const {post, patch, apply} = await startApply();
   await post(configMaps, aConfigMap('a', {data: {a: '1'}}));
-  t.is(entriesOf((await patch(url, {metadata: {managedFields: []}})).json()).length, 1);
-  t.deepEqual(entriesOf((await patch(url, {metadata: {managedFields: [{}]}})).json()), []);
+  for (const [name, managedFields] of [['b', []], ['c', [{}]]] as const) {
+    await post(configMaps, aConfigMap(name, {data: {a: '1'}}));
+    t.is(entriesOf((await patch(`${configMaps}/${name}`, {metadata: {managedFields: undefined}})).json()).length, 1);
+    const cleared = (await patch(`${configMaps}/${name}`, {metadata: {managedFields}})).json();
+    t.false('managedFields' in cleared.metadata!, name);
+  }
+  await patch(url, {metadata: {managedFields: []}});
   t.deepEqual(entriesOf((await patch(url, {data: {b: '1'}})).json()), [], 'who is not tracked stays so');
   const applied = (await apply(url, aConfigMap('a', {data: {c: '1'}}))).json();
   t.deepEqual(ownersOf(applied), ['me Apply', 'before-first-apply Update']);

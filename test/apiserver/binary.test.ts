@@ -80,8 +80,8 @@ for (const [accept, expected] of [
 test('who accepts nothing that is there hears of the binary form too', async t => {
   await get('/api/v1/namespaces/default', binary);
 
-  t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
-  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
+  t.is((await get('/api/v1/namespaces/default', {headers: {accept: `text/html, ${as('Table', type)}`}})).json<Status>().message, `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}`);
+  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'text/html'}})).json<Status>().message, `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}, application/json;stream=watch, ${type};stream=watch`);
 });
 
 test('discovery comes in the binary form', async t => {
@@ -96,7 +96,7 @@ test('discovery comes in the binary form', async t => {
     t.is(answer.type, `${type};${form}`);
     t.deepEqual(withoutEmpty(read(answer.bytes)), withoutEmpty((await get('/apis', {headers: {accept: `application/json;${form}`}})).json()));
   }
-  t.is((await get('/apis', {headers: {accept: 'text/html'}})).json<Status>().message, `only the following media types are accepted: application/json, application/yaml, ${type}`);
+  t.is((await get('/apis', {headers: {accept: 'text/html'}})).json<Status>().message, `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${type}`);
 });
 
 test('names of one vocabulary are not told in the binary form of the other', async t => {

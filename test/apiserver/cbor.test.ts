@@ -140,7 +140,7 @@ test('a watch is a sequence of items', async t => {
     if (next.end === bytes.length) break;
   }
   t.deepEqual(told, plain.events as unknown[]);
-  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/cbor-seq'}})).json<Status>().message, 'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor');
+  t.is((await get(`${configMaps}?watch=1`, {headers: {accept: 'application/cbor-seq'}})).json<Status>().message, '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch');
 });
 
 const bad = (bytes: Buffer | string, headers = sent.headers) => post(configMaps, typeof bytes === 'string' ? Buffer.from(bytes) : bytes, {headers: {...headers, accept: 'application/json'}});
@@ -167,7 +167,7 @@ test('fields nobody knows are refused or warned of', async t => {
 test('without its gate there is no CBOR', async t => {
   const {get, post, patch} = await startWire({namingName: 'kubernetes'});
 
-  t.is((await get(configMaps, cbor)).json<Status>().message, 'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf');
+  t.is((await get(configMaps, cbor)).json<Status>().message, '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch');
   t.like((await post(configMaps, encodeCbor(aConfigMap('x')), {headers: {'content-type': type}})).json<Status>(), {code: 415, message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf'});
   t.is((await patch(`${configMaps}/x`, encodeCbor({}), {headers: {'content-type': 'application/apply-patch+cbor'}})).status, 415);
 });

@@ -228,7 +228,7 @@ test('lists of custom resources say that nothing follows, and what they can be s
   t.deepEqual(await metadata(`${widgets}?pretty=1`), ['continue', 'resourceVersion']);
   t.deepEqual(await metadata(widgets, 'application/json;as=Table;v=v1;g=meta.plat.io'), ['resourceVersion']);
   t.is(await message(`${widgets}?fieldSelector=spec.x%3D1`), 'field label not supported: spec.x');
-  t.is(await message(widgets, 'text/html'), 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf');
+  t.is(await message(widgets, 'text/html'), '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf, application/json;stream=watch, application/vnd.plat.protobuf;stream=watch');
 });
 
 test('rules are not asked of an object that is wrong in itself', async t => {

@@ -92,7 +92,7 @@ for (const [title, token] of [
     const {code, reason, message} = (await get(`${configMaps}?limit=1&continue=${encodeURIComponent(token)}`)).json<Status>();
 
     t.deepEqual([code, reason], [400, 'BadRequest']);
-    t.true(message?.startsWith('continue key is not valid'), message);
+    t.true(message?.startsWith('invalid continue token: continue key is not valid'), message);
   });
 }
 

@@ -51,7 +51,7 @@ for (const accept of ['text/html', as('Table', 'v2'), as('PartialObjectMetadataL
 
     for (const {status, type, json} of answers) {
       t.deepEqual([status, type], [406, 'application/json']);
-      t.like(json<Status>(), {reason: 'NotAcceptable', code: 406, message: `only the following media types are accepted: application/json, application/yaml, ${protobuf}`});
+      t.like(json<Status>(), {reason: 'NotAcceptable', code: 406, message: `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ${protobuf}`});
     }
     t.is((await get(`${configMaps}/new`)).status, 404);
     t.deepEqual((await get(one)).json<{data: object}>().data, {k: 'v'});

@@ -75,8 +75,8 @@ judgesCreations(kind, [
   ['a warning of a version that is not deprecated', versions(version({deprecationWarning: 'x'})), ['spec.versions[0].deprecationWarning: Invalid value: "x": can only be set for deprecated versions']],
   ['a warning without words', versions(version({deprecated: true, deprecationWarning: ''})), ['spec.versions[0].deprecationWarning: Invalid value: "": must not be an empty string']],
   ['a long warning with a bell', versions(version({deprecated: true, deprecationWarning: `é\u0007${'x'.repeat(255)}`})), [
-    `spec.versions[0].deprecationWarning: Invalid value: ${JSON.stringify(`é\u0007${'x'.repeat(255)}`)}: must be <= 256 characters long`,
-    `spec.versions[0].deprecationWarning: Invalid value: ${JSON.stringify(`é\u0007${'x'.repeat(255)}`)}: must only contain printable UTF-8 characters; non-printable character found at index 2`,
+    `spec.versions[0].deprecationWarning: Invalid value: "é\\a${'x'.repeat(255)}": must be <= 256 characters long`,
+    `spec.versions[0].deprecationWarning: Invalid value: "é\\a${'x'.repeat(255)}": must only contain printable UTF-8 characters; non-printable character found at index 2`,
   ]],
   ['a warning', versions(version({deprecated: true, deprecationWarning: 'use – v2!'})), []],
 

@@ -135,7 +135,7 @@ test('a lease is made by an update, and updated with its version only', async t 
   const made = await of(kinds.leases).update({metadata: {name: 'l', namespace}});
   const {resourceVersion: _, ...metadata} = made.metadata!;
 
-  t.is((await refusal(of(kinds.leases).update({metadata}))).message, 'Lease.coordination.plat.io "l" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update');
+  t.is((await refusal(of(kinds.leases).update({metadata}))).message, 'leases.coordination.plat.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update');
 });
 
 const nodeCases: [title: string, node: Partial<Node>, expected: string[]][] = [

@@ -95,7 +95,7 @@ test('a pod that does no work is evicted whatever its budget says', async t => {
 test('an eviction of the version before is one too, of another it is none', async t => {
   const {pods, post} = await start();
 
-  t.is((await refusal(post('eviction', {...eviction, apiVersion: 'policy/v2'}))).message, 'the API version in the data (policy/v2) does not match the expected API version (policy/v1)');
+  t.is((await refusal(post('eviction', {...eviction, apiVersion: 'policy/v2'}))).message, 'Eviction in version "v2" cannot be handled as a Eviction: no kind "Eviction" is registered for version "policy/v2" in scheme "pkg/api/legacyscheme/scheme.go:30"');
   t.is((await post('eviction', {...eviction, apiVersion: 'policy/v1beta1'})).status, 'Success');
   t.is((await refusal(pods.get('p', here))).code, 404);
 });

@@ -76,7 +76,7 @@ test('a trust bundle is not replaced without its version', async t => {
   const {of} = await start();
   await of(kinds.clusterTrustBundles).create(aBundle());
 
-  t.deepEqual(await problems(of(kinds.clusterTrustBundles).update(aBundle({trustBundle: other}))), ['metadata.resourceVersion: Invalid value: 0x0: must be specified for an update']);
+  t.deepEqual(await problems(of(kinds.clusterTrustBundles).update(aBundle({trustBundle: other}))), ['metadata.resourceVersion: Invalid value: 0: must be specified for an update']);
 });
 
 const label1035 =

@@ -455,8 +455,8 @@ test('Entries from outside are read or refused as a whole', t => {
     if (problem) t.throws(() => readEntries(entries), {message: problem});
     else t.notThrows(() => readEntries(entries));
   }
-  t.true(asksForReset([{}]));
-  for (const none of [undefined, [], [{}, {}], [{manager: 'x'}]]) t.false(asksForReset(none));
+  for (const reset of [[], [{}]]) t.true(asksForReset(reset));
+  for (const none of [undefined, [{}, {}], [{manager: 'x'}]]) t.false(asksForReset(none));
 });
 
 const unfit: readonly [schema: SchemaNode, intent: PlainObject, text: string][] = [

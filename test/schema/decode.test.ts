@@ -51,7 +51,7 @@ test('only known fields remain, in their canonical form', t => {
     {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: {name: 'a', creationTimestamp: '2026-01-01T10:00:00Z'},
+      metadata: {name: 'a', creationTimestamp: '2026-01-01T10:00:00Z', managedFields: []},
       spec: {
         containers: [{name: 'c', image: 'i', resources: {limits: {memory: '1Gi', cpu: '500m'}}}, {name: '', resources: {}}],
         nodeSelector: {a: ''},

@@ -296,7 +296,7 @@ test('z-pages tell programs by the version of the object they ask for, and nothi
   for (const accept of ['application/json', 'application/xml', 'application/json;v=v1alpha1;g=config.plat.io', 'application/json;v=v1alpha1;g=config.plat.io;as=Flagz', 'text/plain;as=Statusz;g=config.plat.io;v=v1alpha1']) {
     const {status, text} = await ask('/statusz', accept);
     t.is(status, 406, accept);
-    t.like(JSON.parse(text), {reason: 'NotAcceptable', message: 'only the following media types are accepted: application/json, application/yaml, application/vnd.plat.protobuf, text/plain'});
+    t.like(JSON.parse(text), {reason: 'NotAcceptable', message: '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.plat.protobuf, text/plain'});
   }
   const yaml = await ask('/statusz', 'application/yaml;v=v1alpha1;g=config.plat.io;as=Statusz');
   t.is(yaml.status, 500);

@@ -107,11 +107,13 @@ const readIntent = async ({request}: ResourceContext, settings: Resource['settin
   }
 };
 
+const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.split('/', 1)[0]! : '');
+
 const groupVersion = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion : `/${apiVersion}`);
 
 const checkKind = (body: ParsedBody, apiVersion: string, kind: string): void => {
   const {metadata} = body.value as PlainObject;
-  if (body.kind !== kind) throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
+  if (body.kind !== kind || groupOf(body.apiVersion) !== groupOf(apiVersion)) throw badRequest(`invalid object type: ${groupVersion(body.apiVersion)}, Kind=${body.kind}`);
   if (body.apiVersion !== apiVersion) {
     throw badRequest(`Incorrect version specified in apply patch. Specified patch version: ${body.apiVersion}, expected: ${apiVersion}`);
   }

@@ -1,5 +1,5 @@
 import {invalid, invalidObject} from '#src/api/field-error.js';
-import {notFound, unsupportedMediaType} from '#src/api/status.js';
+import {notFound, unsupportedPatchType} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {sameJson} from '#src/api/equal.js';
 import {applyMediaType} from '#src/schema/apply/apply.js';
@@ -21,7 +21,7 @@ export const patchTypeOf = ({request}: ResourceContext, {resource: {definition, 
   const type = types.get(media);
   const offered = (one: PatchType | 'apply') => one !== 'strategic' || !definition.custom;
   if (type && offered(type)) return type;
-  throw unsupportedMediaType([...[...types].filter(([, one]) => offered(one)).map(([each]) => each), ...(settings.cbor ? [cborApplyMediaType] : [])]);
+  throw unsupportedPatchType();
 };
 
 /** Reads the patch of a request into what it does to an object. Throws 400 for what cannot be read. */

@@ -79,14 +79,15 @@ export const acceptedShape = ({request}: RequestContext, wanted: Wanted, told: T
     onlyMetadata: !binary,
     cbor: told.cbor,
   });
-  if (!accepted) throw notAcceptable(offered(told));
+  if (!accepted) throw notAcceptable(offered(told, wanted));
   return accepted;
 };
 
 /** What there is: of what has no binary form, at least its metadata has one. */
-const offered = (told: Told): string[] => {
-  const media = ['application/json', 'application/yaml', told.naming.protobufMediaType];
-  return told.cbor ? [...media, cborMediaType] : media;
+const offered = ({naming, cbor}: Told, wanted: Wanted): string[] => {
+  const media = ['application/json', 'application/yaml', naming.protobufMediaType, ...(cbor ? [cborMediaType] : [])];
+  const streams = ['application/json', naming.protobufMediaType].map(type => `${type};stream=watch`);
+  return wanted === 'list' || wanted === 'watch' ? [...media, ...streams] : media;
 };
 
 export const representationFor = (context: RequestContext, served: ServedResource, wanted: Wanted): Representation => {

@@ -1,5 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import {badRequest} from '#src/api/status.js';
+import {jsonSyntaxProblem} from '#src/schema/decode/json-syntax.js';
 
 /** Where a list goes on. A revision of -1 means: at the newest. */
 export interface Continuation {
@@ -15,17 +16,20 @@ export const behind = (key: string): string => `${key}\u0000`;
 export const encodeContinue = (naming: Naming, prefix: string, {revision, start}: Continuation): string =>
   Buffer.from(JSON.stringify({v: naming.apiVersion('meta', 'v1'), rv: revision, start: start.slice(prefix.length)})).toString('base64url');
 
-const refuse = (why: string) => badRequest(`continue key is not valid: ${why}`);
+const refuse = (why: string, cause?: unknown) => badRequest(`invalid continue token: continue key is not valid: ${why}`, cause);
 
 /** Reads a token that belongs to the list of `prefix`. Throws 400 for what was not made here. */
 export const decodeContinue = (naming: Naming, prefix: string, token: string): Continuation => {
   let parsed: {v?: unknown; rv?: unknown; start?: unknown};
+  const illegal = token.search(/[^\w-]/);
+  if (illegal >= 0) throw refuse(`illegal base64 data at input byte ${illegal}`);
+  const text = Buffer.from(token, 'base64url').toString();
   try {
-    parsed = JSON.parse(Buffer.from(token, 'base64url').toString()) as typeof parsed;
+    parsed = JSON.parse(text) as typeof parsed;
   } catch (cause) {
-    throw badRequest('continue key is not valid: it cannot be decoded', cause);
+    throw refuse(jsonSyntaxProblem(text), cause);
   }
-  if (typeof parsed !== 'object' || parsed === null) throw refuse('it cannot be decoded');
+  if (typeof parsed !== 'object' || parsed === null) throw refuse(`json: cannot unmarshal ${parsed === null ? 'null' : typeof parsed} into Go value of type storage.continueToken`);
   const {v, rv, start} = parsed;
   if (v !== naming.apiVersion('meta', 'v1')) throw refuse(`server does not recognize this encoded version ${String(v)}`);
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) throw refuse(`incorrect encoded start resourceVersion (version ${v})`);

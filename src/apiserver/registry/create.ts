@@ -13,6 +13,7 @@ import type {Eventually} from '#src/storage/store.js';
 import {runPhase, type AdmissionAttributes} from '#src/apiserver/admission/admission.js';
 import {allocating} from './allocation.js';
 import {count} from './count.js';
+import {parseObjectVersion} from './options.js';
 import {judged} from './judge.js';
 import {judgementOf, metadataRules} from './metadata-rules.js';
 import {deepFreeze} from './object-cache.js';
@@ -75,7 +76,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const {definition, settings} = resource;
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
-  if (meta.resourceVersion && meta.resourceVersion !== '0') throw badRequest('resourceVersion should not be set on objects to be created');
+  const versionStated = Boolean(meta.resourceVersion) && parseObjectVersion(meta.resourceVersion!) !== 0;
   withoutDoubleOwners(meta, context.warn, 'sent');
   // Nobody owns what only the server sets.
   delete meta.deletionTimestamp;
@@ -96,10 +97,16 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const object = carriedOver(incoming, undefined, withMetadata(definition.main.writes.create ?? definition.main.writes.update));
   fillSystemFields(resource, object);
   fillAlwaysPresent(resource, object);
-  return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, context));
+  return allocating(resource, object, undefined, context, () => store(resource, object, attributes, namespace, {...context, versionStated}));
 };
 
-const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: WriteContext): Promise<Stored> => {
+/** How an object is created. */
+interface CreationContext extends WriteContext {
+  /** Whether it came with a resourceVersion, which nothing new may have. */
+  readonly versionStated: boolean;
+}
+
+const store = async (resource: Resource, object: KubeObject, attributes: AdmissionAttributes, namespace: string, context: CreationContext): Promise<Stored> => {
   const {definition, settings} = resource;
   const loading = definition.ready?.(object);
   if (loading) await loading;
@@ -130,7 +137,7 @@ function* unstorableName(resource: Resource, namespace: string, name: string | u
   if (name && !holdable(resource.key(namespace, name))) yield invalid('metadata.name', name, 'may not be that long, nor contain NUL or half of a surrogate pair');
 }
 
-const put = async (resource: Resource, object: KubeObject, namespace: string, context: WriteContext): Promise<Stored> => {
+const put = async (resource: Resource, object: KubeObject, namespace: string, context: CreationContext): Promise<Stored> => {
   const {store} = resource.settings;
   const name = object.metadata!.name!;
   const key = resource.key(namespace, name);
@@ -138,6 +145,7 @@ const put = async (resource: Resource, object: KubeObject, namespace: string, co
     if (await store.get(key)) throw new KeyExists();
     return {object, value: encodeRecord(object), revision: 0};
   }
+  if (context.versionStated) throw badRequest('resourceVersion should not be set on objects to be created');
   const lease = await leaseOf(resource, object);
   return writeFitting(object, context, async value => {
     const revision = await store.create(key, value, lease);

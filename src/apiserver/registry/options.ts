@@ -3,7 +3,7 @@ import {gathered} from '#src/api/gathered-errors.js';
 import type {Naming} from '#src/api/naming.js';
 import {parseFieldSelector, type FieldSelector} from '#src/api/selectors/field-selector.js';
 import {parseLabelSelector, type LabelSelector} from '#src/api/selectors/label-selector.js';
-import {badRequest} from '#src/api/status.js';
+import {badRequest, plainFailure} from '#src/api/status.js';
 import {truthy} from '#src/apiserver/request/request-info.js';
 
 /** What a list, watch or collection delete asks for. */
@@ -29,10 +29,18 @@ export const whole = (query: URLSearchParams, name: string): number | undefined 
   return Number(text);
 };
 
-/** A resourceVersion of the query. Throws 400 for what is none. */
-export const parseResourceVersion = (text: string | null): number | undefined => {
+/** A resourceVersion of the query of a list. Throws 400 for what is none. */
+export const parseResourceVersion = (text: string | null): number | undefined => parsedVersion(text, error => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
+
+/** A resourceVersion of the query of a read or watch. Throws 500 for what is none, as the original does. */
+export const parseExactVersion = (text: string | null): number | undefined => parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
+
+/** A resourceVersion in an object. Throws 500 for what is none, as the original does. */
+export const parseObjectVersion = (text: string): number | undefined => parsedVersion(text, plainFailure);
+
+const parsedVersion = (text: string | null, refuse: (error: string) => Error): number | undefined => {
   if (text === null || text === '') return undefined;
-  const refused = (why: string) => badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
+  const refused = (why: string) => refuse(`strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^\d+$/.test(text)) throw refused('invalid syntax');
   if (BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');
   return Number(text);
@@ -61,7 +69,7 @@ export const listOptions = ({naming, gate}: OptionSettings, query: URLSearchPara
   const legacy = watch && streams && initial === undefined && match === '' && (version === '' || version === '0');
   optionErrors(naming, 'ListOptions', watch ? watchErrors(legacy ? 'NotOlderThan' : match, token, legacy ? true : initial, streams) : listErrors(match, version, token, initial));
   const limit = whole(query, 'limit') ?? 0;
-  const resourceVersion = parseResourceVersion(version);
+  const resourceVersion = watch ? parseExactVersion(version) : parseResourceVersion(version);
   return {
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldSelector(query.get('fieldSelector') ?? ''),
@@ -105,9 +113,9 @@ export interface WriteQuery {
   readonly force: boolean;
 }
 
-/** What a dry run may be asked for with: one value is shown bare, several as a list. */
+/** What a dry run may be asked for with. The values are shown as a list. */
 export function* dryRunErrors(values: readonly string[]): Generator<FieldError> {
-  if (values.some(value => value !== 'All')) yield notSupported('dryRun', values.length === 1 ? values[0] : values, ['All']);
+  if (values.some(value => value !== 'All')) yield notSupported('dryRun', values, ['All']);
 }
 
 const longestManager = 128;
@@ -116,7 +124,8 @@ const unprintable = /(?! )[\p{C}\p{Z}]/u;
 
 function* managerErrors(manager: string): Generator<FieldError> {
   if (Buffer.byteLength(manager) > longestManager) yield tooLong('fieldManager', longestManager);
-  if (unprintable.test(manager)) yield invalid('fieldManager', manager, 'should only contain printable characters');
+  const found = unprintable.exec(manager);
+  if (found) yield invalid('fieldManager', manager, `invalid character U+${found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')} (at position ${Buffer.byteLength(manager.slice(0, found.index))})`);
 }
 
 const validations = ['', 'Ignore', 'Strict', 'Warn'];

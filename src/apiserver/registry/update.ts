@@ -19,6 +19,7 @@ import {carriedOver} from './paths.js';
 import {withoutDoubleOwners} from './owners.js';
 import {entriesOf, recordUpdate, restoreMalformed, setEntries, withOldTimes} from './ownership.js';
 import {encodeRecord} from './record.js';
+import {parseObjectVersion} from './options.js';
 import type {Resource, WriteContext} from './registry.js';
 import {checkStored} from '#src/apiserver/request/large.js';
 import {writeFitting} from './size.js';
@@ -83,8 +84,7 @@ const updateOnce = async (target: UpdateTarget, record: StoredRecord, transform:
   checkUid(target, meta, old);
   // A patch starts from what the server stored, which is clean; only what it adds is looked at, after admission.
   if (!target.patches) withoutDoubleOwners(meta, context.warn, 'sent');
-  // Nobody owns what only the server sets.
-  restore(meta, old.metadata!, ['deletionTimestamp', 'deletionGracePeriodSeconds']);
+  keepDeletion(meta, old.metadata!);
   definition.default?.(incoming, settings);
   const recording = recordUpdate(resource, {endpoint, subresource}, incoming, old, context);
   if (recording) await recording;
@@ -180,23 +180,29 @@ const placeAt = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta): v
 const atVersion = (object: KubeObject, revision: number): KubeObject => ({...object, metadata: {...object.metadata, resourceVersion: String(revision)}});
 
 /** The uid must be that of the stored object, or left out. */
-const checkUid = ({resource, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>): void => {
+const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, old: Readonly<KubeObject>): void => {
   const uid = old.metadata?.uid;
   if (meta.uid && meta.uid !== uid) {
-    throw conflict(resource.ref, name, `Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
+    const key = resource.key(namespace, name).slice(resource.settings.prefix.length);
+    throw conflict(resource.ref, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${meta.uid}, UID in object meta: ${uid}`);
   }
 };
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
 const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: asked}: ObjectMeta, revision: number): void => {
-  if (asked && asked !== '0') {
+  if (asked && parseObjectVersion(asked) !== 0) {
     if (asked !== String(revision)) throw conflict(resource.ref, name);
   } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
-    throw invalidObject({group: resource.ref.group, kind: resource.kind.kind}, name, [invalidText('metadata.resourceVersion', '0x0', 'must be specified for an update')]);
+    throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [invalidText('metadata.resourceVersion', '0', 'must be specified for an update')]);
   }
 };
 
-const owned = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const;
+const owned = ['uid', 'creationTimestamp', 'generation'] as const;
+
+/** A writer that does not speak of the deletion leaves it as it is; one that changes it is refused by validation. */
+const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
+  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const) if (meta[field] === undefined) restore(meta, stored, [field]);
+};
 
 /** What only the server sets comes back from the stored object, whatever the caller sent. */
 const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, old: Readonly<KubeObject>): void => {
@@ -209,7 +215,7 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   restore(meta, stored, owned);
 };
 
-const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly (typeof owned)[number][]): void => {
+const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly ((typeof owned)[number] | 'deletionTimestamp' | 'deletionGracePeriodSeconds')[]): void => {
   for (const field of fields) {
     if (stored[field] === undefined) delete meta[field];
     else Object.assign(meta, {[field]: stored[field]});

@@ -89,7 +89,7 @@ export const readObject = async (reader: BodyReader): Promise<KubeObject> => {
   const body = await parsedBody(request, {naming, cbor, yaml, apiVersion, kind: kind.kind});
   const {otherVersions = []} = reader;
   if (reader.custom) checkOwnLabel(body, reader, apiVersion);
-  else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion);
+  else checkKind(otherVersions.some(version => body.apiVersion === naming.apiVersion(kind.group, version)) ? {...body, apiVersion} : body, kind, apiVersion, reader);
   const decoded = held(body, schemaOf(schemas, kind), reader.fieldValidation, apiVersion, kind.kind);
   report(decoded, reader, apiVersion);
   if (body.kind && body.kind !== kind.kind) {
@@ -137,12 +137,23 @@ const undecodable = (apiVersion: string, found: string, wanted: string, error: E
 const versionOf = (apiVersion: string): string => apiVersion.split('/').at(-1)!;
 
 /** What a body says of itself must be what the address takes; what it leaves out is taken from there. */
-const checkKind = (body: ParsedBody, {kind}: Kind, apiVersion: string): void => {
+const checkKind = (body: ParsedBody, {kind, group}: Kind, apiVersion: string, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): void => {
   const found = body.apiVersion || apiVersion;
-  if (body.kind && body.kind !== kind) {
-    throw undecodable(found, body.kind, kind, new Error(`no kind ${JSON.stringify(body.kind)} in version ${JSON.stringify(found)} is served here`));
+  const says = body.kind || kind;
+  if (says === kind && found === apiVersion) return;
+  if (!isKnown(found, says, {naming, schemas}) || naming.hasOwnScheme(group)) {
+    throw undecodable(found, says, kind, new Error(`no kind ${JSON.stringify(says)} is registered for version ${JSON.stringify(found)} in scheme ${JSON.stringify(naming.schemeOf(group))}`));
   }
-  if (found !== apiVersion) throw otherVersion(found, apiVersion);
+  if (says !== kind) throw undecodable(found, says, kind, new Error(`converting (${versionOf(found)}.${says}) to (${naming.packageOf(group)}.${kind}): unknown conversion`));
+  throw otherVersion(found, apiVersion);
+};
+
+/** Whether there is such a kind at all, be it served or not. */
+const isKnown = (apiVersion: string, kind: string, {naming, schemas}: Pick<BodyReader, 'naming' | 'schemas'>): boolean => {
+  if (apiVersion === 'v1' && kind === 'List') return true;
+  const [version, group = ''] = apiVersion.split('/').toReversed() as [string, string?];
+  const token = naming.groupToken(group);
+  return token !== undefined && schemas.of(token, version, kind) !== undefined;
 };
 
 /** Throws 400 for a body that does not say of itself what it is, or says another version; another kind is found wrong with the rest of the object. */
@@ -186,7 +197,10 @@ const deleteOptionsKind = {group: 'meta', version: 'v1', kind: 'DeleteOptions'} 
 
 /** The options may come under the version of any group: clients write that of the object they delete. */
 const options = (body: ParsedBody, naming: Naming, schemas: SchemaSource): DeleteOptions => {
-  if (body.kind && body.kind !== deleteOptionsKind.kind) throw badRequest('decoded object cannot be converted to DeleteOptions');
+  if (body.kind && body.kind !== deleteOptionsKind.kind) {
+    const version = body.apiVersion || naming.apiVersion('meta', 'v1');
+    throw badRequest(`no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(naming.schemeOf('options'))}`);
+  }
   const decoded = held(body, schemaOf(schemas, deleteOptionsKind), 'Ignore', body.apiVersion || naming.apiVersion('meta', 'v1'), deleteOptionsKind.kind);
   const {kind: _, apiVersion: __, ...rest} = decoded.object as DeleteOptions & KubeObject;
   return rest;

@@ -75,12 +75,7 @@ export const namespaces = defineResource<Namespace>({
       (namespace.status ??= {}).phase = 'Terminating';
       return 'keep';
     }
-    return (namespace.spec?.finalizers ?? []).length === 0
-      ? 'remove'
-      : {
-          conflict:
-            'The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.',
-        };
+    return (namespace.spec?.finalizers ?? []).length === 0 ? 'remove' : 'keep';
   },
   mayRemove: namespace => (namespace.spec?.finalizers ?? []).length === 0,
 

@@ -57,7 +57,7 @@ export const readEntries = (entries: unknown): ManagedFieldsEntry[] => {
 
 /** Whether a writer asks for all tracking to be cleared: one empty entry. */
 export const asksForReset = (entries: unknown): boolean =>
-  Array.isArray(entries) && entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0;
+  Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
 
 const seconds = ({time}: ManagedFieldsEntry): number => (time ? Math.floor(Date.parse(time) / 1000) : 0);
 const compareTexts = (a = '', b = ''): number => (a < b ? -1 : a > b ? 1 : 0);

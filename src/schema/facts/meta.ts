@@ -20,7 +20,8 @@ export const meta: GroupFacts = {
     ListMeta: {'*': 'pointers(remainingItemCount)'},
     ManagedFieldsEntry: {fieldsV1: ':fields'},
     ObjectMeta: {
-      '*': 'pointers(deletionGracePeriodSeconds)',
+      // Entries that are sent empty ask for all to be cleared.
+      '*': 'pointers(deletionGracePeriodSeconds,managedFields)',
       finalizers: 'set patch=merge',
       managedFields: 'atomic',
       ownerReferences: 'map(uid) patch=merge(uid)',
