@@ -1,5 +1,6 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
+import type {Pod} from '#src/api/pod.js';
 import type {ConfigMap} from '#src/api/types.js';
 import type {UserInfo} from '#src/api/user.js';
 import {isLarge, mostWeight, type LargeRequests, type MovedRequest} from '#src/apiserver/request/large.js';
@@ -127,4 +128,16 @@ test('the items of a collection that is deleted are deleted here, however large'
 
   t.is((await remove(configMaps)).status, 200);
   t.deepEqual(moved, []);
+});
+
+test('what a subresource does to a large stored object is handed over before anything is done', async t => {
+  const {post, get, moved} = await startMoving(false);
+  const pods = '/api/v1/namespaces/default/pods';
+  const pod = {apiVersion: 'v1', kind: 'Pod', metadata: {name: 'large', annotations: entries(mostWeight)}, spec: {containers: [{name: 'main', image: 'nginx'}]}};
+  t.is((await post(pods, pod)).status, 201);
+  moved.length = 0;
+
+  t.is((await post(`${pods}/large/binding`, {apiVersion: 'v1', kind: 'Binding', metadata: {name: 'large'}, target: {kind: 'Node', name: 'one'}})).status, 201);
+  t.deepEqual(moved.map(({url}) => url), [`${pods}/large/binding`]);
+  t.is((await get(`${pods}/large`)).json<Pod>().spec!.nodeName, 'one');
 });

@@ -11,6 +11,7 @@ import {recordPosted} from '#src/apiserver/registry/ownership.js';
 import {registryWriter} from '#src/apiserver/registry/writer.js';
 import {readObject} from '#src/apiserver/request/body.js';
 import type {ResourceContext} from '#src/apiserver/request/context.js';
+import {checkStored} from '#src/apiserver/request/large.js';
 import type {Accepted} from '#src/apiserver/request/media-type.js';
 import type {ServedResource} from '#src/apiserver/registry/registry.js';
 import {writeQuery} from '#src/apiserver/registry/options.js';
@@ -25,6 +26,10 @@ export const runAction = async (services: ResourceServices, served: ServedResour
   const accepted = acceptedShape(context, 'outcome', {naming, cbor, apiVersion: naming.apiVersion(action.kind.group, action.kind.version), kind: action.kind.kind});
   const query = writeQuery(naming, context.info.query, 'CreateOptions');
   const {namespace, name, subresource} = context.target;
+  if (subresource && context.mayMove) {
+    const record = await resource.settings.store.get(resource.key(namespace, name));
+    if (record) checkStored(context, record.value);
+  }
   const object = await readObject({
     request: context.request,
     naming,
