@@ -8,6 +8,7 @@ import type {SecureContextOptions, TLSSocket, TlsOptions} from 'node:tls';
 import {every, type Clock} from '#src/base/clock.js';
 import {bindError, hostsToTry, lacksFamily, refusePortSharing} from './binding.js';
 import {Connection, remember} from './connection.js';
+import {StreamLimits} from './http2-streams.js';
 
 /** Takes the requests of a listener, in the two forms Node has for them. It must never throw. */
 export interface RequestHandler {
@@ -103,12 +104,14 @@ class Endpoint implements Listener {
   readonly #unused = new Set<unknown>();
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #streams = new WeakMap<ServerHttp2Session, number>();
+  readonly #limits: StreamLimits;
   #draining = false;
   refused = 0;
   #closed: Promise<void> | undefined;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#limits = new StreamLimits(options.clock);
     this.#http1 = this.#https();
     this.#http2 = this.#sessionServer();
     const speakHttp1 = this.#http1.listeners('secureConnection');
@@ -244,7 +247,7 @@ class Endpoint implements Listener {
     });
     server.on('stream', (stream, headers, flags, ...rest) => {
       this.#count(stream);
-      handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]);
+      this.#limits.begin(stream, () => handler.http2(stream, headers, flags, (rest as unknown[])[0] as string[]));
     });
     return server;
   }

@@ -202,6 +202,7 @@ test('streams that are opened and reset at once keep nobody else waiting', async
   await using server = await serve(answering(() => (reached++, json({}))));
   const flood = http2.connect(server.url, {ca: server.ca});
   flood.on('error', () => {});
+  const ended = once(flood, 'close');
   await once(flood, 'remoteSettings');
   for (let index = 0; index < 5000 && !flood.destroyed; index++) {
     const stream = flood.request({':path': '/'}, {endStream: true});
@@ -211,7 +212,8 @@ test('streams that are opened and reset at once keep nobody else waiting', async
   }
 
   t.is((await ask1(server)).status, 200);
-  t.true(reached <= 5011);
+  t.true(reached < 1000, `${reached} of the streams reached the handler`);
+  await ended; // The server has had enough of it.
   t.deepEqual(server.faults, []);
   flood.destroy();
 });

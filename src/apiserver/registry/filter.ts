@@ -69,18 +69,16 @@ export const filterOf = ({resource, kind, version}: ServedResource, {labels, fie
   };
 };
 
-/** So many verdicts on sets of labels are remembered: a watch meets ever new ones. */
-const mostVerdicts = 1000;
-
 /** Judges by the key what it tells, then by the facts the rest. */
 const judgeOf = (resource: Resource, labels: ListOptions['labels'], terms: readonly Term[]): Filter['judge'] => {
   const ofKey = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? {equal, value, part: inKey.get(getter)!} : []));
   const ofFields = terms.flatMap(({equal, value, getter}) => (inKey.has(getter) ? [] : {equal, value, index: resource.getters.indexOf(getter)}));
-  const verdicts = new Map<Labels | undefined, boolean>();
+  const verdicts = new WeakMap<Labels, boolean>();
+  let ofNone: boolean | undefined;
   const hasLabels = (found: Labels | undefined): boolean => {
+    if (!found) return (ofNone ??= labels.matches(found));
     let verdict = verdicts.get(found);
     if (verdict !== undefined) return verdict;
-    if (verdicts.size >= mostVerdicts) verdicts.clear();
     verdict = labels.matches(found);
     verdicts.set(found, verdict);
     return verdict;

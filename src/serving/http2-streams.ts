@@ -1,0 +1,67 @@
+/**
+ * Bounds what clients can ask for by opening streams of HTTP/2 (RFC 9113 §10.5): requests of one turn of the event loop begin a few at a time, those that were reset meanwhile never do, and a
+ * session that resets many in a short time is ended (ENHANCE_YOUR_CALM).
+ */
+import {constants, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
+import type {Clock} from '#src/base/clock.js';
+import {nextTurn} from '#src/base/turn.js';
+
+/** How many requests begin in one turn of the event loop; more wait for the next. */
+const mostInTurn = 32;
+/** How many unanswered streams a session may reset within `windowMs`. */
+const mostResets = 200;
+const windowMs = 1000;
+
+interface Resets {
+  since: number;
+  count: number;
+}
+
+export class StreamLimits {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #waiting: {readonly stream: ServerHttp2Stream; begin(): void}[] = [];
+  readonly #resets = new WeakMap<ServerHttp2Session, Resets>();
+  #begun = 0;
+  #isTurning = false;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
+
+  /** Calls `begin` now or in a later turn, in the order of the calls; never for a stream that is gone by then. */
+  begin(stream: ServerHttp2Stream, begin: () => void): void {
+    const session = stream.session as ServerHttp2Session;
+    stream.once('close', () => this.#closed(session, stream));
+    if (this.#waiting.length === 0 && this.#begun < mostInTurn) {
+      this.#begun++;
+      begin();
+    } else {
+      stream.on('error', () => undefined); // Nobody else listens yet.
+      this.#waiting.push({stream, begin});
+    }
+    if (!this.#isTurning) void this.#turn();
+  }
+
+  async #turn(): Promise<void> {
+    this.#isTurning = true;
+    do {
+      await nextTurn();
+      this.#begun = 0;
+      while (this.#begun < mostInTurn && this.#waiting.length > 0) {
+        const {stream, begin} = this.#waiting.shift()!;
+        if (stream.aborted || stream.destroyed || stream.closed) continue;
+        this.#begun++;
+        begin();
+      }
+    } while (this.#waiting.length > 0);
+    this.#isTurning = false;
+  }
+
+  #closed(session: ServerHttp2Session, {rstCode, headersSent}: ServerHttp2Stream): void {
+    if (rstCode === constants.NGHTTP2_NO_ERROR || headersSent || session.destroyed) return;
+    const now = this.#clock.monotonic();
+    const resets = this.#resets.get(session);
+    if (!resets || now - resets.since > windowMs) this.#resets.set(session, {since: now, count: 1});
+    else if (++resets.count > mostResets) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+}
