@@ -76,7 +76,7 @@ const createOnce = async (resource: Resource, incoming: KubeObject, namespace: s
   const {definition, settings} = resource;
   const meta = (incoming.metadata ??= {});
   placeIn(resource, meta, namespace);
-  const versionStated = Boolean(meta.resourceVersion) && parseObjectVersion(meta.resourceVersion!) !== 0;
+  const versionStated = Boolean(parseObjectVersion(meta.resourceVersion));
   withoutDoubleOwners(meta, context.warn, 'sent');
   // Nobody owns what only the server sets.
   delete meta.deletionTimestamp;

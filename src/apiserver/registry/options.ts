@@ -36,10 +36,10 @@ export const parseResourceVersion = (text: string | null): number | undefined =>
 export const parseExactVersion = (text: string | null): number | undefined => parsedVersion(text, error => plainFailure(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${error}`));
 
 /** A resourceVersion in an object. Throws 500 for what is none, as the original does. */
-export const parseObjectVersion = (text: string): number | undefined => parsedVersion(text, plainFailure);
+export const parseObjectVersion = (text: string | undefined): number | undefined => parsedVersion(text, plainFailure);
 
-const parsedVersion = (text: string | null, refuse: (error: string) => Error): number | undefined => {
-  if (text === null || text === '') return undefined;
+const parsedVersion = (text: string | null | undefined, refuse: (error: string) => Error): number | undefined => {
+  if (!text) return undefined;
   const refused = (why: string) => refuse(`strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^\d+$/.test(text)) throw refused('invalid syntax');
   if (BigInt.asUintN(64, BigInt(text)) !== BigInt(text)) throw refused('value out of range');

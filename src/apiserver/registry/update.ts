@@ -190,7 +190,7 @@ const checkUid = ({resource, namespace, name}: UpdateTarget, meta: ObjectMeta, o
 
 /** The resourceVersion, as admission leaves it, must be that of the stored object, or left out where the kind allows it; zero stands for any version. */
 const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVersion: asked}: ObjectMeta, revision: number): void => {
-  if (asked && parseObjectVersion(asked) !== 0) {
+  if (parseObjectVersion(asked)) {
     if (asked !== String(revision)) throw conflict(resource.ref, name);
   } else if (resource.definition.unconditionalUpdate === false && !own(resource.definition.subresources, subresource)?.view) {
     throw invalidObject({group: resource.ref.group, kind: resource.ref.resource}, name, [invalidText('metadata.resourceVersion', '0', 'must be specified for an update')]);
@@ -198,10 +198,11 @@ const checkVersion = ({resource, name, subresource}: UpdateTarget, {resourceVers
 };
 
 const owned = ['uid', 'creationTimestamp', 'generation'] as const;
+const deletion = ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
 /** A writer that does not speak of the deletion leaves it as it is; one that changes it is refused by validation. */
 const keepDeletion = (meta: ObjectMeta, stored: Readonly<ObjectMeta>): void => {
-  for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds'] as const) if (meta[field] === undefined) restore(meta, stored, [field]);
+  restore(meta, stored, deletion.filter(field => meta[field] === undefined));
 };
 
 /** What only the server sets comes back from the stored object, whatever the caller sent. */
@@ -215,7 +216,7 @@ const restoreSystemFields = ({apiVersion, kind}: Resource, object: KubeObject, o
   restore(meta, stored, owned);
 };
 
-const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly ((typeof owned)[number] | 'deletionTimestamp' | 'deletionGracePeriodSeconds')[]): void => {
+const restore = (meta: Record<string, unknown> | ObjectMeta, stored: Readonly<Record<string, unknown>> | Readonly<ObjectMeta>, fields: readonly (typeof owned | typeof deletion)[number][]): void => {
   for (const field of fields) {
     if (stored[field] === undefined) delete meta[field];
     else Object.assign(meta, {[field]: stored[field]});

@@ -55,7 +55,7 @@ export const readEntries = (entries: unknown): ManagedFieldsEntry[] => {
   return inOrder(managersOf(entries.map(readEntry)).values());
 };
 
-/** Whether a writer asks for all tracking to be cleared: one empty entry. */
+/** Whether a writer asks for all tracking to be cleared: no entries, or one empty entry. */
 export const asksForReset = (entries: unknown): boolean =>
   Array.isArray(entries) && (entries.length === 0 || (entries.length === 1 && isPlainObject(entries[0]) && Object.keys(entries[0]).length === 0));
 
