@@ -9,6 +9,7 @@ import type {Attributes, Authorizer, Decision} from '#src/api/authorization.js';
 import {impersonated, wantsImpersonation} from './authentication/impersonation.js';
 import {authenticate, Unauthenticated, type Anonymous} from '#src/serving/authenticators/union.js';
 import {denial} from '#src/serving/authorizers/denial.js';
+import {observed} from '#src/base/eventually.js';
 import type {AccessMetrics} from './access-metrics.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import type {CborForm} from './request/cbor-form.js';
@@ -201,60 +202,26 @@ const whoIs = (settings: CoreSettings, request: ApiRequest, info: RequestInfo, w
 };
 
 /** Who a request proves to be from, counted and timed. */
-const authenticated = (settings: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
-  const {access, clock, authenticators, anonymous} = settings;
+const authenticated = ({access, clock, log, authenticators, anonymous}: CoreSettings, request: AuthenticationRequest, path: string): UserInfo | Promise<UserInfo> => {
   const startedAt = clock.monotonic();
-  let found: UserInfo | Promise<UserInfo>;
-  try {
-    found = authenticate(authenticators, anonymous, request, path);
-  } catch (error) {
-    throw notAuthenticated(settings, path, startedAt, error);
-  }
-  if (found instanceof Promise) return soonAuthenticated(settings, path, startedAt, found);
-  access.authenticated(found, startedAt);
-  return found;
-};
-
-const soonAuthenticated = async (settings: CoreSettings, path: string, startedAt: number, found: Promise<UserInfo>): Promise<UserInfo> => {
-  try {
-    const user = await found;
-    settings.access.authenticated(user, startedAt);
-    return user;
-  } catch (error) {
-    throw notAuthenticated(settings, path, startedAt, error);
-  }
-};
-
-const notAuthenticated = ({access, log}: CoreSettings, path: string, startedAt: number, error: unknown): unknown => {
-  log?.notAuthenticated(path, error);
-  access.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
-  return error;
+  return observed(
+    () => authenticate(authenticators, anonymous, request, path),
+    user => access.authenticated(user, startedAt),
+    error => {
+      log?.notAuthenticated(path, error);
+      access.notAuthenticated(error instanceof Unauthenticated && !error.hadCredentials ? 'failure' : 'error', startedAt);
+    },
+  );
 };
 
 /** What the authorizer says, counted and timed. */
 const judged = ({authorizer, access, clock}: CoreSettings, attributes: Attributes): Decision | Promise<Decision> => {
   const startedAt = clock.monotonic();
-  let decision: Decision | Promise<Decision>;
-  try {
-    decision = authorizer.authorize(attributes);
-  } catch (error) {
-    access.authorizationFailed(startedAt);
-    throw error;
-  }
-  if (decision instanceof Promise) return soonJudged(access, startedAt, decision);
-  access.authorized(decision, startedAt);
-  return decision;
-};
-
-const soonJudged = async (access: AccessMetrics, startedAt: number, deciding: Promise<Decision>): Promise<Decision> => {
-  try {
-    const decision = await deciding;
-    access.authorized(decision, startedAt);
-    return decision;
-  } catch (error) {
-    access.authorizationFailed(startedAt);
-    throw error;
-  }
+  return observed(
+    () => authorizer.authorize(attributes),
+    decision => access.authorized(decision, startedAt),
+    () => access.authorizationFailed(startedAt),
+  );
 };
 
 const allowed = ({log}: CoreSettings, attributes: Attributes, decision: Decision): void => {
