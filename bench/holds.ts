@@ -1,4 +1,5 @@
 import {Session, type Profiler} from 'node:inspector/promises';
+import {LoopWatch} from '#test/sweep/holds.js';
 
 /** The longest time that the event loop was held, and what ran meanwhile. */
 export interface Hold {
@@ -11,37 +12,24 @@ const sampleUs = 2_000;
 const ours = /\/dist\/(?:controllers|informers|src)\//;
 const looking = /\/dist\/(?:controllers|src\/(?:scheduler|simulation|controlplane))\//;
 
-/** Notes how long the event loop is held, and by what. Time in which the process had no processor does not count. */
+/** Measures how long the event loop is held, and by what. */
 export class Holds {
   readonly #session = new Session();
-  #turn: NodeJS.Immediate | undefined;
-  #longest = {ms: 0, from: 0, to: 0};
+  readonly #watch = new LoopWatch();
 
   async start(): Promise<void> {
     this.#session.connect();
     await this.#session.post('Profiler.enable');
     await this.#session.post('Profiler.setSamplingInterval', {interval: sampleUs});
     await this.#session.post('Profiler.start');
-    let at = process.hrtime.bigint();
-    let used = process.cpuUsage();
-    const look = () => {
-      const now = process.hrtime.bigint();
-      const {user, system} = process.cpuUsage(used);
-      const ms = Math.min(Number(now - at) / 1e6, (user + system) / 1000);
-      if (ms > this.#longest.ms) this.#longest = {ms, from: Number(at / 1000n), to: Number(now / 1000n)};
-      at = process.hrtime.bigint();
-      used = process.cpuUsage();
-      this.#turn = setImmediate(look);
-    };
-    this.#turn = setImmediate(look);
+    this.#watch.start();
   }
 
   async stop(): Promise<Hold> {
-    clearImmediate(this.#turn);
-    const longest = this.#longest;
+    const {ms, from, to} = this.#watch.stop();
     const {profile} = await this.#session.post('Profiler.stop');
     this.#session.disconnect();
-    return {ms: longest.ms, look: lookIn(profile, longest.from, longest.to)};
+    return {ms, look: lookIn(profile, from, to)};
   }
 }
 

@@ -18,6 +18,7 @@ import {schedulerController} from '#src/scheduler/controller.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
 import {crowd} from './crowd.js';
+import {seconds as timed} from './each.js';
 import {type Hold, Holds} from './holds.js';
 import {startPlane, type Running} from './programs.js';
 import {type Row, row} from './row.js';
@@ -29,9 +30,9 @@ const chosen = process.env['PLAT_BENCH_CONTROLLERS']?.split(',');
 const limitMs = 50;
 
 /** How long a controller is at rest before the next one is measured, and how long it takes at least and at most: some only look now and then. */
-const restMs = 3_000;
-const leastMs = 8_000;
-const patienceMs = 60_000;
+const restMs = 1_000;
+const leastMs = 5_000;
+const patienceMs = 30_000;
 
 const flags = ['--horizontal-pod-autoscaler-sync-period=5s', '--legacy-service-account-token-clean-up-period=1s', '--resource-quota-sync-period=20s', '--controller-start-interval=0s'];
 
@@ -82,6 +83,9 @@ export const longestHold = async (client: Client, controller: Controller): Promi
   return {hold, ms};
 };
 
+/** One line of what was done so far: the table comes after some minutes. */
+const progress = (line: string): void => void process.stderr.write(`${line}\n`);
+
 /** What can be measured: controllers that run without more than these flags, and the scheduler. */
 export const measured: readonly Controller[] = [...controllers.filter(({name}) => requirementsOf(name).gates.length === 0 && !requirementsOf(name).cloud), schedulerController()];
 
@@ -89,12 +93,14 @@ export const measured: readonly Controller[] = [...controllers.filter(({name}) =
 export const lookRows = async (): Promise<Row[]> => {
   const plane = await startPlane(undefined, ['--naming=kubernetes', '--nodes=0', '--controller-manager-arg=--controllers=-*']);
   await using client = await remoteClient(plane);
-  await crowd(client, count);
+  const took = await timed(() => crowd(client, count));
+  progress(`made ${count} objects of each kind in ${took.toFixed(0)} s`);
   const rows: Row[] = [];
   let worst = {ms: 0, look: 'none'};
   for (const controller of measured.filter(({name}) => !chosen || chosen.includes(name))) {
     const {hold, ms} = await longestHold(client, controller);
     if (hold.ms > worst.ms) worst = hold;
+    progress(`${controller.name}: ${hold.ms.toFixed(1)} ms, ${hold.look}`);
     rows.push(row(`longest hold: ${controller.name}`, hold.ms, 'ms', {note: `${hold.ms <= limitMs ? 'within' : 'BEYOND'} ${limitMs} ms, in ${(ms / 1000).toFixed(0)} s with ${count} objects of each kind: ${hold.look}`}));
   }
   await plane.stop();

@@ -3,6 +3,7 @@ import {isResync} from '#informers/change.js';
 import type {Borrowed, InformerFactory} from '#informers/factory.js';
 import {groupResource, kinds} from '#src/api/kinds.js';
 import type {Naming} from '#src/api/naming.js';
+import {nextTurn} from '#src/base/turn.js';
 import type {Graph} from './graph.js';
 
 /** Tells one resource in one version from all others. */
@@ -29,6 +30,7 @@ export class Monitors implements Disposable {
   readonly #monitors = new Map<string, Monitor>();
   /** The resources whose objects say what else is served. */
   readonly #definitions: ReadonlySet<string>;
+  #isDisposed = false;
 
   constructor(parts: MonitorsParts) {
     this.#parts = parts;
@@ -39,15 +41,16 @@ export class Monitors implements Disposable {
     return this.#monitors;
   }
 
-  /** Follows these resources and no others. */
-  follow(resources: Iterable<FoundResource>): void {
+  /** Follows these resources and no others. Each informer begins in a turn of its own: there are some sixty, and each sends a list. */
+  async follow(resources: Iterable<FoundResource>): Promise<void> {
     const wanted = new Map([...resources].map(found => [monitorKey(found), found]));
-    for (const [key, monitor] of this.#monitors) {
-      if (wanted.has(key)) continue;
-      this.#monitors.delete(key);
-      monitor[Symbol.dispose]();
+    for (const key of this.#monitors.keys()) if (!wanted.has(key)) this.#leave(key);
+    for (const [key, found] of wanted) {
+      if (this.#isDisposed) return;
+      if (this.#monitors.has(key)) continue;
+      this.#monitors.set(key, this.#begin(found));
+      await nextTurn();
     }
-    for (const [key, found] of wanted) if (!this.#monitors.has(key)) this.#monitors.set(key, this.#begin(found));
   }
 
   isSynced(key: string): boolean {
@@ -60,7 +63,13 @@ export class Monitors implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.follow([]);
+    this.#isDisposed = true;
+    for (const key of this.#monitors.keys()) this.#leave(key);
+  }
+
+  #leave(key: string): void {
+    this.#monitors.get(key)?.[Symbol.dispose]();
+    this.#monitors.delete(key);
   }
 
   #begin(found: FoundResource): Monitor {

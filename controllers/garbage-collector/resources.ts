@@ -73,7 +73,7 @@ export class ResourceWatch {
     if (this.#isSettled && sameKeys(found, monitors.followed)) return false;
     log.v(2).info(differences(monitors.followed, found), 'following other resources than before');
     this.#isSettled = false;
-    monitors.follow(found.values());
+    await held(clock, monitors.follow(found.values()));
     this.#isSettled = await this.#synced(signal);
     // One kind that does not sync does not keep others from being known.
     if (!this.#isSettled && !pace.hurried.aborted) throw new Error('timed out waiting for dependency graph builder sync during GC sync');

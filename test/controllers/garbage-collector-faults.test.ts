@@ -347,8 +347,15 @@ const changing = () => {
       })),
     })),
   });
+  let callsInTurn = 0;
+  let mostCallsInTurn = 0;
+  const countInTurn = () => {
+    if (callsInTurn++ === 0) setImmediate(() => (callsInTurn = 0));
+    mostCallsInTurn = Math.max(mostCallsInTurn, callsInTurn);
+  };
   const caller: Caller = {
     async call({path}) {
+      countInTurn();
       if (path.includes('/stuck')) return new Promise(() => {});
       const body = path === '/api' || path === '/apis' ? aggregated(path === '/api') : {metadata: {resourceVersion: '1'}, items: []};
       return {status: 200, header: () => undefined, body};
@@ -382,7 +389,7 @@ const changing = () => {
     return serveFor(500, ...served);
   };
   void watch.run(life.signal, () => synced++);
-  return {serve, define, serveFor, open, lines, kindMap, end: () => life.abort(), synced: () => synced};
+  return {serve, define, serveFor, open, lines, kindMap, end: () => life.abort(), synced: () => synced, mostCallsInTurn: () => mostCallsInTurn};
 };
 
 const pods: Served = {group: '', version: 'v1', resource: 'pods'};
@@ -442,6 +449,15 @@ test('a server that says it serves nothing is not believed', async t => {
 
   t.deepEqual(await serve(), [podPath]);
   t.true(lines.includes('error what the server serves could not be followed'));
+  end();
+});
+
+test('the lists of sixty kinds do not begin in one turn of the event loop', async t => {
+  const {serve, mostCallsInTurn, end} = changing();
+  const followed = await serve(...Array.from({length: 60}, (_, index) => ({...widgets, resource: `kind${index}`})));
+
+  t.is(followed.length, 60);
+  t.true(mostCallsInTurn() <= 3, `${mostCallsInTurn()} calls in one turn`);
   end();
 });
 
