@@ -5,13 +5,13 @@ import https from 'node:https';
 import type {AddressInfo, Server} from 'node:net';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
-import type {ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
 import {systemClock} from '#src/base/clock.js';
 import {systemRandom} from '#src/base/random.js';
 import {authorityPem, createAuthority} from '#src/pki/authority.js';
 import {issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {generatePrivateKey} from '#src/pki/keys.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
 import type {Load} from './load.js';
 import {type Row, row} from './row.js';
@@ -24,7 +24,7 @@ const answer: ApiResponse = {
   headers: {'Audit-Id': '3f0b5a44-41a6-4ee8-a6b5-0a3b3d9f4f4a', 'Cache-Control': 'no-cache, private'},
   body: {kind: 'bytes', bytes: body, contentType: 'application/json'},
 };
-const exchange: Exchange = async request => {
+const handler: ApiHandler = async request => {
   void request.headers['authorization'];
   return answer;
 };
@@ -75,7 +75,7 @@ const measured = async (port: number, version: Load['version'], {ca}: Tls): Prom
   return {perSecond: Math.round(perSecond), cpuUs: Math.round((user + system) / total)};
 };
 
-/** Answers a second over each HTTP version, through the face and from a bare server, by the same client in a process of its own. */
+/** Answers a second over each HTTP version, through the HTTP server and from a bare one, by the same client in a process of its own. */
 export const servingRows = async (): Promise<Row[]> => {
   const tls = await tlsPair();
   const rows: Row[] = [];
@@ -83,12 +83,12 @@ export const servingRows = async (): Promise<Row[]> => {
     const plain = await bare(version, tls);
     const baseline = await measured(plain.port, version, tls);
     plain.close();
-    const handler = httpFace(exchange, {clock: systemClock, random: systemRandom});
-    const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
+    const httpServer = createHttpServer(handler, {clock: systemClock, random: systemRandom});
+    const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler: httpServer});
     const figure = await measured(listener.port, version, tls);
     await listener.close();
     const note = `${clients} clients, ${body.length} bytes; ${figure.cpuUs} µs of CPU an answer, beside ${baseline.cpuUs} of a bare TLS server`;
-    rows.push(row(`GET through the face, ${version}`, figure.perSecond, '/s', {baseline: baseline.perSecond, note}));
+    rows.push(row(`GET through the HTTP server, ${version}`, figure.perSecond, '/s', {baseline: baseline.perSecond, note}));
   }
   return [...rows, await fanOut(tls)];
 };
@@ -108,7 +108,7 @@ const fanOut = async (tls: Tls): Promise<Row> => {
       return {[Symbol.dispose]: () => void sinks.delete(sink)};
     },
   };
-  const handler = httpFace(async () => ({status: 200, headers: {}, body: watch}), {clock: systemClock, random: systemRandom});
+  const handler = createHttpServer(async () => ({status: 200, headers: {}, body: watch}), {clock: systemClock, random: systemRandom});
   const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls, handler});
   const load: WatchLoad = {url: `https://127.0.0.1:${listener.port}`, ca: tls.ca, path: '/', watchers, connections: 50, events: fanOutEvents};
   const crowd = spawn(process.execPath, [fileURLToPath(new URL('watch-load.js', import.meta.url)), JSON.stringify(load)], {stdio: ['ignore', 'pipe', 'inherit']});

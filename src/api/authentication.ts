@@ -1,4 +1,4 @@
-import type {Credentials} from './exchange.js';
+import type {Credentials} from './request.js';
 import type {UserInfo} from './user.js';
 
 /** What an authenticator looks at. */

@@ -1,4 +1,4 @@
-import {type Delivery, discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
+import {type Delivery, discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {internalError, StatusError, timeout, type Status} from '#src/api/status.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -60,7 +60,7 @@ export interface CoreSettings {
  * The path of every request, whichever face it came in by: audit id, classification, deadline, authentication, impersonation, limits,
  * authorization, handler. Whatever is thrown on the way becomes a Status; nothing escapes.
  */
-export const requestCore = (settings: CoreSettings): Exchange => {
+export const requestCore = (settings: CoreSettings): ApiHandler => {
   const {clock} = settings;
   const deadlines = new Deadlines(clock);
   return async asked => {

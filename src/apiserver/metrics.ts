@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {exponentialBuckets, type Counter, type Histogram, type Labels, type Meter} from '#src/base/meter.js';
 import {header, type RequestTimes} from './request/context.js';
 import type {InFlight} from './request/in-flight.js';

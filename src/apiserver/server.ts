@@ -1,4 +1,4 @@
-import type {ApiRequest, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {OwnedCaches} from '#src/base/cache-bound.js';
 import type {Clock} from '#src/base/clock.js';
@@ -105,7 +105,7 @@ export interface ApiServerSettings {
 
 /** An API server without its sockets: the exchange every face calls, and the registry behind it. */
 export interface ApiServer {
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   readonly registry: Registry;
   readonly discovery: Discovery;
   /** What is defined while the server runs; served once it follows the definitions. */
@@ -192,7 +192,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
       for (const stream of [...streams].slice(0, Math.max(0, most))) stream.end();
       if (most === Infinity) longLived.end();
     },
-    exchange: request => exchange(request),
+    handler: request => handler(request),
   };
   const metrics = new RequestMetrics(settings.meter, {
     inFlight: server.inFlight,
@@ -223,7 +223,7 @@ export const createApiServer = (settings: ApiServerSettings): ApiServer => {
     largeRequests: settings.largeRequests,
   };
   const here = router(services, discovery, settings.routes(server));
-  const exchange = requestCore({
+  const handler = requestCore({
     naming,
     cbor,
     clock,

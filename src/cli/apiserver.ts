@@ -26,7 +26,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
   addBuildMetrics(metrics, parsed, naming);
   let reason = 'the store is not open yet';
   const waiting = await waitingServer({options, naming, clock, log, gate, reason: () => reason});
-  const sockets = await openSockets({options, exchange: waiting.exchange, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
+  const sockets = await openSockets({options, handler: waiting.handler, tls: certificates.tlsOptions, clock, random, log, meter: metrics});
   certificates.follow(stopping, context => sockets.listener.setSecureContext(context));
   const address = hostPort(sockets);
   const store = await openStore({
@@ -61,7 +61,7 @@ export const runApiServer = async ({parsed, argv, log, clock, unhandled, version
     serverAddress: () => address,
     threadArgs: argv,
   });
-  waiting.handOver(running.exchange);
+  waiting.handOver(running.handler);
   const begun = running.begin();
   begun.then(() => ready(`serving on https://${address}`)).catch(() => {}); // Awaited below, unless it is asked to stop before.
   await Promise.race([begun.then(() => untilStopped(stopping)), untilStopped(stopping)]);

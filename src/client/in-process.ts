@@ -1,6 +1,6 @@
 import {setMaxListeners} from 'node:events';
 import type {Readable} from 'node:stream';
-import type {ApiBody, ApiRequest, ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Call, Caller, Reply, WatchListener} from './caller.js';
@@ -19,14 +19,14 @@ export interface InProcessOptions {
  * A client of the API server in the same process: every step of a request but sockets and bytes. What it reads is shared with the
  * server and frozen; what it writes is copied.
  */
-export const inProcessClient = (exchange: Exchange, options: InProcessOptions): Client =>
-  clientOver(inProcessCaller(exchange, options), options.naming);
+export const inProcessClient = (handler: ApiHandler, options: InProcessOptions): Client =>
+  clientOver(inProcessCaller(handler, options), options.naming);
 
 const never = new AbortController().signal;
 setMaxListeners(0, never); // As many listen as there are calls at once.
 
-/** The way to an exchange, for one user. */
-export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InProcessOptions, 'naming'>): Caller => {
+/** A caller that reaches the API handler in process as one user. */
+export const inProcessCaller = (handler: ApiHandler, {user, userAgent}: Omit<InProcessOptions, 'naming'>): Caller => {
   const caller = {user};
   const request = (call: Call): ApiRequest => ({
     method: call.method,
@@ -45,12 +45,12 @@ export const inProcessCaller = (exchange: Exchange, {user, userAgent}: Omit<InPr
   return {
     async call(call) {
       call.signal?.throwIfAborted();
-      const response = await unlessAborted(exchange(request(call)), call.signal);
+      const response = await unlessAborted(handler(request(call)), call.signal);
       return replyOf(await complete(response, call.signal));
     },
     async watch(call, listener) {
       call.signal.throwIfAborted();
-      const response = await exchange(request(call));
+      const response = await handler(request(call));
       if (response.body.kind === 'stream') return relayed(response, response.body.source, listener, call.signal);
       if (response.body.kind !== 'watch') return replyOf(response);
       call.signal.throwIfAborted();

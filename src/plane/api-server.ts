@@ -1,5 +1,5 @@
 import {setMaxListeners} from 'node:events';
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import type {UsageReader} from '#src/api/usage.js';
@@ -86,7 +86,7 @@ export interface ApiServerParts {
 /** An API server that runs, reachable in process; sockets come on top. */
 export interface RunningApiServer {
   readonly server: ApiServer;
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   readonly health: ServerHealth;
   readonly metrics: MetricsRegistry;
   /** A client that acts as a user the process vouches for. */
@@ -140,7 +140,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   const admission = await readAdmission(options, {naming, log, clock});
   const agentTrust = await followedAgentTrust(options, {files: systemFiles, clock, log, signal: following.signal});
   const callerAs = (users: WebhookUsers | undefined): WebhookCaller => {
-    const self = {calls: selfCalls(() => server.exchange, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
+    const self = {calls: selfCalls(() => server.handler, serverUser, clock), is: (reference: ServiceReference) => isSelf(reference, naming)};
     const caller = webhookCaller({clock, log, resolve: reference => resolve()(reference), userAgent: naming.component('apiserver-admission'), users, clientPair: () => proxy.pair, self});
     following.signal.addEventListener('abort', () => caller.close(), {once: true});
     return caller;
@@ -194,7 +194,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
     failed: (error, {method, url}) => log.error({method, url: url.split('?')[0], err: error}, 'a request failed by a fault of the server'),
   });
   const reader = lazily(() => registryReader(server.registry));
-  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.exchange, {naming, user, userAgent});
+  const clientAs = (user: UserInfo, userAgent = 'plat-apiserver') => inProcessClient(server.handler, {naming, user, userAgent});
   if (tellsStorageVersions(server, parts.gate)) server.storedVersions.expect(storedResources(server.registry));
   const follow = async () => {
     await judges.rbac?.follow(registryPolicy(server.registry), following.signal);
@@ -204,7 +204,7 @@ export const assembleApiServer = async (parts: ApiServerParts): Promise<RunningA
   let start: ServerStart | undefined;
   return {
     server,
-    exchange: server.exchange,
+    handler: server.handler,
     health,
     metrics: parts.metrics,
     clientAs,

@@ -1,4 +1,4 @@
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';
@@ -30,7 +30,7 @@ export interface InProcessControllers {
   gate(name: string): boolean;
   /** The release that is emulated. */
   readonly release: string;
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   readonly freeze: boolean;
   readonly signal: AbortSignal;
 }

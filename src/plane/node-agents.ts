@@ -2,17 +2,17 @@ import type {SecureContextOptions, TlsOptions} from 'node:tls';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Authorizer} from '#src/api/authorization.js';
 import type {NodeAgent} from '#src/api/agent.js';
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import {Undo} from '#src/base/undo.js';
-import {agentExchange} from '#src/serving/agent/exchange.js';
+import {agentHandler} from '#src/serving/agent/handler.js';
 import {guarded} from '#src/serving/agent/guard.js';
 import {text} from '#src/serving/administration/route.js';
 import {Deliveries} from '#src/serving/deliveries.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener, type RequestHandler} from '#src/serving/listener.js';
 
 export interface NodeAgentsParts {
@@ -64,14 +64,14 @@ export const openNodeAgents = async (parts: NodeAgentsParts): Promise<NodeAgents
 
 const handlerOf = (node: string, {agentOf, authenticators, authorizer, naming, clock, random, log}: NodeAgentsParts, deliveries: Deliveries): RequestHandler => {
   const failed = (error: unknown) => log.error({node, err: error}, 'a simulated node failed to answer a request');
-  let known: {readonly agent: NodeAgent; readonly exchange: Exchange} | undefined;
-  const answer: Exchange = async request => {
+  let known: {readonly agent: NodeAgent; readonly handler: ApiHandler} | undefined;
+  const answer: ApiHandler = async request => {
     const agent = agentOf(node);
     if (!agent) return text('the node is off\n', 503);
-    if (known?.agent !== agent) known = {agent, exchange: agentExchange({agent, naming, clock, failed})};
-    return known.exchange(request);
+    if (known?.agent !== agent) known = {agent, handler: agentHandler({agent, naming, clock, failed})};
+    return known.handler(request);
   };
-  return httpFace(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});
+  return createHttpServer(guarded({node, authenticators, authorizer, failed}, answer), {clock, random, deliveries, onFault: failed});
 };
 
 /** A machine that is off does not answer: its connections are cut. */

@@ -137,7 +137,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     flags: () => flagValues(controllerManagerFlags, controllers.options),
     gate: gateOf(controllers),
     release: controllers.versions.emulated,
-    exchange: api.exchange,
+    handler: api.handler,
     freeze: options.freeze ?? false,
     signal: stopping.signal,
   });
@@ -155,7 +155,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
     flags: () => flagValues(schedulerFlags, scheduling.options),
     gate: gateOf(scheduling),
     release: scheduling.versions.emulated,
-    exchange: api.exchange,
+    handler: api.handler,
     freeze: options.freeze ?? false,
     signal: stopping.signal,
   });
@@ -242,7 +242,7 @@ const openPort = async (
   {naming, ...ports}: {clock: Clock; random: Random; log: Log; naming: Naming},
 ): Promise<Sockets & {stop(): Promise<void>}> => {
   const certificate = () => planeServingCertificate(authority, {clock: ports.clock, naming, hosts: [firstServiceAddress(options), options.bindAddress, options.externalHostname].filter(Boolean)});
-  const sockets = await openSockets({options, exchange: running.exchange, meter: running.metrics, tls: await certificate(), ...ports});
+  const sockets = await openSockets({options, handler: running.handler, meter: running.metrics, tls: await certificate(), ...ports});
   let renewAt = ports.clock.now() + renewAfterMs;
   const over = new AbortController();
   every(ports.clock, renewalCheckMs, over.signal, async () => {

@@ -1,6 +1,6 @@
 import {readFileSync} from 'node:fs';
 import {parse} from 'yaml';
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {VersionInfo} from '#src/api/version.js';
 import {wellKnown, type UserInfo} from '#src/api/user.js';
@@ -86,7 +86,7 @@ export interface InProcessScheduler {
   flags(): Readonly<Record<string, string>>;
   gate(name: string): boolean;
   readonly release: string;
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   readonly freeze: boolean;
   readonly signal: AbortSignal;
 }

@@ -66,11 +66,11 @@ const toPod = async ({namespace, pod, node: {agent}}: NonNullable<ReturnType<Sim
 
 /** The code is loaded with the first request to an agent. */
 const serve = async (agent: NodeAgent, {naming, clock, random, log}: SimulatedNetworkParts): Promise<InProcessServer> => {
-  const [{agentExchange}, {inProcessServer}, {httpFace}] = await Promise.all([
-    import('#src/serving/agent/exchange.js'),
+  const [{agentHandler}, {inProcessServer}, {createHttpServer}] = await Promise.all([
+    import('#src/serving/agent/handler.js'),
     import('#src/serving/agent/in-process.js'),
-    import('#src/serving/http-face.js'),
+    import('#src/serving/http-server.js'),
   ]);
   const failed = (error: unknown) => log.error({err: error}, 'a simulated node failed to answer a request');
-  return inProcessServer(httpFace(agentExchange({agent, naming, clock, failed}), {clock, random, onFault: failed}));
+  return inProcessServer(createHttpServer(agentHandler({agent, naming, clock, failed}), {clock, random, onFault: failed}));
 };

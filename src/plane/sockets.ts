@@ -1,14 +1,14 @@
 import type {TlsOptions} from 'node:tls';
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import {sleep, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {Meter} from '#src/base/meter.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
 import {Deliveries} from '#src/serving/deliveries.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {listen, type Listener} from '#src/serving/listener.js';
-import {openAdministration} from '#src/serving/administration/exchange.js';
+import {openAdministration} from '#src/serving/administration/handler.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
 import type {ApiServer} from '#src/apiserver/server.js';
 import {drained, profiling, type RunningApiServer} from './api-server.js';
@@ -16,7 +16,7 @@ import {drained, profiling, type RunningApiServer} from './api-server.js';
 export interface SocketParts {
   readonly options: ApiserverOptions;
   /** Answers what comes in. */
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   readonly tls: TlsOptions;
   readonly clock: Clock;
   readonly random: Random;
@@ -45,9 +45,9 @@ export interface Sockets {
 }
 
 /** Opens the port. */
-export const openSockets = async ({options, exchange, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
+export const openSockets = async ({options, handler, tls, clock, random, log, meter}: SocketParts): Promise<Sockets> => {
   const deliveries = new Deliveries(clock, options.maxWaitingResponseBytes);
-  const face = httpFace(exchange, {
+  const httpServer = createHttpServer(handler, {
     clock,
     deliveries,
     random,
@@ -61,7 +61,7 @@ export const openSockets = async ({options, exchange, tls, clock, random, log, m
     bindAddress: options.bindAddress,
     port: options.securePort,
     tls,
-    handler: face,
+    handler: httpServer,
     disableHttp2: options.disableHttp2Serving,
     maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
     permitAddressSharing: options.permitAddressSharing,
@@ -70,7 +70,7 @@ export const openSockets = async ({options, exchange, tls, clock, random, log, m
   });
   observeConnections(meter, deliveries, listener);
   const socket = options.debugSocketPath
-    ? await listenOnSocket(options.debugSocketPath, httpFace(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
+    ? await listenOnSocket(options.debugSocketPath, createHttpServer(openAdministration(profiling(options, clock), error => log.error({err: error}, 'profiling failed')), {clock, random}))
     : undefined;
   const stop = async (running: RunningApiServer) => {
     await socket?.[Symbol.asyncDispose]();

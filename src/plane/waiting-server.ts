@@ -1,4 +1,4 @@
-import type {ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {serviceUnavailable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
@@ -6,7 +6,7 @@ import {systemFiles} from '#src/base/files.js';
 import {noLog, type Log} from '#src/base/log.js';
 import {HealthChecks} from '#src/observe/health.js';
 import type {ApiserverOptions} from '#src/options/apiserver.js';
-import {administration} from '#src/serving/administration/exchange.js';
+import {administration} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {anonymousOf, authenticatorsOf} from './authentication.js';
 
@@ -22,9 +22,9 @@ export interface WaitingServerParts {
 
 /** What a server answers before it is assembled, and afterwards. */
 export interface WaitingServer {
-  readonly exchange: Exchange;
+  readonly handler: ApiHandler;
   /** From now on the server itself answers. */
-  handOver(to: Exchange): void;
+  handOver(to: ApiHandler): void;
 }
 
 /**
@@ -46,9 +46,9 @@ export const waitingServer = async ({options, naming, clock, log, gate, reason}:
     authorizer: {authorize: () => ({decision: 'allow'})},
     failed: error => log.error({err: error}, 'answering a health check failed'),
   });
-  let current: Exchange = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? health(request) : unavailable());
+  let current: ApiHandler = async request => (/^\/(healthz|livez|readyz)(\/|\?|$)/.test(request.url) ? health(request) : unavailable());
   return {
-    exchange: request => current(request),
+    handler: request => current(request),
     handOver(to) {
       following.abort();
       current = to;

@@ -1,7 +1,7 @@
 import {promisify} from 'node:util';
 import {pipeline} from 'node:stream';
 import {constants, createGzip, gzip} from 'node:zlib';
-import {pagesOf, type ApiRequest, type ApiResponse, type PagedBody} from '#src/api/exchange.js';
+import {pagesOf, type ApiRequest, type ApiResponse, type PagedBody} from '#src/api/request.js';
 import {acceptsGzip} from './http-headers.js';
 
 /** Bodies up to this size are sent as they are. */

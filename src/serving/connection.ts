@@ -2,7 +2,7 @@ import type {IncomingMessage} from 'node:http';
 import type {Http2Session} from 'node:http2';
 import type {TLSSocket} from 'node:tls';
 import {peerChain} from '#src/transport/peer-chain.js';
-import type {Caller, Credentials} from '#src/api/exchange.js';
+import type {Caller, Credentials} from '#src/api/request.js';
 
 /** What stays the same for all requests of one TLS connection. It is the `connection` of its credentials. */
 export class Connection implements Credentials {

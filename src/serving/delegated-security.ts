@@ -5,7 +5,7 @@ import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
 import type {Random} from '#src/base/random.js';
 import type {TrustAnchors} from '#src/pki/chain.js';
-import {type AdministrationSettings, anyoneAnonymous} from './administration/exchange.js';
+import {type AdministrationSettings, anyoneAnonymous} from './administration/handler.js';
 import {LookedUpTrust} from './authentication-lookup.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import {followedAuthorities} from './authenticators/authority-file.js';

@@ -1,5 +1,5 @@
 import type {Writable} from 'node:stream';
-import type {Delivery} from '#src/api/exchange.js';
+import type {Delivery} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
 /** How many bytes may wait for readers, in all answers and watches of a server together. */

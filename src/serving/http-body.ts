@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiBody, BodyReading} from '#src/api/exchange.js';
+import type {ApiBody, BodyReading} from '#src/api/request.js';
 import {badRequest, entityTooLarge} from '#src/api/status.js';
 
 type BytesBody = Extract<ApiBody, {kind: 'bytes'}>;

@@ -2,7 +2,7 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 import type {IncomingHttpHeaders, ServerHttp2Stream} from 'node:http2';
 import {constants} from 'node:http2';
 import type {Duplex} from 'node:stream';
-import type {ApiBody, ApiRequest, Caller} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, Caller} from '#src/api/request.js';
 import type {Connection} from './connection.js';
 import {UnreadBody, unreadableBody} from './http-body.js';
 import {type Headers, headersOf} from './http-headers.js';

@@ -1,6 +1,6 @@
 import type {IncomingMessage, ServerResponse} from 'node:http';
 import {finished, type Readable, type Writable} from 'node:stream';
-import {discard, type ApiResponse} from '#src/api/exchange.js';
+import {discard, type ApiResponse} from '#src/api/request.js';
 import type {Sent} from './deliveries.js';
 import {wireValue} from './http-headers.js';
 import {type Frames, Outbox} from './outbox.js';

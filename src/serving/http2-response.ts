@@ -1,5 +1,5 @@
 import {constants, type OutgoingHttpHeaders, type ServerHttp2Stream} from 'node:http2';
-import {discard, type ApiRequest, type ApiResponse} from '#src/api/exchange.js';
+import {discard, type ApiRequest, type ApiResponse} from '#src/api/request.js';
 import {wireValue} from './http-headers.js';
 import {passOn, startWatch, type Sender} from './http1-response.js';
 import {sendPages} from './pages.js';

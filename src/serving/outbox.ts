@@ -1,5 +1,5 @@
 import type {Writable} from 'node:stream';
-import type {EncodedEvent, WatchSink} from '#src/api/exchange.js';
+import type {EncodedEvent, WatchSink} from '#src/api/request.js';
 import {guarded, type Clock} from '#src/base/clock.js';
 import type {Sent} from './deliveries.js';
 

@@ -1,5 +1,5 @@
 import type {Writable} from 'node:stream';
-import type {PagedBody} from '#src/api/exchange.js';
+import type {PagedBody} from '#src/api/request.js';
 import type {Sent} from './deliveries.js';
 
 /** Sends a collection page by page, each once the one before was taken. Stops reading it when the reader is gone; rejects, and breaks the answer off, when the rest cannot be read. */

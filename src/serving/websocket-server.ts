@@ -1,7 +1,7 @@
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 
 /** One message may have so many bytes; the original's clients send 32 KiB at most. */

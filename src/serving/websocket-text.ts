@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {agreed, openWebSocket, refusedProtocols, type WebSocketClient} from './websocket-server.js';

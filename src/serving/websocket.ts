@@ -1,7 +1,7 @@
 import type {IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
 import type {WebSocket, WebSocketServer} from 'ws';
-import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/exchange.js';
+import type {EncodedEvent, ResponseBody, WatchSink} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Sent} from './deliveries.js';
 

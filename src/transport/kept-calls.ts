@@ -109,7 +109,7 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     signal?.addEventListener('abort', canceled, {once: true});
     if (signal?.aborted) return canceled();
     asked = request({agent, method, path, headers: {Host: host, ...headers, 'Content-Length': Buffer.byteLength(body)}});
-    asked.on('error', (error: NodeJS.ErrnoException) => fail(asked!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : exchangeError(error, asked!)));
+    asked.on('error', (error: NodeJS.ErrnoException) => fail(asked!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : requestError(error, asked!)));
     asked.on('response', response => {
       isAnswering = true;
       void read(response, call.mostBytes).then(answer => settle(() => resolve(answer)), fail);
@@ -147,7 +147,7 @@ const read = async (response: IncomingMessage, mostBytes: number): Promise<Answe
 };
 
 /** What went wrong between the request and its answer. What dialing says of itself stays as it is. */
-const exchangeError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Error => {
+const requestError = (error: NodeJS.ErrnoException, {socket}: ClientRequest): Error => {
   const {message} = error;
   // What dialing rejects with may have a code of another kind.
   const code = String(error.code ?? '');

@@ -8,7 +8,7 @@ import type {Duplex} from 'node:stream';
 import {firstValueFrom, Observable, take, toArray} from 'rxjs';
 import test, {type ExecutionContext} from 'ava';
 import {kindOnWire, kinds, type ObjectOf} from '#src/api/kinds.js';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import {naming} from '#src/api/naming.js';
 import {authorityPem} from '#src/pki/authority.js';
@@ -60,7 +60,7 @@ const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.
   const objects = client.resource(kinds.apiServices);
   await objects.create(registrationOf(backend, spec));
   await plane.clock.drain();
-  const face = await serve(request => plane.api.exchange(asJane(request)));
+  const server = await serve(request => plane.api.handler(asJane(request)));
   const condition = async (): Promise<Condition | undefined> => {
     const {status, reason = '', message = ''} = (await objects.get(name)).status?.conditions?.find(({type}) => type === 'Available') ?? {};
     return status === undefined ? undefined : {status, reason, message};
@@ -72,21 +72,21 @@ const start = async (respond?: Answer, {spec = {}, service = {}, hosts = ['back.
     client,
     services,
     objects,
-    face,
+    server,
     condition,
     text: async (path: string, headers: Record<string, string> = {}) => {
-      const {status, body} = await ask1(face, {path, headers});
+      const {status, body} = await ask1(server, {path, headers});
       return [status, body.toString()] as const;
     },
     async [Symbol.asyncDispose]() {
-      await face[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
       await plane.stop();
       await backend.close();
     },
   };
 };
 
-/** The request as the face has it, with a caller that the process vouches for. */
+/** The request as the HTTP server receives it, with a caller that the process vouches for. */
 const asJane = (request: ApiRequest): ApiRequest =>
   new Proxy(request, {
     get(target, field) {
@@ -107,7 +107,7 @@ test('a server behind a service answers for its group version, and is told who i
   });
   t.deepEqual(await world.condition(), {status: 'True', reason: 'Passed', message: 'all checks passed'});
   world.backend.seen.length = 0;
-  const answer = await ask1(world.face, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
+  const answer = await ask1(world.server, {method: 'POST', path: `${root}/namespaces/default/flunders?dryRun=All&a=b%20c`, headers: {'x-remote-user': 'root', 'x-remote-extra-a': 'b', authorization: 'Bearer secret', 'content-type': 'application/json'}, body: '{"a":1}'});
 
   t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-own'], answer.body.toString()], [201, 'application/x-odd', 'yes', 'POST {"a":1}']);
   const seen = world.backend.seen[0]!;
@@ -129,7 +129,7 @@ test('a server behind a service answers for its group version, and is told who i
 
 const refuses = async (t: ExecutionContext, world: Awaited<ReturnType<typeof start>>, status: number, body: string) => {
   for (const ask of [ask1, ask2]) {
-    const answer = await ask(world.face, {path: `${root}/flunders`});
+    const answer = await ask(world.server, {path: `${root}/flunders`});
     t.deepEqual([answer.status, answer.headers['content-type'], answer.headers['x-content-type-options'], answer.body.toString()], [status, 'text/plain; charset=utf-8', 'nosniff', `${body}\n`]);
   }
 };
@@ -205,7 +205,7 @@ test('whether a server can be trusted does not matter for being available, but f
 for (const [refused, status, told] of [['true', 502, 'the backend attempted to redirect this request, which is not permitted'], ['false', 302, '']] as const) {
   test(`a server that sends callers elsewhere ${refused === 'true' ? 'is not heeded' : 'is, if that is wanted'}`, async t => {
     await using world = await start((_, response) => response.writeHead(302, {Location: 'https://example.com/'}).end(), {apiserverArgs: [`--aggregator-reject-forwarding-redirect=${refused}`]});
-    const answer = await ask1(world.face, {path: `${root}/flunders`});
+    const answer = await ask1(world.server, {path: `${root}/flunders`});
 
     t.deepEqual([answer.status, answer.headers['location'], answer.body.toString().trim()], [status, refused === 'true' ? undefined : 'https://example.com/', told]);
   });
@@ -214,7 +214,7 @@ for (const [refused, status, told] of [['true', 502, 'the backend attempted to r
 test('who may not ask is refused here, and who is refused there hears so', async t => {
   await using world = await start((_, response) => json(response, {kind: 'Status', status: 'Failure', code: 403}, 403), {roles: true});
   const before = world.backend.seen.length;
-  const {status} = await world.plane.api.exchange({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+  const {status} = await world.plane.api.handler({method: 'GET', url: `${root}/flunders`, headers: {}, caller: {user: {name: 'bob', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
   t.is(status, 403);
   t.is(world.backend.seen.length, before);
 
@@ -238,7 +238,7 @@ test('a watch of what a server behind serves comes event by event, over the netw
   });
   const path = `${root}/flunders?watch=1`;
   const network = new Observable<string>(subscriber => {
-    const request = https.request({host: '127.0.0.1', port: world.face.port, ca: world.face.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
+    const request = https.request({host: '127.0.0.1', port: world.server.port, ca: world.server.ca, agent: false, path}, response => response.on('data', (chunk: Buffer) => subscriber.next(chunk.toString())));
     request.end();
     return () => request.destroy();
   });
@@ -268,7 +268,7 @@ test('an answer that breaks off in the middle breaks off for the caller too', as
     response.write('half', () => response.socket?.destroy());
   });
 
-  await t.throwsAsync(ask1(world.face, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
+  await t.throwsAsync(ask1(world.server, {path: `${root}/flunders`}), {message: /aborted|socket hang up|ECONNRESET/});
 });
 
 test('a connection that is to speak another protocol does so with the server behind', async t => {
@@ -279,7 +279,7 @@ test('a connection that is to speak another protocol does so with the server beh
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${request.headers['x-remote-user']}:`, 'latin1');
     socket.on('data', (data: Buffer) => socket.write(data.toString().toUpperCase()));
   });
-  const asked = (path: string) => https.request({host: '127.0.0.1', port: world.face.port, ca: world.face.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
+  const asked = (path: string) => https.request({host: '127.0.0.1', port: world.server.port, ca: world.server.ca, agent: false, path, headers: {connection: 'Upgrade', upgrade: 'echo'}});
   const refused = asked(`${root}/flunders/no`);
   refused.end();
   const [refusal] = (await once(refused, 'response')) as [IncomingMessage];
@@ -337,7 +337,7 @@ type Listed = {items: {metadata: {name: string}; versions: {version: string; fre
 const flunder = {resource: 'flunders', responseKind: {group: '', version: '', kind: 'Flunder'}, scope: 'Namespaced', singularResource: 'flunder', verbs: ['create', 'get', 'list', 'watch'], shortNames: ['fl']};
 
 const told = async (world: Awaited<ReturnType<typeof start>>) => {
-  const {body} = await ask1(world.face, {path: '/apis', headers: {accept: aggregatedForm}});
+  const {body} = await ask1(world.server, {path: '/apis', headers: {accept: aggregatedForm}});
   return (JSON.parse(body.toString()) as Listed).items.find(({metadata}) => metadata.name === group);
 };
 
@@ -469,7 +469,7 @@ test('the OpenAPI document of all tells of what servers behind serve, and lets n
   t.not(document.definitions[`${meta}.ObjectMeta`]?.description, 'says something else');
   t.false('example.Unused' in document.definitions);
   t.true('/api/v1/pods' in document.paths);
-  const message = await ask1(world.face, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
+  const message = await ask1(world.server, {path: '/openapi/v2', headers: {accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'}});
   t.is(message.status, 200);
   t.true(message.body.includes('example.Flunder') && message.body.includes(`${meta}.ObjectMeta_v2`));
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import {pagesOf} from '#src/api/exchange.js';
+import {pagesOf} from '#src/api/request.js';
 import {naming} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
@@ -44,7 +44,7 @@ test('a large list in CBOR comes in pages, with the bytes of the list at once', 
   await post('/api/v1/namespaces', {metadata: {name: 'large'}});
   for (let i = 10; i < 40; i++) await post(large, aConfigMap(`m${i}`, {metadata: {name: `m${i}`}, data: {text: `${i}`.repeat(20_000)}}));
   const pagesIn = async (accept: string): Promise<Buffer[]> => {
-    const {body} = await world.server.exchange({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await world.server.handler({method: 'GET', url: large, headers: {accept}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     const pages: Buffer[] = [];
     for await (const page of pagesOf(body)) pages.push(page);

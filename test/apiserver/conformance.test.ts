@@ -16,7 +16,7 @@ import {wire, type Stream} from './wire.js';
 const controllers = ['*', '-garbage-collector-controller', '-service-cidr-controller'];
 const plane = await aPlane({naming: 'kubernetes', controllers, apiserverArgs: ['--kvstore-compaction-interval=10s']});
 test.after.always(() => plane.stop());
-const world = {...wire(plane.api.exchange), settle: () => plane.clock.drain()};
+const world = {...wire(plane.api.handler), settle: () => plane.clock.drain()};
 const {get, post, put, patch, remove, watch, settle} = world;
 
 type Answered = Awaited<ReturnType<typeof get>>;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {naming} from '#src/api/naming.js';
 import {reasons, type Status} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
@@ -131,7 +131,7 @@ for (const seed of [1, 2, 3]) {
       const url = pathOf(chance, collections) + queryOf(chance);
       const body = method === 'GET' || chance.is(0.1) ? undefined : bodyOf(chance, url.split(/[/?]/).map(part => fitting.get(part)).find(Boolean));
       const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body) ?? 'null');
-      const answer = server.exchange({method, url, headers: headersOf(chance), caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal, ...(bytes ? {body: {kind: 'bytes' as const, read: () => Promise.resolve(bytes)}} : {})});
+      const answer = server.handler({method, url, headers: headersOf(chance), caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal, ...(bytes ? {body: {kind: 'bytes' as const, read: () => Promise.resolve(bytes)}} : {})});
       const response = await inTime(answer, clock);
       const context = `${method} ${url} ${bytes?.subarray(0, 300).toString() ?? ''}`;
       if (!response) return t.fail(`no answer: ${context}`);

@@ -19,7 +19,7 @@ const nobody = {name: 'system:anonymous', groups: ['system:unauthenticated']};
 for (const namingName of ['plat', 'kubernetes'] as const) {
   test(`a plane in the ${namingName} naming is well, and says how`, async t => {
     await using plane = await startPlane({listen: false, clock: new VirtualClock(), naming: namingName});
-    const {get} = wire(plane.api.exchange);
+    const {get} = wire(plane.api.handler);
     const store = namingName === 'plat' ? 'kvstore' : 'etcd';
 
     for (const endpoint of ['healthz', 'livez', 'readyz']) {
@@ -33,7 +33,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
       t.is((await get(`/${endpoint}/ping`)).text, 'ok');
       t.is((await get(`/${endpoint}/poststarthook/rbac/bootstrap-roles`)).text, 'ok');
       t.is((await get(`/${endpoint}/nothing`)).status, 404);
-      t.is((await wire(plane.api.exchange).post(`/${endpoint}`, {})).text, 'ok');
+      t.is((await wire(plane.api.handler).post(`/${endpoint}`, {})).text, 'ok');
       t.is((await get(`/${endpoint}?verbose=0`)).text, verbose);
     }
   });
@@ -41,7 +41,7 @@ for (const namingName of ['plat', 'kubernetes'] as const) {
 
 test('checks can be left out, and unknown ones are told of', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
-  const {get} = wire(plane.api.exchange);
+  const {get} = wire(plane.api.handler);
   const {text} = await get('/readyz?verbose&exclude=ping&exclude=kvstore&exclude=nothing');
 
   t.true(text.includes('[+]ping excluded: ok\n'));
@@ -51,7 +51,7 @@ test('checks can be left out, and unknown ones are told of', async t => {
 
 test('readiness fails as soon as the server begins to leave, and says no more than it must', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
-  const {get} = wire(plane.api.exchange);
+  const {get} = wire(plane.api.handler);
   plane.api.health.shutDown();
   const ready = await get('/readyz');
 
@@ -82,10 +82,10 @@ test('liveness trusts unfinished hooks for the grace period, readiness does not'
 
 test('who may not look is refused, who may finds the version and the metrics by their names', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock()});
-  const {get, watch} = wire(plane.api.exchange);
+  const {get, watch} = wire(plane.api.handler);
   using _ = await watch('/api/v1/namespaces?watch=1');
   await get('/api/v1/namespaces/none');
-  await wire(plane.api.exchange).send('BREW', '/api/v1/namespaces/none/made-up');
+  await wire(plane.api.handler).send('BREW', '/api/v1/namespaces/none/made-up');
 
   t.is((await get('/version', {user: nobody})).status, 200);
   t.like((await get('/api', {user: nobody})).json<{message: string}>(), {message: 'forbidden: User "system:anonymous" cannot get path "/api"'});
@@ -123,7 +123,7 @@ test('who may not look is refused, who may finds the version and the metrics by 
 
 test('service levels tell how checks fared, apart from the other metrics', async t => {
   await using plane = await startPlane({naming: 'plat', listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
-  const {get, send} = wire(plane.api.exchange);
+  const {get, send} = wire(plane.api.handler);
   await get('/readyz');
   await get('/livez?exclude=log');
   const {text} = await get('/metrics/slis');
@@ -140,7 +140,7 @@ test('service levels tell how checks fared, apart from the other metrics', async
 test('z-pages are served where their gates are on, to those who watch over the server', async t => {
   const gates = '--feature-gates=ComponentStatusz=true,ComponentFlagz=true';
   await using plane = await startPlane({naming: 'kubernetes', listen: false, clock: new VirtualClock(), apiserverArgs: [gates], controllerManagerArgs: ['--controllers=']});
-  const {get} = wire(plane.api.exchange);
+  const {get} = wire(plane.api.handler);
   const statusz = (await get('/statusz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Statusz'}})).json<{metadata: {name: string}; paths: string[]}>();
   const flagz = (await get('/flagz', {headers: {accept: 'application/json;v=v1alpha1;g=config.k8s.io;as=Flagz'}})).json<{metadata: {name: string}; flags: Record<string, string>}>();
 
@@ -152,7 +152,7 @@ test('z-pages are served where their gates are on, to those who watch over the s
   t.deepEqual(role.rules.flatMap(({nonResourceURLs = []}) => nonResourceURLs).filter(path => path.endsWith('z') && /flag|status/.test(path)), ['/flagz', '/statusz']);
 
   await using without = await startPlane({listen: false, clock: new VirtualClock(), controllerManagerArgs: ['--controllers=']});
-  for (const path of ['/statusz', '/flagz']) t.is((await wire(without.api.exchange).get(path)).status, 404);
+  for (const path of ['/statusz', '/flagz']) t.is((await wire(without.api.handler).get(path)).status, 404);
 });
 
 /** Everything that counts, on a server that knows jane by her token. */
@@ -177,7 +177,7 @@ const counting = () => {
   const ask = async (url: string, headers: Record<string, string>, method = 'GET') => {
     const body = {kind: 'bytes' as const, read: () => Promise.resolve(Buffer.from('{}'))};
     const caller = {credentials: {certificates: []}};
-    const response = await server.exchange({method, url, headers, caller, remoteAddress: '', body, signal: new AbortController().signal});
+    const response = await server.handler({method, url, headers, caller, remoteAddress: '', body, signal: new AbortController().signal});
     if (response.body.kind === 'object') response.body.bytes();
     return response.status;
   };
@@ -228,7 +228,7 @@ test('a server that waits for its store fails its health checks with the reason,
   const {options} = parseFlags(apiserverFlags, ['--naming=kubernetes', '--authorization-mode=RBAC', '--anonymous-auth=true', '--service-account-issuer=https://issuer.example.com']);
   const waiting = await waitingServer({options, naming: naming('kubernetes'), clock, log: noLog, gate: () => false, reason: () => 'dial tcp 127.0.0.1:2379: connect: connection refused'});
   const get = async (url: string): Promise<[number, string]> => {
-    const {status, body} = await waiting.exchange({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
+    const {status, body} = await waiting.handler({method: 'GET', url, headers: {}, caller: {credentials: {certificates: [], connection: {}}}, remoteAddress: '', signal: new AbortController().signal});
     return [status, body.kind === 'bytes' ? String(body.bytes) : ''];
   };
 

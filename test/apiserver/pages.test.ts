@@ -1,5 +1,5 @@
 import test from 'ava';
-import {pagesOf, type PagedBody, type WatchSink} from '#src/api/exchange.js';
+import {pagesOf, type PagedBody, type WatchSink} from '#src/api/request.js';
 import type {KubeList, KubeObject} from '#src/api/types.js';
 import {StatusError} from '#src/api/status.js';
 import {ownTurn} from '#src/base/turn.js';
@@ -28,7 +28,7 @@ const start = async () => {
   const made: KubeObject[] = [];
   for (let i = 10; i < 50; i++) made.push((await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}, data: {text: `${i}`.repeat(20_000)}}))).json());
   const open = async (query: string, headers: Record<string, string> = {}, signal = new AbortController().signal): Promise<PagedBody> => {
-    const {body} = await world.server.exchange({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
+    const {body} = await world.server.handler({method: 'GET', url: `${configMaps}?${query}`, headers, caller: {user: admin}, remoteAddress: '', signal});
     if (body.kind !== 'pages') throw new Error(`one page of kind ${body.kind}`);
     return body;
   };
@@ -124,7 +124,7 @@ test('a list is read as it is sent, and no further once it is closed', async t =
 test('a selection stops when its caller is gone, and a list when its time is up', async t => {
   const {server, clock, ranges, open} = await start();
   const gone = new AbortController();
-  const answer = server.exchange({method: 'GET', url: `${configMaps}?labelSelector=no%3Done`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: gone.signal});
+  const answer = server.handler({method: 'GET', url: `${configMaps}?labelSelector=no%3Done`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: gone.signal});
   await ownTurn();
   gone.abort();
   t.is((await answer).status, 504);
@@ -173,7 +173,7 @@ test('others have their turn between the pieces of a selection, a table and the 
   };
   const headers = {accept: 'application/json;as=Table;v=v1;g=meta.plat.io'};
   const watchOf = async (tables: boolean) => {
-    const {body} = await server.exchange({method: 'GET', url: `${configMaps}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`, headers: tables ? headers : {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`, headers: tables ? headers : {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
     if (body.kind !== 'watch') throw new Error('no watch');
     const types: string[] = [];
     await new Promise<void>(resolve => {
@@ -192,7 +192,7 @@ test('others have their turn between the pieces of a selection, a table and the 
 test('a watch sends the state it begins with at one revision, and then what was written meanwhile', async t => {
   const {server, remove, post, clock} = await start();
   const told: string[] = [];
-  const {body} = await server.exchange({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  const {body} = await server.handler({method: 'GET', url: `${configMaps}?watch=1`, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
   if (body.kind !== 'watch') return t.fail();
   const sink: WatchSink = {event: event => (told.push(`${event.type} ${(event.object() as KubeObject).metadata!.name}`), true), drained: () => Promise.resolve(), end() {}};
   using _ = body.start(sink);

@@ -68,7 +68,7 @@ test('watches are ended evenly over their grace', async t => {
   const {server} = plane.api;
   let open = 0;
   for (let i = 0; i < 20; i++) {
-    const {body} = await server.exchange({
+    const {body} = await server.handler({
       method: 'GET',
       url: '/api/v1/namespaces?watch=1',
       headers: {},

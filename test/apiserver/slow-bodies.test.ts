@@ -1,13 +1,13 @@
 import {PassThrough} from 'node:stream';
 import test from 'ava';
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {IncomingBodies} from '#src/apiserver/request/incoming-bodies.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {UnreadBody} from '#src/serving/http-body.js';
 import {aConfigMap, configMaps, settled, startWire} from './wire.js';
 
 /** A request whose body comes in as the test writes it. */
-const slowly = (exchange: Exchange, user = 'slow', method = 'POST', url = configMaps) => {
+const slowly = (handler: ApiHandler, user = 'slow', method = 'POST', url = configMaps) => {
   const body = new PassThrough();
   const request: ApiRequest = {
     method,
@@ -19,7 +19,7 @@ const slowly = (exchange: Exchange, user = 'slow', method = 'POST', url = config
     signal: new AbortController().signal,
   };
   const sent: {answer?: ApiResponse} = {};
-  const done = exchange(request).then(answer => (sent.answer = answer));
+  const done = handler(request).then(answer => (sent.answer = answer));
   return {body, sent, done};
 };
 
@@ -29,7 +29,7 @@ const beat = () => new Promise(resolve => void setImmediate(resolve));
 
 test('two hundred bodies that come slowly keep no other writer waiting, and end by the request timeout', async t => {
   const {clock, server, post} = await startWire();
-  const slow = Array.from({length: 200}, () => slowly(server.exchange));
+  const slow = Array.from({length: 200}, () => slowly(server.handler));
   for (const {body} of slow) body.write('{"kind":');
   await settled(clock);
 
@@ -45,7 +45,7 @@ test('two hundred bodies that come slowly keep no other writer waiting, and end 
 
 test('a request whose body has come takes its place in flight then, and is refused where there is none', async t => {
   const {server} = await startWire({maxInFlight: {reading: 1, mutating: 1}});
-  const [first, second] = [slowly(server.exchange), slowly(server.exchange)];
+  const [first, second] = [slowly(server.handler), slowly(server.handler)];
   const taken = server.inFlight.enter({verb: 'create', path: '/', query: new URLSearchParams()})!;
   first.body.end(object('first'));
   const refused = await first.done;
@@ -60,10 +60,10 @@ test('a request whose body has come takes its place in flight then, and is refus
 test('what can be refused without the body does not wait for it', async t => {
   const {server} = await startWire({authorizer: {authorize: ({user}) => ({decision: user.name === 'slow' ? 'deny' : 'allow'})}});
   const answers = [
-    slowly(server.exchange),
-    slowly(server.exchange, 'other', 'PUT'),
-    slowly(server.exchange, 'other', 'POST', '/api/v1/namespaces/default/nothing'),
-    slowly(server.exchange, 'other', 'PATCH', `${configMaps}/one`),
+    slowly(server.handler),
+    slowly(server.handler, 'other', 'PUT'),
+    slowly(server.handler, 'other', 'POST', '/api/v1/namespaces/default/nothing'),
+    slowly(server.handler, 'other', 'PATCH', `${configMaps}/one`),
   ];
 
   t.deepEqual((await Promise.all(answers.map(({done}) => done))).map(({status}) => status), [403, 405, 404, 415]);
@@ -73,7 +73,7 @@ test('what can be refused without the body does not wait for it', async t => {
 test('a caller who goes away in the middle of a body leaves nothing behind', async t => {
   const meter = new MetricsRegistry();
   const {server} = await startWire({meter});
-  const {body, done} = slowly(server.exchange);
+  const {body, done} = slowly(server.handler);
   body.write('{');
   await beat();
   const [before] = [meter.value('apiserver_incoming_body_bytes')];

@@ -10,7 +10,7 @@ import test from 'ava';
 import * as library from 'ws';
 import {WebSocket} from 'ws';
 import type {Status} from '#src/api/status.js';
-import type {Exchange} from '#src/api/exchange.js';
+import type {ApiHandler} from '#src/api/request.js';
 import {systemClock} from '#src/base/clock.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
@@ -42,10 +42,10 @@ const {server: api, post, put} = await startWire({
   agents: {addresses: ['Hostname', 'InternalIP'], trust: {current: trust}, timeoutMs: 5000},
 });
 const asAdmin =
-  (exchange: Exchange): Exchange =>
+  (handler: ApiHandler): ApiHandler =>
   ({method, url, headers, remoteAddress, body, signal, upgradable = false}) =>
-    exchange({method, url, headers, remoteAddress, body, signal, upgradable, caller: {user: admin}});
-const server = await serve(asAdmin(api.exchange));
+    handler({method, url, headers, remoteAddress, body, signal, upgradable, caller: {user: admin}});
+const server = await serve(asAdmin(api.handler));
 const pods = '/api/v1/namespaces/default/pods';
 const aNode = (name: string, address: string, port: number) =>
   post('/api/v1/nodes', {metadata: {name}, status: {addresses: [{type: 'InternalIP', address}], daemonEndpoints: {kubeletEndpoint: {Port: port}}}});

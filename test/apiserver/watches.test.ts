@@ -1,6 +1,6 @@
 import test from 'ava';
 import type {Status} from '#src/api/status.js';
-import type {WatchSink} from '#src/api/exchange.js';
+import type {WatchSink} from '#src/api/request.js';
 import {aConfigMap, admin, configMaps, csrs, settled, startWire} from './wire.js';
 
 const labelled = (name: string, labels: Record<string, string>) => ({metadata: {name, labels}});
@@ -266,7 +266,7 @@ test('a consumer who asks for patience gets the initial state piece by piece, an
     end() {},
   };
   const url = `${configMaps}?watch=1&allowWatchBookmarks=true`;
-  const {body} = await server.exchange({method: 'GET', url, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
+  const {body} = await server.handler({method: 'GET', url, headers: {}, caller: {user: admin}, remoteAddress: '', signal: new AbortController().signal});
   if (body.kind !== 'watch') return t.fail();
   using _ = body.start(slow);
   await post(configMaps, aConfigMap('c'));

@@ -1,4 +1,4 @@
-import {pagesOf, type ApiRequest, type ApiResponse, type EncodedEvent, type Exchange, type PagedBody, type WatchSink} from '#src/api/exchange.js';
+import {pagesOf, type ApiRequest, type ApiResponse, type EncodedEvent, type ApiHandler, type PagedBody, type WatchSink} from '#src/api/request.js';
 import {naming, type NamingName} from '#src/api/naming.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
@@ -143,9 +143,9 @@ class Recorder implements Stream, WatchSink {
   }
 }
 
-/** Calls an exchange with bytes, as a client over HTTP does. */
-export const wire = (exchange: Exchange) => {
-  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => await received(await exchange(requestOf(method, url, sent)));
+/** Calls an API handler with bytes, as a client over HTTP does. */
+export const wire = (handler: ApiHandler) => {
+  const send = async (method: string, url: string, sent: Sent = {}): Promise<Received> => await received(await handler(requestOf(method, url, sent)));
   return {
     send,
     get: (url: string, sent?: Sent) => send('GET', url, sent),
@@ -155,7 +155,7 @@ export const wire = (exchange: Exchange) => {
     remove: (url: string, sent: Sent = {}) => send('DELETE', url, sent),
     /** Opens a stream. Throws when the server refuses it. */
     async watch(url: string, sent: Sent = {}): Promise<Stream> {
-      const response = await exchange(requestOf('GET', url, sent));
+      const response = await handler(requestOf('GET', url, sent));
       if (response.body.kind !== 'watch') throw new Error(`no stream: ${response.status} ${bytesOf(response).toString()}`);
       const recorder = new Recorder(response.body.contentType);
       recorder.attach(response.body.start(recorder));
@@ -167,7 +167,7 @@ export const wire = (exchange: Exchange) => {
 /** A server on virtual time with the namespace `default`, reached as over the wire. */
 export const startWire = async ({namingName = 'plat', ...options}: ServerOptions & {readonly namingName?: NamingName} = {}) => {
   const world = startServer({gate: name => ['StorageVersionHash', 'WatchList'].includes(name), naming: naming(namingName), clock: new VirtualClock(), ...options});
-  const client = wire(world.server.exchange);
+  const client = wire(world.server.handler);
   const made = await client.post('/api/v1/namespaces', {metadata: {name: 'default'}});
   if (made.status !== 201) throw new Error(made.text);
   return {...world, ...client};

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {firstValueFrom, lastValueFrom, take, toArray} from 'rxjs';
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {type StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/status.js';
@@ -23,8 +23,8 @@ interface World extends AsyncDisposable {
   readonly client: Client;
 }
 
-const aWorld = async (exchange: Exchange): Promise<World> => {
-  const server = await serve(exchange);
+const aWorld = async (handler: ApiHandler): Promise<World> => {
+  const server = await serve(handler);
   const connection = await connect(settings(server), {clock: systemClock});
   return {
     server,
@@ -122,7 +122,7 @@ test('unsubscribing from a watch ends it on the server', async t => {
   await first;
   await untilTrue(() => watch.stopped() === 1);
 
-  t.is(world.server.face.watchers, 0);
+  t.is(world.server.http.watchers, 0);
 });
 
 for (const name of ['plat', 'kubernetes'] as const) {

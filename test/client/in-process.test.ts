@@ -1,6 +1,6 @@
 import test from 'ava';
 import {firstValueFrom, lastValueFrom, toArray} from 'rxjs';
-import type {ApiRequest, ApiResponse, WatchSink} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, WatchSink} from '#src/api/request.js';
 import {kindOnWire, kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {StatusError, isGone, isNotFound, notFound, statusError} from '#src/api/status.js';

@@ -15,7 +15,7 @@ import type {Client} from '#src/client/client.js';
 import {chosenNaming, connectedClient} from '#src/client/connected.js';
 import {listAll} from '#src/client/pages.js';
 import {startPlane} from '#src/plane/plane.js';
-import {administration} from '#src/serving/administration/exchange.js';
+import {administration} from '#src/serving/administration/handler.js';
 import {configzRoute} from '#src/serving/administration/plain.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
 import {connect} from '#src/transport/http-connection.js';
@@ -133,8 +133,8 @@ test("a component's port lets in whom the server lets in", async t => {
     signal: new AbortController().signal,
     withUid: false,
   });
-  const exchange = administration({...security, routes: [configzRoute(() => ({}))], failed: error => t.fail(String(error))});
+  const handler = administration({...security, routes: [configzRoute(() => ({}))], failed: error => t.fail(String(error))});
   const statusFor = async (user: {name: string; groups: string[]}) =>
-    (await exchange({method: 'GET', url: '/configz', headers: {}, caller: {user}, remoteAddress: '', signal: new AbortController().signal})).status;
+    (await handler({method: 'GET', url: '/configz', headers: {}, caller: {user}, remoteAddress: '', signal: new AbortController().signal})).status;
   t.is(await statusFor({name: 'jane', groups: []}), 200);
 });

@@ -13,7 +13,7 @@ const migrating = async () => {
   const migrations = plane.client().resource(kinds.storageVersionMigrations);
   return {
     plane,
-    ...wire(plane.api.exchange),
+    ...wire(plane.api.handler),
     /** Asks for a migration, and tells what became of it. */
     async migrate(resource: string, group = 'example.com'): Promise<StorageVersionMigration> {
       await migrations.create({metadata: {name: resource}, spec: {resource: {group, resource}}});

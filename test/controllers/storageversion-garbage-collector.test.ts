@@ -10,7 +10,7 @@ import {aPlane} from './plane.js';
 const telling = async (controllers: readonly string[] = []) => {
   const gates = '--feature-gates=StorageVersionAPI=true,APIServerIdentity=true';
   const plane = await aPlane({controllers, apiserverArgs: [gates, '--runtime-config=internal.apiserver.plat.io/v1alpha1=true'], controllerManagerArgs: [gates]});
-  return {plane, ...wire(plane.api.exchange), versions: plane.client().resource(kinds.storageVersions), leases: plane.client().resource(kinds.leases), [Symbol.asyncDispose]: () => plane.stop()};
+  return {plane, ...wire(plane.api.handler), versions: plane.client().resource(kinds.storageVersions), leases: plane.client().resource(kinds.leases), [Symbol.asyncDispose]: () => plane.stop()};
 };
 const identity = serverIdentity(hostname());
 

@@ -27,7 +27,7 @@ test('a trusted proxy says who is calling, and nobody else can', async t => {
   const {plane, certificates} = await proxyWorld();
   await using _ = plane;
   const whoAmI = async (chain: readonly Buffer[]) => {
-    const {status, body} = await plane.api.exchange({
+    const {status, body} = await plane.api.handler({
       method: 'POST',
       url: `/apis/${plane.naming.group('authentication')}/v1/selfsubjectreviews`,
       headers: {'content-type': 'application/json', 'x-remote-user': 'alice', 'x-remote-group': ['dev'], 'x-remote-extra-__proto__': 'one', 'x-remote-extra-constructor': ['two', 'three']},
@@ -95,7 +95,7 @@ for (const [given, mode, status, isWarned] of [
     await using plane = await startPlane({listen: false, controllerManagerArgs: ['--controllers='], log, apiserverArgs: [...given, `--authorization-mode=${mode}`]});
     const request = {method: 'GET', url: '/api/v1/secrets', headers: {}, remoteAddress: '127.0.0.1', signal: new AbortController().signal};
 
-    t.is((await plane.api.exchange({...request, caller: {credentials: {certificates: []}}})).status, status);
+    t.is((await plane.api.handler({...request, caller: {credentials: {certificates: []}}})).status, status);
     t.is(lines.some(line => line.includes('--anonymous-auth is reset to false')), isWarned);
   });
 }

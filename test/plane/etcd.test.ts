@@ -243,7 +243,7 @@ if (server) {
 
   test.serial('figures tell how much the store holds, unless they are not asked for', async t => {
     const ask = async (plane: Plane): Promise<string> => {
-      const answer = await plane.api.exchange({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+      const answer = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
       return answer.body.kind === 'bytes' ? Buffer.from(answer.body.bytes).toString() : '';
     };
     const plane = await start('figures', '--kvstore-count-metric-poll-period=50ms');

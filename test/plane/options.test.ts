@@ -97,7 +97,7 @@ for (const [what, text, message] of [
 
 test('a server is spoken of by the name it has outside', async t => {
   await using plane = await startPlane({...alone, apiserverArgs: ['--external-hostname=api.example']});
-  const {get} = wire(plane.api.exchange);
+  const {get} = wire(plane.api.handler);
   const {port} = new URL(plane.url);
 
   t.deepEqual((await get('/api')).json<{serverAddressByClientCIDRs: object[]}>().serverAddressByClientCIDRs, [{clientCIDR: '0.0.0.0/0', serverAddress: `api.example:${port}`}]);
@@ -146,7 +146,7 @@ test('a server whose flags are at their greatest keeps events, watches and colle
   const counts = ['min-request-timeout', 'lease-reuse-duration-seconds', 'delete-collection-workers', 'max-requests-inflight', 'max-mutating-requests-inflight', 'default-not-ready-toleration-seconds'];
   const greatest = [...durations.map(flag => `--${flag}=${longest}`), ...counts.map(flag => `--${flag}=9007199254740991`), '--event-ttl=2500000h'];
   await using plane = await aPlane({...alone, apiserverArgs: greatest});
-  const {get, post, watch, remove} = wire(plane.api.exchange);
+  const {get, post, watch, remove} = wire(plane.api.handler);
   t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
   using watching = await watch('/api/v1/namespaces/default/events?watch=1');
   await plane.clock.advance(3 * hours);
@@ -161,7 +161,7 @@ test('a server whose flags are at their greatest keeps events, watches and colle
 test('events are kept for ever with a time of 0, and for a second at least', async t => {
   for (const [ttl, found] of [['0', 200], ['1s', 404]] as const) {
     await using plane = await aPlane({...alone, apiserverArgs: [`--event-ttl=${ttl}`, '--kvstore-count-metric-poll-period=0', '--kvstore-db-metric-poll-interval=0']});
-    const {get, post, put} = wire(plane.api.exchange);
+    const {get, post, put} = wire(plane.api.handler);
     t.is((await post('/api/v1/namespaces/default/events', anEvent)).status, 201);
     const event = (await get('/api/v1/namespaces/default/events/e')).json();
     t.is((await put('/api/v1/namespaces/default/events/e', {...event, reason: 'Again'})).status, 200, ttl);
@@ -209,7 +209,7 @@ for (const [emulated, missing, storedAs] of [
 ] as const) {
   test(`a plane of release ${emulated} has what that release has, and works`, async t => {
     await using plane = await aPlane({apiserverArgs: [`--emulated-version=${emulated}`]});
-    const {get} = wire(plane.api.exchange);
+    const {get} = wire(plane.api.handler);
     const groups = (await get('/apis', {headers: {accept: 'application/json;v=v2;g=apidiscovery.plat.io;as=APIGroupDiscoveryList'}})).json<{items: {versions: {resources: {resource: string}[]}[]}[]}>();
     const told = groups.items.flatMap(({versions}) => versions.flatMap(({resources}) => resources.map(({resource}) => resource)));
     const hashes = (await get('/apis/networking.plat.io/v1')).json<{resources: {name: string; storageVersionHash?: string}[]}>().resources;
@@ -266,7 +266,7 @@ for (const [v, vmodule, told] of [
     const lines: string[] = [];
     const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
     await using plane = await aPlane({...alone, log});
-    const {get} = wire(plane.api.exchange);
+    const {get} = wire(plane.api.handler);
     await get('/api/v1/namespaces/default/configmaps?limit=7', {headers: {'user-agent': 'me/1', 'audit-id': 'a-1'}});
 
     const line = lines.find(text => text.includes('limit=7')) ?? '';

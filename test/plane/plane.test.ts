@@ -1,7 +1,7 @@
 import {connect} from 'node:net';
 import {gunzipSync} from 'node:zlib';
 import test from 'ava';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import {withErrorHandler, type Clock} from '#src/base/clock.js';
@@ -47,7 +47,7 @@ test('a plane speaks the names of Kubernetes unless told otherwise', async t => 
 test('metrics tell of open connections, of those refused, and of what waits for readers', async t => {
   await using plane = await startPlane({controllerManagerArgs: ['--controllers='], apiserverArgs: ['--max-connections=1']});
   const figures = async (): Promise<string> => {
-    const {body} = await plane.api.exchange({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+    const {body} = await plane.api.handler({method: 'GET', url: '/metrics', headers: {}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
     return body.kind === 'bytes' ? Buffer.from(body.bytes).toString() : '';
   };
   const {hostname, port} = new URL(plane.url);
@@ -97,7 +97,7 @@ test('the controllers of a plane elect a leader in either naming', async t => {
 test('OpenAPI documents come compressed to whoever takes that, under the same tag', async t => {
   await using plane = await startPlane({listen: false, clock: new VirtualClock(), freeze: true});
   const ask = (headers: ApiRequest['headers']) =>
-    plane.api.exchange({method: 'GET', url: '/openapi/v3/api/v1', headers, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
+    plane.api.handler({method: 'GET', url: '/openapi/v3/api/v1', headers, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal});
   const [plain, packed] = [await ask({}), await ask({'accept-encoding': 'gzip'})];
   const bytes = ({body}: ApiResponse): Buffer => (body.kind === 'bytes' ? Buffer.from(body.bytes) : Buffer.alloc(0));
 

@@ -11,7 +11,7 @@ const plane = await aPlane({
   apiserverArgs: ['--feature-gates=MutatingAdmissionPolicy=true', '--runtime-config=admissionregistration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true'],
 });
 test.after.always(() => plane.stop());
-const {get, post, put, patch, remove, watch} = wire(plane.api.exchange);
+const {get, post, put, patch, remove, watch} = wire(plane.api.handler);
 
 const group = '/apis/admissionregistration.k8s.io';
 const policies = `${group}/v1/validatingadmissionpolicies`;

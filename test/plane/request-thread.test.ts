@@ -4,7 +4,7 @@ import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import test from 'ava';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {MovedRequest} from '#src/apiserver/request/large.js';
 import {StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';

@@ -15,7 +15,7 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
   const lines: string[] = [];
   const log = createLog({clock: new VirtualClock(), program: 'test', verbosity: new Verbosity(v, vmodule), write: line => void lines.push(line)});
   await using plane = await aPlane({...alone, log});
-  const {get, post, remove, watch} = wire(plane.api.exchange);
+  const {get, post, remove, watch} = wire(plane.api.handler);
   const secret = {kind: 'Secret', apiVersion: 'v1', metadata: {name: 's'}, stringData: {a: 'very-hidden-text'}, data: {b: 'aGlkZGVuLWJ5dGVz'}};
   await post('/api/v1/namespaces/default/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'c'}, data: {seen: `visible${'x'.repeat(70_000)}`}});
   await post('/api/v1/namespaces/default/secrets', secret, {headers: {authorization: 'Bearer a-token-that-must-not-be-told'}});
@@ -27,7 +27,7 @@ const linesAt = async (v: number, vmodule = ''): Promise<readonly string[]> => {
   (await watch('/api/v1/namespaces/default/configmaps?watch=true'))[Symbol.dispose]();
   (await watch('/api/v1/namespaces/default/configmaps?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'))[Symbol.dispose]();
   await get('/api/v1/configmaps', {user: {name: 'nobody', uid: '', groups: [], extra: {}}});
-  await plane.api.exchange({method: 'GET', url: '/api/v1/configmaps', caller: {credentials: {certificates: []}}, headers: {authorization: 'Bearer a-token-that-must-not-be-told'}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
+  await plane.api.handler({method: 'GET', url: '/api/v1/configmaps', caller: {credentials: {certificates: []}}, headers: {authorization: 'Bearer a-token-that-must-not-be-told'}, remoteAddress: '127.0.0.1', signal: new AbortController().signal});
   await post('/api/v1/namespaces/none/configmaps', {kind: 'ConfigMap', apiVersion: 'v1', metadata: {name: 'e'}});
   await remove('/api/v1/namespaces/default/secrets/s');
   return lines;

@@ -9,7 +9,7 @@ import {aPlane} from '#test/controllers/plane.js';
 /** One plane for all, with everything that is on by default. Each test has a namespace of its own, by whose labels its webhooks are held to it. */
 const plane = await aPlane({naming: 'kubernetes', controllers: []});
 test.after.always(() => plane.stop());
-const {get, post, put, patch, remove} = wire(plane.api.exchange);
+const {get, post, put, patch, remove} = wire(plane.api.handler);
 
 type Answered = Awaited<ReturnType<typeof get>>;
 type Kind = 'mutating' | 'validating';
@@ -283,7 +283,7 @@ test('a webhook that is said to be this server is asked here, without a connecti
 
 test('with aggregator routing webhooks are looked for behind the addresses of their services', async t => {
   await using routed = await aPlane({naming: 'kubernetes', controllers: [], apiserverArgs: ['--enable-aggregator-routing']});
-  const there = wire(routed.api.exchange);
+  const there = wire(routed.api.handler);
   await there.post('/api/v1/namespaces/default/services', {metadata: {name: 'hooks'}, spec: {ports: [{port: 443}]}});
   const {hook} = await begin();
   await using server = await aHookServer();

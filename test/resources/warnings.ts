@@ -8,7 +8,7 @@ export const warningsOf = async ({server}: Awaited<ReturnType<typeof startWorld>
   const heard: string[] = [];
   const client = inProcessClient(
     async request => {
-      const response = await server.exchange(request);
+      const response = await server.handler(request);
       const header = Object.entries(response.headers).find(([name]) => name.toLowerCase() === 'warning')?.[1];
       for (const text of header === undefined ? [] : [header].flat()) heard.push(JSON.parse(text.slice('299 - '.length)) as string);
       return response;

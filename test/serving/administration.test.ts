@@ -1,5 +1,5 @@
 import test from 'ava';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {naming} from '#src/api/naming.js';
 import {versionInfo} from '#src/api/version.js';
 import {notFound, statusError} from '#src/api/status.js';
@@ -11,7 +11,7 @@ import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import {Verbosity} from '#src/observe/verbosity.js';
 import {certificatePem, parseCertificate} from '#src/pki/certificate.js';
-import {administration} from '#src/serving/administration/exchange.js';
+import {administration} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
@@ -63,14 +63,14 @@ const aPort = async (judge: ((method: string, path: string, body: never) => unkn
     withUid: false,
   });
   const checks = new HealthChecks(noLog);
-  const exchange = administration({
+  const handler = administration({
     ...security,
     routes: [...healthRoutes({healthz: checks, livez: checks, readyz: checks}), configzRoute(() => ({a: {Generic: {}}})), ...routes],
     failed: error => {
       throw error;
     },
   });
-  const ask = async (url: string, more: Partial<ApiRequest> = {}) => answerOf(await exchange(aRequest(url, more)));
+  const ask = async (url: string, more: Partial<ApiRequest> = {}) => answerOf(await handler(aRequest(url, more)));
   return {clock, asked, checks, ask, stop: () => stop.abort()};
 };
 

@@ -1,12 +1,12 @@
 import test from 'ava';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {guarded} from '#src/serving/agent/guard.js';
 
 const answered = {status: 200, headers: {}, body: {kind: 'empty'}} as const;
 
 test('a request to an agent takes the right to what its path names, however the path is escaped', async t => {
   const asked: string[] = [];
-  const exchange = guarded(
+  const handler = guarded(
     {
       node: 'n',
       authenticators: [],
@@ -22,7 +22,7 @@ test('a request to an agent takes the right to what its path names, however the 
   );
   const ask = async (url: string) => {
     const request: ApiRequest = {method: 'GET', url, headers: {}, caller: {user: {name: 'u', groups: []}}, remoteAddress: '', signal: new AbortController().signal};
-    return [(await exchange(request)).status, ...asked.splice(0)];
+    return [(await handler(request)).status, ...asked.splice(0)];
   };
 
   t.deepEqual(await ask('/metrics/cadvisor?x=/exec'), [403, 'metrics']);

@@ -2,11 +2,11 @@ import test from 'ava';
 import {once} from 'node:events';
 import tls from 'node:tls';
 import {type Random, seededRandom} from '#src/base/random.js';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {StatusError} from '#src/api/status.js';
 import {type TestServer, aWatch, answering, ask1, ask2, json, serve} from './server.js';
 
-/** Looks at everything a request has, as a careless exchange would. */
+/** Looks at everything a request has, as a careless handler would. */
 const curious = (watch: ReturnType<typeof aWatch>) =>
   answering(async (request: ApiRequest) => {
     try {
@@ -94,7 +94,7 @@ for (const [alpn, make] of [
   test(`${alpn}: nothing a client sends stops the server`, async t => {
     const random = seededRandom(20_260_101);
     const watch = aWatch();
-    await using server = await serve(curious(watch), {face: {corsOrigins: ['x'], hsts: ['a'], goawayChance: 0.02}});
+    await using server = await serve(curious(watch), {http: {corsOrigins: ['x'], hsts: ['a'], goawayChance: 0.02}});
 
     for (let round = 0; round < 40; round++) {
       await Promise.all(Array.from({length: 8}, () => assail(server, alpn, make(random), random)));

@@ -4,7 +4,7 @@ import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
 import {once} from 'node:events';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {refusePortSharing} from '#src/serving/binding.js';
 import {listen, type RequestHandler} from '#src/serving/listener.js';
 import {systemClock} from '#src/base/clock.js';
@@ -14,10 +14,10 @@ import {type TestServer, aWatch, anEvent, answering, ask1, bothVersions, json, s
 test('a port that is taken is told in one line with the flags to change', async t => {
   await using server = await serve(answering(() => json({})));
 
-  await t.throwsAsync(listen({clock: systemClock, bindAddress: '127.0.0.1', port: server.port, tls: {}, handler: server.face}), {
+  await t.throwsAsync(listen({clock: systemClock, bindAddress: '127.0.0.1', port: server.port, tls: {}, handler: server.http}), {
     message: `cannot listen on 127.0.0.1:${server.port} (--bind-address, --secure-port): the port is in use already`,
   });
-  await t.throwsAsync(listen({clock: systemClock, bindAddress: '192.0.2.1', port: 0, tls: {}, handler: server.face}), {
+  await t.throwsAsync(listen({clock: systemClock, bindAddress: '192.0.2.1', port: 0, tls: {}, handler: server.http}), {
     message: 'cannot listen on 192.0.2.1:0 (--bind-address, --secure-port): the host has no such address',
   });
 });
@@ -126,18 +126,18 @@ for (const [version, ask] of bothVersions) {
     const received: string[] = [];
     const close = await openWatch(version, server, chunk => received.push(chunk));
 
-    t.is(server.face.watchers, 1);
+    t.is(server.http.watchers, 1);
     watch.sinks[0]!.event(anEvent('ADDED', {a: 1}));
     while (received.length === 0) await turn();
     t.is(received[0], '{"type":"ADDED","object":{"a":1}}\n');
     close();
     while (watch.stopped() === 0) await turn();
-    t.is(server.face.watchers, 0);
+    t.is(server.http.watchers, 0);
   });
 
   test(`${version}: a watcher that does not read is cut off alone`, async t => {
     const watch = aWatch();
-    await using server = await serve(answering(() => watch.response), {face: {outbox: {maxBytes: 8 << 20, farewellMs: 100}}});
+    await using server = await serve(answering(() => watch.response), {http: {outbox: {maxBytes: 8 << 20, farewellMs: 100}}});
     const received: string[] = [];
     await openWatch(version, server, chunk => received.push(chunk));
     const stalled = await openWatch(version, server, undefined);
@@ -145,7 +145,7 @@ for (const [version, ask] of bothVersions) {
     const event = anEvent('ADDED', {filler: 'x'.repeat(1 << 20)});
 
     let sent = 0;
-    while (server.face.cutOff === 0) {
+    while (server.http.cutOff === 0) {
       good!.event(event);
       bad!.event(event);
       sent++;
@@ -155,7 +155,7 @@ for (const [version, ask] of bothVersions) {
 
     while (watch.stopped() === 0) await turn();
     t.is(watch.stopped(), 1);
-    t.is(server.face.watchers, 1);
+    t.is(server.http.watchers, 1);
     const expected = sent * event.bytes().length;
     while (received.reduce((sum, chunk) => sum + chunk.length, 0) < expected) await turn();
     stalled();
@@ -182,7 +182,7 @@ test('a handshake that does not come ends the connection', async t => {
   t.is(server.listener.connections, 0);
 });
 
-test('headers beyond the limit are refused without reaching the exchange', async t => {
+test('headers beyond the limit are refused without reaching the handler', async t => {
   let reached = 0;
   await using server = await serve(answering(() => (reached++, json({}))), {listener: {maxHeaderBytes: 10_000}});
   const headers = Object.fromEntries(Array.from({length: 30}, (_, index) => [`x-${index}`, 'v'.repeat(1000)]));
@@ -288,8 +288,8 @@ const pipelined = async (server: TestServer, count: number): Promise<number> => 
 
 test('requests that come one after the other are parsed beneath the stream of their connection', async t => {
   const sockets: import('node:net').Socket[] = [];
-  const face: RequestHandler = {http1: (request, response) => void (sockets.push(request.socket), response.end()), http2() {}, upgrade() {}};
-  await using server = await serve(answering(() => json({})), {listener: {handler: face}});
+  const requestHandler: RequestHandler = {http1: (request, response) => void (sockets.push(request.socket), response.end()), http2() {}, upgrade() {}};
+  await using server = await serve(answering(() => json({})), {listener: {handler: requestHandler}});
   const agent = new https.Agent({keepAlive: true, ca: server.ca, maxSockets: 1});
   for (let i = 0; i < 3; i++) await once(https.get({host: '127.0.0.1', port: server.port, agent}).on('response', response => response.resume()), 'close');
 

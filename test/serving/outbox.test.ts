@@ -8,9 +8,9 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import {systemClock} from '#src/base/clock.js';
 import {seededRandom} from '#src/base/random.js';
 import {noLog} from '#src/base/log.js';
-import {openAdministration} from '#src/serving/administration/exchange.js';
+import {openAdministration} from '#src/serving/administration/handler.js';
 import {configzRoute} from '#src/serving/administration/plain.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {Frames, Outbox, type OutboxLimits, outboxDefaults} from '#src/serving/outbox.js';
 import {listenOnSocket} from '#src/serving/socket-listener.js';
 import {anEvent} from './server.js';
@@ -153,15 +153,15 @@ test('whoever waits for a consumer goes on when it has caught up', async t => {
 
 test('a debug socket answers whoever can open it', async t => {
   const path = join(await mkdtemp(join(tmpdir(), 'plat-socket-')), 'debug.sock');
-  const exchange = openAdministration([configzRoute(() => ({a: 1}))], error => noLog.error(String(error)));
-  await using _ = await listenOnSocket(path, httpFace(exchange, {clock: systemClock, random: seededRandom(1)}));
+  const handler = openAdministration([configzRoute(() => ({a: 1}))], error => noLog.error(String(error)));
+  await using _ = await listenOnSocket(path, createHttpServer(handler, {clock: systemClock, random: seededRandom(1)}));
 
   const text = await new Promise<string>((resolve, reject) => {
     http.get({socketPath: path, path: '/configz', agent: false}, response => response.setEncoding('utf8').once('data', resolve)).on('error', reject);
   });
 
   t.is(text, '{"a":1}\n');
-  await t.throwsAsync(listenOnSocket('/nowhere/x.sock', httpFace(exchange, {clock: systemClock, random: seededRandom(1)})), {
+  await t.throwsAsync(listenOnSocket('/nowhere/x.sock', createHttpServer(handler, {clock: systemClock, random: seededRandom(1)})), {
     message: /^--debug-socket-path: cannot listen on \/nowhere\/x\.sock: /,
   });
 });

@@ -1,10 +1,10 @@
 import https from 'node:https';
 import http2 from 'node:http2';
-import type {ApiRequest, ApiResponse, EncodedEvent, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, EncodedEvent, ApiHandler, WatchSink} from '#src/api/request.js';
 import {type Authority, authorityPem} from '#src/pki/authority.js';
 import {systemClock} from '#src/base/clock.js';
 import {seededRandom} from '#src/base/random.js';
-import {type FaceOptions, type HttpFace, httpFace} from '#src/serving/http-face.js';
+import {type HttpServerOptions, type HttpServer, createHttpServer} from '#src/serving/http-server.js';
 import {type Listener, type ListenerOptions, listen} from '#src/serving/listener.js';
 import {aPair, anAuthority} from './credentials.js';
 
@@ -14,27 +14,27 @@ export interface TestServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   readonly listener: Listener;
-  readonly face: HttpFace;
+  readonly http: HttpServer;
   readonly faults: unknown[];
 }
 
-/** A server on a port of its own in front of `exchange`. */
+/** A server on a port of its own in front of `handler`. */
 export const serve = async (
-  exchange: Exchange,
-  options: {readonly listener?: Partial<ListenerOptions>; readonly face?: Partial<FaceOptions>} = {},
+  handler: ApiHandler,
+  options: {readonly listener?: Partial<ListenerOptions>; readonly http?: Partial<HttpServerOptions>} = {},
 ): Promise<TestServer> => {
   const authority = await anAuthority();
   const {cert, key} = await aPair(authority, {commonName: 'server'}, 'server auth');
   const faults: unknown[] = [];
-  const face = httpFace(exchange, {clock: systemClock, random: seededRandom(1), onFault: fault => faults.push(fault), ...options.face});
-  const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls: {cert, key}, handler: face, ...options.listener});
+  const http = createHttpServer(handler, {clock: systemClock, random: seededRandom(1), onFault: fault => faults.push(fault), ...options.http});
+  const listener = await listen({clock: systemClock, bindAddress: '127.0.0.1', port: 0, tls: {cert, key}, handler: http, ...options.listener});
   return {
     ca: authorityPem(authority).certificate,
     authority,
     port: listener.port,
     url: `https://127.0.0.1:${listener.port}`,
     listener,
-    face,
+    http,
     faults,
     [Symbol.asyncDispose]: () => listener.close(),
   };
@@ -96,9 +96,9 @@ export const bothVersions = [
   ['HTTP/2', ask2],
 ] as const;
 
-/** An exchange that answers every request by `answer`. */
+/** A handler that answers every request by `answer`. */
 export const answering =
-  (answer: (request: ApiRequest) => ApiResponse | Promise<ApiResponse>): Exchange =>
+  (answer: (request: ApiRequest) => ApiResponse | Promise<ApiResponse>): ApiHandler =>
   async request =>
     answer(request);
 

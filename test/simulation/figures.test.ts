@@ -113,7 +113,7 @@ test('the agent of a node tells its pods, those that run, its own figures and it
 
 /** Runs a command by the path that has no stream; the answer is text, whatever it says of itself. */
 const ran = async (plane: NodesPlane, path: string): Promise<string> => {
-  const {status, body} = await plane.api.exchange({
+  const {status, body} = await plane.api.handler({
     method: 'POST',
     url: `${aNode}/run/${path}`,
     headers: {},

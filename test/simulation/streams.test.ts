@@ -4,12 +4,12 @@ import {PassThrough} from 'node:stream';
 import test from 'ava';
 import {WebSocket} from 'ws';
 import type {Running} from '#src/api/agent.js';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {kinds} from '#src/api/kinds.js';
 import {systemRandom} from '#src/base/random.js';
-import {agentExchange} from '#src/serving/agent/exchange.js';
+import {agentHandler} from '#src/serving/agent/handler.js';
 import {inProcessServer} from '#src/serving/agent/in-process.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {duplexPair} from '#src/transport/duplex-pair.js';
 import {annotate, aPlaneWithNodes, podNamed, podsOf, run, standing, type BoundPod, type NodesPlane} from './world.js';
 
@@ -159,7 +159,7 @@ const following = async ({api}: NodesPlane, query = '') => {
     remoteAddress: '',
     signal: caller.signal,
   };
-  const {body} = await api.exchange(request);
+  const {body} = await api.handler(request);
   if (body.kind !== 'stream') throw new Error(`a log was refused: ${JSON.stringify(body)}`);
   let heard = '';
   const ended = new Promise<void>(resolve => body.source.on('data', chunk => (heard += String(chunk))).once('close', resolve));
@@ -394,7 +394,7 @@ const webSocketTo = async (plane: NodesPlane, path: string, protocol: string): P
   const failed = (error: unknown) => {
     throw error;
   };
-  const server = inProcessServer(httpFace(agentExchange({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
+  const server = inProcessServer(createHttpServer(agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed}), {clock: plane.clock, random: systemRandom}));
   return new WebSocket(`ws://node${path}`, protocol ? [protocol] : [], {createConnection: () => server.connect() as Socket});
 };
 
@@ -472,9 +472,9 @@ const refusals: readonly (readonly [path: string, status: number, text: string])
 test('an agent refuses what is not there or makes no sense', async t => {
   await using plane = await aPlaneWithNodes();
   await after(plane, {}, 1_000);
-  const exchange = agentExchange({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});
+  const handler = agentHandler({agent: agentOf(plane), naming: plane.naming, clock: plane.clock, failed: error => t.fail(String(error))});
   for (const [url, status, text] of refusals) {
-    const answer = await exchange({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
+    const answer = await handler({method: 'GET', url, headers: {}, caller: {user: {name: 'x', groups: []}}, remoteAddress: '', signal: new AbortController().signal});
     const {body} = answer;
     const said = body.kind === 'bytes' ? body.bytes : body.kind === 'stream' ? (await body.source.toArray()).join('') : body.kind;
     t.deepEqual([answer.status, String(said)], [status, text], url);

@@ -44,7 +44,7 @@ export const sweepServer = async ({thread = true}: {readonly thread?: boolean} =
   return {
     naming,
     registry: server.server.registry,
-    ...wire(server.exchange),
+    ...wire(server.handler),
     async [Symbol.asyncDispose]() {
       server.endLoops();
       await server.close();

@@ -4,7 +4,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {connect} from '#src/transport/http-connection.js';
 import type {ConnectionSettings} from '#src/transport/settings.js';

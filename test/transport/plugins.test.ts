@@ -3,7 +3,7 @@ import {mkdtemp, readFile, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {parseCertificate} from '#src/pki/certificate.js';
 import {connect} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';

@@ -4,7 +4,7 @@ import https from 'node:https';
 import {createServer, type AddressInfo} from 'node:net';
 import {connect} from 'node:tls';
 import test from 'ava';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {plainFailure} from '#src/api/status.js';
 import {systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';

@@ -85,7 +85,7 @@ test('a refused stream is an answer like any other', async t => {
 
 test('a server that sends clients away lets their streams go on', async t => {
   const watch = aWatch();
-  await using server = await serve(answering(() => watch.response), {face: {goawayChance: 1}});
+  await using server = await serve(answering(() => watch.response), {http: {goawayChance: 1}});
   await using connection = await connect(settingsFor(server), {clock: systemClock});
 
   const first = await streamed(connection);

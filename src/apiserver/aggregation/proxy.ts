@@ -1,4 +1,4 @@
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import type {Log} from '#src/base/log.js';
 import {messageOf} from '#src/base/message.js';
 import {header, type Handler} from '#src/apiserver/request/context.js';

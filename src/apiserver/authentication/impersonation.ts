@@ -1,4 +1,4 @@
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {dnsLabelProblems, dnsSubdomainProblems} from '#src/api/names.js';
 import {serviceAccountUser, wellKnown, type UserInfo} from '#src/api/user.js';

@@ -1,10 +1,10 @@
-import {pagesOf, type ApiResponse, type Exchange} from '#src/api/exchange.js';
+import {pagesOf, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {Clock} from '#src/base/clock.js';
 import {CallGivenUp, type Answer, type Call, type KeptCalls} from '#src/transport/kept-calls.js';
 
 /** Calls of this very server, which need no connection: it knows who calls. */
-export const selfCalls = (exchange: () => Exchange, user: UserInfo, clock: Clock): KeptCalls => ({
+export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Clock): KeptCalls => ({
   async send(call) {
     const over = new AbortController();
     const signal = call.signal ? AbortSignal.any([call.signal, over.signal]) : over.signal;
@@ -12,14 +12,14 @@ export const selfCalls = (exchange: () => Exchange, user: UserInfo, clock: Clock
     const givenUp = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new CallGivenUp(!over.signal.aborted)), {once: true});
     });
-    return Promise.race([givenUp, answered(call, exchange(), user, signal)]);
+    return Promise.race([givenUp, answered(call, handler(), user, signal)]);
   },
   close() {},
 });
 
-const answered = async ({method, path, headers, body, mostBytes}: Call, exchange: Exchange, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
+const answered = async ({method, path, headers, body, mostBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]));
-  const response = await exchange({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
+  const response = await handler({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
   const told = new Map(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]));
   if ('contentType' in response.body) told.set('content-type', response.body.contentType);
   return {status: response.status, header: name => told.get(name), body: await bytesOf(response, mostBytes)};

@@ -1,5 +1,5 @@
 import {createHash} from 'node:crypto';
-import type {ApiResponse, ResponseBody} from '#src/api/exchange.js';
+import type {ApiResponse, ResponseBody} from '#src/api/request.js';
 import {methodUnknown, notAcceptable} from '#src/api/status.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {Naming} from '#src/api/naming.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {gathered} from '#src/api/gathered-errors.js';
 import {badRequest} from '#src/api/status.js';

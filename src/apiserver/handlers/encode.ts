@@ -1,4 +1,4 @@
-import type {ResponseBody} from '#src/api/exchange.js';
+import type {ResponseBody} from '#src/api/request.js';
 import {loadedCodec} from '#src/schema/protobuf/codec.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';
 import {yamlText} from '#src/schema/yaml-text.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse, PagedBody} from '#src/api/exchange.js';
+import type {ApiResponse, PagedBody} from '#src/api/request.js';
 import {expired} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import {Compacted} from '#src/storage/errors.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {notAcceptable} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {MergedOpenApi} from '#src/apiserver/aggregation/merged-openapi.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {plainFailure, serviceUnavailable} from '#src/api/status.js';
 import type {Backend} from '#src/transport/relay/backends.js';
 import {relayCall} from '#src/transport/relay/call.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {badRequest, plainFailure} from '#src/api/status.js';
 import {messageOf} from '#src/base/message.js';
 import type {Passage, PassageOptions} from '#src/resources/definition.js';

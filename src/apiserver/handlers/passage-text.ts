@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {badRequest, internalError, plainFailure, StatusError} from '#src/api/status.js';
 import {statusOfCode} from '#src/api/status-of-code.js';
 import {authority, type Backend} from '#src/transport/relay/backends.js';

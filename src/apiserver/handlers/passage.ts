@@ -1,5 +1,5 @@
 import {posix} from 'node:path';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {invalidObject} from '#src/api/field-error.js';
 import {gathered} from '#src/api/gathered-errors.js';
 import {forbidden} from '#src/api/status.js';

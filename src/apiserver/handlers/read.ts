@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {badRequest} from '#src/api/status.js';
 import type {ListMeta} from '#src/api/types.js';
 import {longRunningLabels} from '#src/apiserver/metrics.js';

@@ -1,6 +1,6 @@
 import type {Naming} from '#src/api/naming.js';
 import {notAcceptable} from '#src/api/status.js';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Reader} from '#src/api/reader.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ActionContext, VirtualContext} from '#src/resources/definition.js';

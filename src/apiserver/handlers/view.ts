@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {notFound} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {ResourceDefinition, View} from '#src/resources/definition.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {KubeObject} from '#src/api/types.js';
 import {filterOf} from '#src/apiserver/registry/filter.js';
 import {listOptions} from '#src/apiserver/registry/options.js';

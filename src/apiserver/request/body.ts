@@ -1,4 +1,4 @@
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds.js';
 import {namingOfMediaType, type Naming} from '#src/api/naming.js';
 import {invalid, invalidObject} from '#src/api/field-error.js';

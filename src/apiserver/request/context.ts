@@ -1,4 +1,4 @@
-import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import {timeout} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {UserInfo} from '#src/api/user.js';

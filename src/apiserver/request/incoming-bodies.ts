@@ -2,7 +2,7 @@
  * Bodies on their way in. A request whose body is not there yet gives up its place among those in flight and takes one again once the body is: callers who send
  * slowly keep nobody else waiting. What has come in of all bodies has a bound in bytes.
  */
-import type {ApiBody, BodyReading} from '#src/api/exchange.js';
+import type {ApiBody, BodyReading} from '#src/api/request.js';
 import type {Counter, Meter} from '#src/base/meter.js';
 import {tooManyRequests} from './plain-refusal.js';
 

@@ -2,7 +2,7 @@
  * Requests whose work would hold the event loop. A body, or the stored object that a request changes or converts, has a weight: about the time it takes to read, validate, merge and write it.
  * Beyond `mostWeight` the request is handed to another thread (`LargeRequests`) before anything was done for it.
  */
-import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {UserInfo} from '#src/api/user.js';
 import {header, type RequestContext} from './context.js';
 

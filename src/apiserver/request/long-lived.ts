@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {RequestInfo} from './request-info.js';
 
 /** The answers of others that go on for as long as somebody listens: what a server that leaves has to end, since they do not end by themselves. */

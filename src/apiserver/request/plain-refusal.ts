@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 
 /** A refusal that clients know as plain text, not as a Status. */
 export class PlainRefusal extends Error {

@@ -1,4 +1,4 @@
-import type {EncodedEvent} from '#src/api/exchange.js';
+import type {EncodedEvent} from '#src/api/request.js';
 import type {Status} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {PlainObject} from '#src/schema/decode/plain.js';

@@ -1,4 +1,4 @@
-import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/exchange.js';
+import type {ApiResponse, EncodedEvent, WatchSink} from '#src/api/request.js';
 import {expired, internalError, type Status, StatusError} from '#src/api/status.js';
 import type {Labels} from '#src/base/meter.js';
 import {noLog, type Log} from '#src/base/log.js';

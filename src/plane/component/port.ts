@@ -10,7 +10,7 @@ import type {Verbosity} from '#src/observe/verbosity.js';
 import type {serving} from '#src/options/controller-manager/serving.js';
 import type {OptionsOf} from '#src/options/flag.js';
 import type {DebugPages} from '#src/runtime/controller.js';
-import {administration} from '#src/serving/administration/exchange.js';
+import {administration} from '#src/serving/administration/handler.js';
 import {healthRoutes} from '#src/serving/administration/health.js';
 import {metricsRoute, slisRoute} from '#src/serving/administration/metrics.js';
 import {configzRoute, verbosityRoute} from '#src/serving/administration/plain.js';
@@ -20,7 +20,7 @@ import {componentCertificates} from './serving-certificates.js';
 import {zPages} from './zpages.js';
 import type {Delegate} from '#src/serving/delegation.js';
 import {delegatedSecurity} from '#src/serving/delegated-security.js';
-import {httpFace} from '#src/serving/http-face.js';
+import {createHttpServer} from '#src/serving/http-server.js';
 import {listen} from '#src/serving/listener.js';
 
 /** The options that the port of a component which is no API server follows. */
@@ -83,7 +83,7 @@ export const openPort = async (parts: PortParts): Promise<AdministrativePort> =>
     bindAddress: options.bindAddress,
     port: options.securePort,
     tls: certificates.tlsOptions,
-    handler: httpFace(administration({...security, routes: routesOf(parts), failed}), {clock, random, onFault: failed}),
+    handler: createHttpServer(administration({...security, routes: routesOf(parts), failed}), {clock, random, onFault: failed}),
     disableHttp2: options.disableHttp2Serving,
     maxStreamsPerConnection: options.http2MaxStreamsPerConnection,
     permitAddressSharing: options.permitAddressSharing,

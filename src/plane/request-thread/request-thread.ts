@@ -1,5 +1,5 @@
 import {Worker} from 'node:worker_threads';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {entityTooLarge, serviceUnavailable, StatusError, timeout, tooManyRequests} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import type {LargeRequests, MovedRequest} from '#src/apiserver/request/large.js';

@@ -1,6 +1,6 @@
 /** The thread that answers large requests: an API server of its own over the store of the thread that started it. */
 import {parentPort, workerData} from 'node:worker_threads';
-import {pagesOf, type ApiResponse} from '#src/api/exchange.js';
+import {pagesOf, type ApiResponse} from '#src/api/request.js';
 import {naming as namingOf} from '#src/api/naming.js';
 import {internalError, StatusError} from '#src/api/status.js';
 import {systemClock as clock} from '#src/base/clock.js';
@@ -77,7 +77,7 @@ const unheard: PlainResponse = {status: 504, headers: {}, contentType: undefined
 const answered = async (server: RunningApiServer, {body, user, ...request}: PlainRequest, signal: AbortSignal): Promise<PlainResponse> => {
   await ownTurn();
   if (signal.aborted) return unheard;
-  const response = await server.exchange({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
+  const response = await server.handler({...request, caller: {user}, signal, ...(body ? {body: {kind: 'bytes', read: () => Promise.resolve(bufferOf(body))}} : {})});
   const contentType = 'contentType' in response.body ? response.body.contentType : undefined;
   return {status: response.status, headers: response.headers, contentType, body: new Uint8Array(await bytesOf(response))};
 };

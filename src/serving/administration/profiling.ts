@@ -1,6 +1,6 @@
 import type {Session} from 'node:inspector/promises';
 import {monitorEventLoopDelay} from 'node:perf_hooks';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {type Clock, sleep} from '#src/base/clock.js';
 import {type AdministrativeRoute, type Asked, notFoundPage, text} from './route.js';
 

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 
 /** A request to an administrative path. */
 export interface Asked {

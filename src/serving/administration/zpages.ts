@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import {notAcceptable, type Status} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';

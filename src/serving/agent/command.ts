@@ -1,6 +1,6 @@
 import {Writable} from 'node:stream';
 import {AgentRefusal, type CommandStreams, type Running} from '#src/api/agent.js';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {channels, inputOf, message, type Wanted} from '#src/serving/streams/channels.js';

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Authenticator} from '#src/api/authentication.js';
 import type {Attributes, Authorizer} from '#src/api/authorization.js';
 import {StatusError} from '#src/api/status.js';
@@ -38,13 +38,13 @@ const pathOf = ({url}: ApiRequest): string => {
   return end < 0 ? url : url.slice(0, end);
 };
 
-/** The first part of a path as the exchange reads it, so that an escaped one takes the same right. */
+/** The first part of a path as the handler reads it, so that an escaped one takes the same right. */
 const firstPartOf = (path: string): string => {
   const [, first = ''] = path.split('/', 2);
   try {
     return decodeURIComponent(first);
   } catch {
-    return first; // The exchange answers 400 then.
+    return first; // The handler answers 400 then.
   }
 };
 
@@ -64,7 +64,7 @@ const described = ([first, ...rest]: readonly Attributes[]): string => {
 
 /** Lets those requests through to an agent whose caller proves to be somebody with a right to the agent's node. The others are answered 401 or 403 in plain text. */
 export const guarded =
-  ({node, authenticators, authorizer, failed}: AgentGuard, exchange: Exchange): Exchange =>
+  ({node, authenticators, authorizer, failed}: AgentGuard, handler: ApiHandler): ApiHandler =>
   async request => {
     const {caller, headers} = request;
     let user: UserInfo;
@@ -75,7 +75,7 @@ export const guarded =
       return text('Unauthorized', 401);
     }
     const attributes = attributesOf(node, user, request);
-    return (await refusal(authorizer, attributes, failed)) ?? exchange(request);
+    return (await refusal(authorizer, attributes, failed)) ?? handler(request);
   };
 
 const refusal = async (authorizer: Authorizer, attributes: readonly Attributes[], failed: (error: unknown) => void): Promise<ApiResponse | undefined> => {

@@ -1,6 +1,6 @@
 import {Writable} from 'node:stream';
 import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {text} from '#src/serving/administration/route.js';
 
 /** What is kept of a command's output, in bytes. */

@@ -1,6 +1,6 @@
 import type {Duplex} from 'node:stream';
 import {AgentRefusal} from '#src/api/agent.js';
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {spdy} from '#src/serving/streams/protocols.js';

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {openWebSocket, type WebSocketClient} from '#src/serving/websocket-server.js';
 

@@ -1,5 +1,5 @@
 import type {Readable} from 'node:stream';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {internalError, StatusError, type Status} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import {authority, type Backends} from '#src/transport/relay/backends.js';

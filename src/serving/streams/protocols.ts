@@ -1,4 +1,4 @@
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 import {knownApiSuffixes} from '#src/api/naming.js';
 import {offered, wantsWebSocket} from '#src/serving/websocket-server.js';
 

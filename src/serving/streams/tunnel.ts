@@ -1,4 +1,4 @@
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {Backends} from '#src/transport/relay/backends.js';
 import type {Relayed} from '#src/transport/relay/call.js';
 import {dialled, join, refusal, upgraded, UpgradeRefused, type Upgraded} from '#src/transport/relay/upgrade.js';

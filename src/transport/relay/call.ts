@@ -1,10 +1,10 @@
 import {request as begin, type ClientRequest, type IncomingMessage, type RequestOptions} from 'node:http';
 import {Readable} from 'node:stream';
-import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/exchange.js';
+import type {ApiBody, ApiRequest, ApiResponse} from '#src/api/request.js';
 import type {SentCall} from '#src/transport/call-log.js';
 import {authority, Unreached, type Addressed, type Backend, type Backends} from './backends.js';
 import {answerHeaders, requestHeaders, type HeaderRecord} from './headers.js';
-import {exchangeWords} from './words.js';
+import {requestError} from './errors.js';
 
 /** A request that somebody else answers. */
 export interface Relayed {
@@ -115,7 +115,7 @@ const asked = (backends: Backends, relayed: Relayed, body: Readable | undefined)
 /** Why a request failed: its caller left, or what happened to it. */
 export const reasonOf = ({request: {signal}}: Relayed, error: Error): Error => {
   if (signal.aborted) return new Error('context canceled', {cause: error});
-  return error instanceof Unreached ? error : exchangeWords(error);
+  return error instanceof Unreached ? error : requestError(error);
 };
 
 /** Keeps the head of an answer to its time. */

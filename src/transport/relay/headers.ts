@@ -1,5 +1,5 @@
 import type {IncomingMessage} from 'node:http';
-import type {ApiRequest} from '#src/api/exchange.js';
+import type {ApiRequest} from '#src/api/request.js';
 
 /** Headers that concern one connection only (RFC 9110 §7.6.1). */
 const hopByHop: ReadonlySet<string> = new Set([

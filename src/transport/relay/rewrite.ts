@@ -1,6 +1,6 @@
 import {pipeline, type Readable, type Transform} from 'node:stream';
 import {createDeflateRaw, createGunzip, createGzip, createInflateRaw} from 'node:zlib';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import {htmlLinks} from './html-links.js';
 
 /** Where an answer comes from and how it is reached from outside. */

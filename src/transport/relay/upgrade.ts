@@ -1,6 +1,6 @@
 import {request as begin, type IncomingMessage} from 'node:http';
 import type {Duplex} from 'node:stream';
-import type {ApiResponse} from '#src/api/exchange.js';
+import type {ApiResponse} from '#src/api/request.js';
 import type {Clock} from '#src/base/clock.js';
 import {Unreached, type Backends} from './backends.js';
 import {optionsOf, reasonOf, sentOf, within, type Relayed} from './call.js';

@@ -112,7 +112,7 @@ test('events are limited as the file says', async t => {
 
 const warningsOf = async (world: Awaited<ReturnType<typeof startWith>>, method: string, url: string, value: object): Promise<unknown> => {
   const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-  const answer = await world.server.exchange({method, url, headers: {'content-type': contentType}, caller: {user: jane}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
+  const answer = await world.server.handler({method, url, headers: {'content-type': contentType}, caller: {user: jane}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
   return answer.headers['Warning'];
 };
 

@@ -84,7 +84,7 @@ test('a namespace that enforces a level lets no other pods in, and warns of work
   const namespaces = of(kinds.namespaces);
   await pod({hostPID: true}, {name: 'early'});
   const send = async (method: string, url: string, value: object, contentType = 'application/json') =>
-    server.exchange({method, url, headers: {'content-type': contentType}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
+    server.handler({method, url, headers: {'content-type': contentType}, caller: {user: {name: 'admin', groups: ['system:masters']}}, remoteAddress: '', signal: new AbortController().signal, body: {kind: 'object', value}});
   const warnings = async (answer: ReturnType<typeof send>): Promise<unknown> => (await answer).headers['Warning'];
 
   t.deepEqual(await warnings(send('PATCH', '/api/v1/namespaces/default', {metadata: {labels: {[label('enforce')]: 'baseline'}}}, 'application/merge-patch+json')), [

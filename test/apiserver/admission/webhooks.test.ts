@@ -489,7 +489,7 @@ test('a subresource that shows another kind is told as that kind', async t => {
   await deployments.create({metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 1, selector: {matchLabels: labels}, template: {metadata: {labels}, spec: {containers: [{name: 'c', image: 'i'}]}}}} as never);
   await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['deployments/scale']}]}));
   const scale = {kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: {name: 'd', namespace: 'default'}, spec: {replicas: 3}};
-  const response = await world.server.exchange({
+  const response = await world.server.handler({
     method: 'PUT',
     url: '/apis/apps/v1/namespaces/default/deployments/d/scale',
     headers: {'content-type': 'application/json'},
@@ -720,7 +720,7 @@ test('what a caller says of his patience is passed on to webhooks', async t => {
   using world = await hookWorld();
   await using server = await aHookServer();
   await world.validating('v', aHook(server));
-  const {post} = wire(world.server.exchange);
+  const {post} = wire(world.server.handler);
 
   t.is((await post('/api/v1/namespaces/default/configmaps?timeout=3s', {metadata: {name: 'c'}})).status, 201);
   t.is(server.webhook.seen[0]!.url, '/?timeout=3s');
@@ -730,7 +730,7 @@ test('warnings of webhooks reach the caller, however they are written', async t 
   using world = await hookWorld();
   await using server = await aHookServer(() => ({allowed: true, warnings: ['a "quoted" – word', 'x'.repeat(5000)]}));
   await world.validating('v', aHook(server));
-  const {post} = wire(world.server.exchange);
+  const {post} = wire(world.server.handler);
   const made = await post('/api/v1/namespaces/default/configmaps', {metadata: {name: 'c'}});
 
   t.deepEqual(made.header('warning'), ['299 - "a \\"quoted\\" – word"', `299 - "${'x'.repeat(256)}"`]);
@@ -755,7 +755,7 @@ test('what is done instead of storing is told as what was sent', async t => {
   using world = await hookWorld();
   await using server = await aHookServer();
   await world.mutating('m', aHook(server, {rules: everything}));
-  const {post} = wire(world.server.exchange);
+  const {post} = wire(world.server.handler);
   const group = words.group('authorization');
   const made = await post(`/apis/${group}/v1/subjectaccessreviews`, {spec: {user: 'jane', nonResourceAttributes: {path: '/', verb: 'get'}}});
 
@@ -769,7 +769,7 @@ test('a change of a status is told as such, and what a webhook changes beside it
   await using server = await aHookServer(() => patching({op: 'add', path: '/spec/finalizers', value: []}, {op: 'add', path: '/metadata/labels', value: {late: 'yes'}}));
   const made = await world.of(kinds.namespaces).create({metadata: {name: 'n'}});
   await world.mutating('m', aHook(server, {rules: [{operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['namespaces/status']}]}));
-  const {put} = wire(world.server.exchange);
+  const {put} = wire(world.server.handler);
   const answer = await put('/api/v1/namespaces/n/status', {...made, status: {phase: 'Active'}});
 
   t.is(answer.status, 200, answer.text);
@@ -781,7 +781,7 @@ test('an object that is put where there is none is told as a new one', async t =
   using world = await hookWorld();
   await using server = await aHookServer();
   await world.validating('v', aHook(server, {rules: [{operations: ['*'], apiGroups: [words.group('coordination')], apiVersions: ['v1'], resources: ['leases']}] as never}));
-  const {put} = wire(world.server.exchange);
+  const {put} = wire(world.server.handler);
   const answer = await put(`/apis/${words.group('coordination')}/v1/namespaces/default/leases/l`, {metadata: {name: 'l'}});
 
   t.is(answer.status, 201, answer.text);

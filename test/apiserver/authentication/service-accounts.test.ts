@@ -11,7 +11,7 @@ import {refusal} from '#test/resources/world.js';
 import {aPlane, issuer, minutes, namespace, own} from './accounts.js';
 
 const get = async (plane: Plane, url: string, headers: Record<string, string> = {}) => {
-  const answer = await plane.api.exchange({method: 'GET', url, headers, caller: {credentials: {certificates: []}}, remoteAddress: '', signal: new AbortController().signal});
+  const answer = await plane.api.handler({method: 'GET', url, headers, caller: {credentials: {certificates: []}}, remoteAddress: '', signal: new AbortController().signal});
   const {body} = answer;
   const text = body.kind === 'bytes' || body.kind === 'object' ? (typeof body.bytes === 'function' ? body.bytes() : body.bytes).toString() : '';
   return {status: answer.status, headers: answer.headers, json: (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, never>};

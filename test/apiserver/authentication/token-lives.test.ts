@@ -94,7 +94,7 @@ test('a token that admission asks for lives for a year, and says when it should 
   t.is(own(made).exp! - now, 365 * 24 * 3600);
   t.is(own(made)['plat.io']['warnafter'] as unknown, now + 3607);
   t.true((await world.review(made.status!.token)).authenticated);
-  t.like(figuresIn((await wire(world.plane.api.exchange).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
+  t.like(figuresIn((await wire(world.plane.api.handler).get('/metrics')).text), {valid_tokens_total: 1, stale_tokens_total: 0});
 });
 
 test('a token for another time, for someone else, or bound to no pod lives as long as was asked', async t => {

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, Exchange, WatchSink} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler, WatchSink} from '#src/api/request.js';
 import type {Kind} from '#src/api/kinds.js';
 import {expired} from '#src/api/status.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
@@ -133,7 +133,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
       case 'stopped before':
         return restart(life);
       case 'stopped after, the answer unheard':
-        await server.exchange(request);
+        await server.handler(request);
         return restart(life);
       case 'caches held back': {
         await touch();
@@ -143,31 +143,31 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
           held = undefined;
           for (const act of waiting) act();
         });
-        return server.exchange(request);
+        return server.handler(request);
       }
       case 'event lost': {
         const resource = resourceOf(request.url);
         const isWatched = [...streams].some(stream => stream.resource === resource);
         losing = stream => !isWatched || stream.resource === resource;
-        return server.exchange(request);
+        return server.handler(request);
       }
     }
   };
 
-  const exchangeOf = (life: Life): Exchange => async request => {
+  const handlerOf = (life: Life): ApiHandler => async request => {
     if (life.isOver) throw new Error('the manager is dead');
     using _ = clock.hold();
     if (request.method !== 'GET' && !untracked.test(request.url)) {
       const write = writes.push(`${request.method} ${request.url}`) - 1;
       if (planned?.write === write) return strike(planned.fault, life, request);
-      return server.exchange(request);
+      return server.handler(request);
     }
     const resource = resourceOf(request.url);
     if (request.url.includes('watch=true') && outdated.delete(resource)) {
       const {status} = expired('too old resource version');
       return {status: 410, headers: {}, body: {kind: 'bytes', bytes: JSON.stringify(status), contentType: 'application/json'}};
     }
-    const response = await server.exchange(request);
+    const response = await server.handler(request);
     if (response.body.kind !== 'watch') return response;
     const {body} = response;
     return {...response, body: {...body, start: sink => body.start(sinkOf(life, resource, sink))}};
@@ -190,7 +190,7 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
       flags: () => ({}),
       gate: gateOf(parsed),
       release: parsed.versions.emulated,
-      exchange: exchangeOf(life),
+      handler: handlerOf(life),
       freeze: true,
       signal: life.stop.signal,
     });

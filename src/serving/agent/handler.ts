@@ -1,6 +1,6 @@
 import {Readable} from 'node:stream';
 import {AgentRefusal, type ContainerAddress, type NodeAgent} from '#src/api/agent.js';
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import type {Naming} from '#src/api/naming.js';
 import type {Clock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
@@ -14,7 +14,7 @@ import {portsAnswer} from './ports.js';
 import {runAnswer} from './run.js';
 import {summaryOf} from './summary.js';
 
-export interface AgentExchangeOptions {
+export interface AgentHandlerOptions {
   readonly agent: NodeAgent;
   readonly naming: Naming;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ interface Asked {
   readonly query: URLSearchParams;
 }
 
-type Answer = (options: AgentExchangeOptions, asked: Asked) => ApiResponse | Promise<ApiResponse>;
+type Answer = (options: AgentHandlerOptions, asked: Asked) => ApiResponse | Promise<ApiResponse>;
 
 const logs: Answer = ({agent, clock}, {request, rest, query}) => {
   const [namespace = '', pod = '', container = '', ...more] = rest;
@@ -74,7 +74,7 @@ const run: Answer = ({agent}, {request, rest, query}) => {
 };
 
 /** Every pod, or those of which something runs. */
-const podList = ({agent, naming}: AgentExchangeOptions, isRunning: boolean): ApiResponse => {
+const podList = ({agent, naming}: AgentHandlerOptions, isRunning: boolean): ApiResponse => {
   const running = isRunning ? new Set(agent.figures().pods.map(({uid}) => uid)) : undefined;
   const items = agent.pods().filter(({metadata}) => running?.has(metadata?.uid ?? '') ?? true);
   return jsonText({kind: 'PodList', apiVersion: naming.apiVersion('', 'v1'), metadata: {}, items});
@@ -112,8 +112,8 @@ const routes: Readonly<Record<string, {readonly methods: readonly string[]; read
 };
 
 /** The HTTP surface of a node's agent, as API servers and tools ask it. Whoever is not to be answered must have been refused before. */
-export const agentExchange =
-  (options: AgentExchangeOptions): Exchange =>
+export const agentHandler =
+  (options: AgentHandlerOptions): ApiHandler =>
   async request => {
     try {
       const [path = '', search = ''] = splitAt(request.url, '?');

@@ -1,4 +1,4 @@
-import type {ApiRequest, ApiResponse, Exchange} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, ApiHandler} from '#src/api/request.js';
 import {StatusError, internalError} from '#src/api/status.js';
 import type {UserInfo} from '#src/api/user.js';
 import {type Anonymous, authenticate} from '#src/serving/authenticators/union.js';
@@ -19,8 +19,8 @@ export interface AdministrationSettings {
 /** Everyone may ask anonymously; what comes of it is the authorizer's matter. */
 export const anyoneAnonymous: Anonymous = {allows: () => true};
 
-/** The exchange of a component's own port: administrative paths behind authentication and authorization. */
-export const administration = (settings: AdministrationSettings): Exchange => {
+/** The API handler of a component's own port: administrative paths behind authentication and authorization. */
+export const administration = (settings: AdministrationSettings): ApiHandler => {
   const find = finder(settings.routes);
   return async request => {
     try {
@@ -42,7 +42,7 @@ export const administration = (settings: AdministrationSettings): Exchange => {
 };
 
 /** The same paths for whoever can reach them, as on a socket of the file system. */
-export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): Exchange =>
+export const openAdministration = (routes: readonly AdministrativeRoute[], failed: AdministrationSettings['failed']): ApiHandler =>
   administration({routes, authenticators: [], anonymous: anyoneAnonymous, authorizer: {authorize: () => ({decision: 'allow'})}, failed});
 
 const askedOf = (request: ApiRequest): Asked => {

@@ -2,7 +2,7 @@ import test from 'ava';
 import {PassThrough, Readable} from 'node:stream';
 import tls, {type TLSSocket} from 'node:tls';
 import {gunzipSync} from 'node:zlib';
-import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/exchange.js';
+import type {ApiRequest, ApiResponse, PagedBody} from '#src/api/request.js';
 import {badRequest, StatusError} from '#src/api/status.js';
 import {sleep, systemClock} from '#src/base/clock.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
@@ -11,7 +11,7 @@ import {aPair} from './credentials.js';
 import {anEvent, answering, ask1, ask2, aWatch, bothVersions, json, serve, type TestServer} from './server.js';
 
 for (const [version, ask] of bothVersions) {
-  test(`${version}: a request reaches the exchange as it was sent, and the answer comes back whole`, async t => {
+  test(`${version}: a request reaches the handler as it was sent, and the answer comes back whole`, async t => {
     let seen: ApiRequest | undefined;
     await using server = await serve(
       answering(async request => {
@@ -125,7 +125,7 @@ for (const [version, ask] of bothVersions) {
     await asked;
   });
 
-  test(`${version}: an exchange that breaks its promise becomes an internal error`, async t => {
+  test(`${version}: a handler that breaks its promise becomes an internal error`, async t => {
     await using server = await serve(() => Promise.reject(new Error('boom')));
 
     const answer = await ask(server);
@@ -136,7 +136,7 @@ for (const [version, ask] of bothVersions) {
   });
 
   test(`${version}: transport security and origins are answered as configured`, async t => {
-    await using server = await serve(answering(() => json({})), {face: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}});
+    await using server = await serve(answering(() => json({})), {http: {hsts: ['max-age=1', 'includeSubDomains'], corsOrigins: ['^https://good\\.example$']}});
 
     const plain = await ask(server);
     const good = await ask(server, {headers: {origin: 'https://good.example'}});
@@ -180,7 +180,7 @@ test('an answer in another protocol is refused where the connection cannot be ta
 });
 
 test('with a chance of one every HTTP/2 answer is followed by a GOAWAY', async t => {
-  await using server = await serve(answering(() => json({})), {face: {goawayChance: 1}});
+  await using server = await serve(answering(() => json({})), {http: {goawayChance: 1}});
 
   const answer = await ask2(server);
 
@@ -279,7 +279,7 @@ test('a reader who takes nothing holds one page, and is cut off when the time of
   const deliveries = new Deliveries(clock);
   const {body, state} = aCollection();
   const delivery = aDelivery(60_000);
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {face: {clock, deliveries}});
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body, delivery})), {http: {clock, deliveries}});
   const socket = await stalled(server);
   // Until neither side takes any more: the buffers of sockets are full.
   for (let quiet = 0, pages = 0; quiet < 10; pages = state.asked) {
@@ -306,7 +306,7 @@ test('the sending of an answer ends with its last byte, or with its caller', asy
       given.push(delivery);
       return {status: 200, headers: {}, body: answers[Number(url.slice(1))]!, delivery};
     }),
-    {face: {deliveries}},
+    {http: {deliveries}},
   );
   for (const [, ask] of bothVersions) for (const index of answers.keys()) await ask(server, {path: `/${index}`}).catch(() => undefined);
   await until(() => given.every(({ended}) => ended === 1));
@@ -340,7 +340,7 @@ test('when too much waits for readers in all, those go who have taken nothing fo
 
 test('forty readers of a large list who take nothing are held to the bound of all that waits', async t => {
   const deliveries = new Deliveries(systemClock, 10 * (64 << 10));
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body: aCollection().body})), {face: {deliveries}});
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body: aCollection().body})), {http: {deliveries}});
   const sockets = await Promise.all(Array.from({length: 40}, () => stalled(server)));
   let most = 0;
   await until(() => {
@@ -359,7 +359,7 @@ test('a reader of a stream that is passed on and who takes nothing counts among 
       this.push(Buffer.alloc(16 << 10));
     },
   });
-  await using server = await serve(answering(() => ({status: 200, headers: {}, body: {kind: 'stream', contentType: 'text/plain', source}})), {face: {deliveries}});
+  await using server = await serve(answering(() => ({status: 200, headers: {}, body: {kind: 'stream', contentType: 'text/plain', source}})), {http: {deliveries}});
   const socket = await stalled(server);
   await until(() => deliveries.cutOff.bytes > 0);
 
@@ -371,7 +371,7 @@ test('a reader of a stream that is passed on and who takes nothing counts among 
 test('a watcher over WebSocket who takes nothing counts among what waits, and who sends to him is told to wait', async t => {
   const deliveries = new Deliveries(systemClock, 4 << 20);
   const {response, sinks} = aWatch();
-  await using server = await serve(answering(() => response), {face: {deliveries}});
+  await using server = await serve(answering(() => response), {http: {deliveries}});
   const socket = await stalled(server, 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n');
   await until(() => sinks.length === 1);
   const event = anEvent('ADDED', 'x'.repeat(64 << 10));
@@ -389,7 +389,7 @@ test('a watcher over WebSocket who takes nothing counts among what waits, and wh
 test('a watcher who takes nothing counts among what waits', async t => {
   const deliveries = new Deliveries(systemClock, 1 << 20);
   const {response, sinks} = aWatch();
-  await using server = await serve(answering(() => response), {face: {deliveries}});
+  await using server = await serve(answering(() => response), {http: {deliveries}});
   const socket = await stalled(server);
   await until(() => sinks.length === 1);
   const event = anEvent('ADDED', 'x'.repeat(64 << 10));

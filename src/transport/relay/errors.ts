@@ -7,7 +7,7 @@ const broken: Readonly<Record<string, string>> = {
 };
 
 /** Why a request was not answered, once there was a connection, in the words that clients of the original know. */
-export const exchangeWords = (error: NodeJS.ErrnoException): Error => {
+export const requestError = (error: NodeJS.ErrnoException): Error => {
   const {code = '', message} = error;
   if (code.startsWith('ERR_SSL')) return tlsError(error);
   if (code.startsWith('HPE_') && code !== 'HPE_HEADER_OVERFLOW') return new Error(`malformed HTTP response: ${message.replace(/^Parse Error: /, '')}`, {cause: error});

@@ -2,7 +2,7 @@ import {type IncomingMessage, ServerResponse} from 'node:http';
 import type {Socket} from 'node:net';
 import type {Duplex} from 'node:stream';
 import {constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream} from 'node:http2';
-import {discard, type ApiRequest, type ApiResponse, type Exchange} from '#src/api/exchange.js';
+import {discard, type ApiRequest, type ApiResponse, type ApiHandler} from '#src/api/request.js';
 import {StatusError, badRequest, internalError, methodNotAllowed} from '#src/api/status.js';
 import type {Clock} from '#src/base/clock.js';
 import type {Random} from '#src/base/random.js';
@@ -17,7 +17,7 @@ import type {RequestHandler} from './listener.js';
 import {tokenOf, wantsWebSocket, WebSocketWatches} from './websocket.js';
 import {Frames, type OutboxLimits, outboxDefaults} from './outbox.js';
 
-export interface FaceOptions {
+export interface HttpServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Fraction of HTTP/2 requests after which the client is asked to reconnect, so that clients spread over servers. */
@@ -33,20 +33,20 @@ export interface FaceOptions {
   readonly onFault?: (fault: unknown) => void;
 }
 
-/** The HTTP face of an exchange, and what can be seen of it. */
-export interface HttpFace extends RequestHandler {
+/** Serves an API handler over HTTP, with counts of its watches. */
+export interface HttpServer extends RequestHandler {
   /** How many watch streams are open, and how many were cut off because they did not keep up. */
   readonly watchers: number;
   readonly cutOff: number;
 }
 
 /** Turns requests of either HTTP version into exchanges and answers into bytes. Nothing a client sends makes it throw. */
-export const httpFace = (exchange: Exchange, options: FaceOptions): HttpFace => new Face(exchange, options);
+export const createHttpServer = (handler: ApiHandler, options: HttpServerOptions): HttpServer => new ApiHttpServer(handler, options);
 
 const ignore = () => {};
 
-class Face implements HttpFace {
-  readonly #exchange: Exchange;
+class ApiHttpServer implements HttpServer {
+  readonly #handler: ApiHandler;
   readonly #frames: Frames;
   readonly #cors: Cors | undefined;
   readonly #hsts: string | undefined;
@@ -55,8 +55,8 @@ class Face implements HttpFace {
   readonly #watches: WebSocketWatches;
   readonly #deliveries: Deliveries;
 
-  constructor(exchange: Exchange, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, deliveries = new Deliveries(clock), onFault = ignore}: FaceOptions) {
-    this.#exchange = exchange;
+  constructor(handler: ApiHandler, {clock, random, goawayChance = 0, hsts = [], corsOrigins = [], outbox, deliveries = new Deliveries(clock), onFault = ignore}: HttpServerOptions) {
+    this.#handler = handler;
     this.#watches = new WebSocketWatches();
     this.#deliveries = deliveries;
     this.#frames = new Frames(clock, {...outboxDefaults, ...outbox});
@@ -172,13 +172,13 @@ class Face implements HttpFace {
 
   #respond(request: ApiRequest): Promise<ApiResponse> {
     const refusal = refusalOf(request);
-    if (!this.#cors && !this.#hsts) return refusal ? Promise.resolve(failure(refusal)) : this.#exchange(request);
+    if (!this.#cors && !this.#hsts) return refusal ? Promise.resolve(failure(refusal)) : this.#handler(request);
     return this.#decorated(request, refusal);
   }
 
   async #decorated(request: ApiRequest, refusal: StatusError | undefined): Promise<ApiResponse> {
     const verdict = this.#cors?.(request.method, request.headers);
-    const response = refusal ? failure(refusal) : (verdict?.preflight ?? (await this.#exchange(request)));
+    const response = refusal ? failure(refusal) : (verdict?.preflight ?? (await this.#handler(request)));
     return {
       ...response,
       headers: {...response.headers, ...verdict?.headers, ...(this.#hsts ? {'Strict-Transport-Security': this.#hsts} : {})},
@@ -196,7 +196,7 @@ const plainly = (incoming: IncomingMessage, socket: Duplex): ServerResponse => {
   return outgoing;
 };
 
-/** What the face itself turns down. */
+/** The refusal of a request that never reaches the handler. */
 const refusalOf = (request: ApiRequest): StatusError | undefined => {
   if (request.url.charCodeAt(0) !== 47) return request.method === 'CONNECT' ? methodNotAllowed({group: '', resource: ''}, 'connect') : badRequest('the request target is not a path');
   return undefined;
