@@ -42,7 +42,7 @@ const environmentFor = ({kind, node}: TypedKind, params: ParamType | undefined, 
 
 const withVariables = (environment: Environment, variables: Variables = []): Environment => {
   const composition = new Composition();
-  const whole = composition.within(environment);
+  const whole = composition.environmentFor(environment);
   for (const {name, expression} of variables) {
     const ast = checked(whole, expression);
     composition.add(name, 'types' in ast ? {type: resultType(ast)} : {problem: ast.message});

@@ -28,17 +28,17 @@ export const isAttribute = (node: Node): node is {readonly path: Path} => 'path'
 export const plainAttribute = (base: Step): {readonly path: Path} => ({path: {base, keys: [], cost: nameCost, isTest: false}});
 
 /** The path one key longer. */
-export const extended = (node: Node, key: Key): {readonly path: Path} => {
+export const withKey = (node: Node, key: Key): {readonly path: Path} => {
   if (!isAttribute(node)) throw new Error('only a path can be made longer');
   return {path: {...node.path, keys: [...node.path.keys, key]}};
 };
 
 /** A path of which only is asked whether its end is there, which is free. */
-export const testing = ({path}: {readonly path: Path}): {readonly path: Path} => ({path: {...path, cost: 0, isTest: true}});
+export const presenceTest = ({path}: {readonly path: Path}): {readonly path: Path} => ({path: {...path, cost: 0, isTest: true}});
 
 /** `condition ? a : b`. It costs what its parts cost; of a path, only the keys. */
 export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node): {readonly path: Path} => {
-  const [first, second] = [whenTrue, whenFalse].map(node => (isAttribute(node) ? resolution(node) : run(node))) as [Step, Step];
+  const [first, second] = [whenTrue, whenFalse].map(node => (isAttribute(node) ? resolveAttribute(node) : stepOf(node))) as [Step, Step];
   const base: Step = frame => {
     const chosen = condition(frame);
     if (chosen === true) return first(frame);
@@ -49,7 +49,7 @@ export const conditionalOf = (condition: Step, whenTrue: Node, whenFalse: Node):
 };
 
 /** How messages write a key. */
-export const written = (key: Value): string => (key instanceof Uint ? String(key.value) : String(key));
+export const formatKey = (key: Value): string => (key instanceof Uint ? String(key.value) : String(key));
 
 const indexOf = (key: Value): number | Failure => {
   if (typeof key === 'bigint') return Number(key);
@@ -59,7 +59,7 @@ const indexOf = (key: Value): number | Failure => {
 };
 
 /** What stands under a key, undefined where nothing does. */
-const under = (value: Value, key: Value): Value | undefined => {
+const entryAt = (value: Value, key: Value): Value | undefined => {
   if (value instanceof MapValue) return value.find(key);
   if (!(value instanceof ListValue)) return undefined;
   const index = indexOf(key);
@@ -67,14 +67,14 @@ const under = (value: Value, key: Value): Value | undefined => {
   return index >= 0 && index < value.size ? value.at(index) : undefined;
 };
 
-const missing = (value: Value, key: Value): Failure => new Failure(value instanceof ListValue ? `index out of bounds: ${written(key)}` : `no such key: ${written(key)}`);
+const missingEntry = (value: Value, key: Value): Failure => new Failure(value instanceof ListValue ? `index out of bounds: ${formatKey(key)}` : `no such key: ${formatKey(key)}`);
 
-const qualified = (value: Value, key: Value, isTest: boolean): Value => {
+const resolveKey = (value: Value, key: Value, isTest: boolean): Value => {
   if (value instanceof Failure) return value;
   if (key instanceof Failure) return key;
-  const found = under(value, key);
+  const found = entryAt(value, key);
   if (isTest) return found instanceof Failure ? found : found !== undefined;
-  return found === undefined ? missing(value, key) : found;
+  return found === undefined ? missingEntry(value, key) : found;
 };
 
 const keyStep = (key: Key): Step => {
@@ -88,7 +88,7 @@ const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: 
   let value = from;
   for (let index = at; index < keys.length; index += 1) {
     const key = steps[index]!(frame);
-    const found = key instanceof Failure ? key : under(value, key);
+    const found = key instanceof Failure ? key : entryAt(value, key);
     if (found instanceof Failure) return found;
     if (found === undefined) return new Optional();
     charge(frame, nameCost);
@@ -98,7 +98,7 @@ const followOptional = (frame: Frame, from: Value, keys: readonly Key[], steps: 
 };
 
 /** The step that finds where a path leads, without what the path itself costs. */
-export const resolution = ({path: {base, keys, isTest}}: {readonly path: Path}): Step => {
+export const resolveAttribute = ({path: {base, keys, isTest}}: {readonly path: Path}): Step => {
   const steps = keys.map(keyStep);
   const firstOptional = keys.findIndex(({isOptional}) => isOptional);
   const plain = firstOptional === -1 ? keys.length : firstOptional;
@@ -108,7 +108,7 @@ export const resolution = ({path: {base, keys, isTest}}: {readonly path: Path}):
     if (value instanceof Optional) return value.value === undefined ? value : followOptional(frame, value.value, keys, steps, 0);
     for (let index = 0; index < plain; index += 1) {
       const key = steps[index]!(frame);
-      value = qualified(value, key, keys[index]!.isTest);
+      value = resolveKey(value, key, keys[index]!.isTest);
       charge(frame, nameCost);
       if (value instanceof Failure) return value;
     }
@@ -122,13 +122,13 @@ export const resolution = ({path: {base, keys, isTest}}: {readonly path: Path}):
 };
 
 /** The step a node becomes when nothing more is added to it. */
-export const run = (node: Node): Step => {
+export const stepOf = (node: Node): Step => {
   if ('constant' in node) {
     const {constant} = node;
     return () => constant;
   }
   if (!isAttribute(node)) return node.step;
-  const find = resolution(node);
+  const find = resolveAttribute(node);
   const {cost} = node.path;
   if (cost === 0) return find;
   return frame => {

@@ -6,49 +6,49 @@ import {Failure, ListValue, MapValue, noSuchOverload, typeOfValue, type Value} f
 type Run = (...args: readonly Value[]) => Value;
 
 /** Whether a function can be called with a value. Of a list or map the first entry stands for all. */
-const fits = (value: Value, type: Type): boolean => {
+const isAssignable = (value: Value, type: Type): boolean => {
   if (type.kind === 'dyn' || type.kind === 'param') return true;
   const found = typeOfValue(value);
   if (found.kind !== type.kind) return false;
   if (type.kind === 'opaque' || type.kind === 'object') return found.name === type.name;
   const [first, second] = type.params;
-  if (value instanceof ListValue) return value.size === 0 || isAny(first!) || fits(value.at(0), first!);
+  if (value instanceof ListValue) return value.size === 0 || isAny(first!) || isAssignable(value.at(0), first!);
   if (!(value instanceof MapValue) || (isAny(first!) && isAny(second!))) return true;
-  for (const key of value.keys()) return fits(key, first!) && fits(value.find(key) ?? null, second!);
+  for (const key of value.keys()) return isAssignable(key, first!) && isAssignable(value.find(key) ?? null, second!);
   return true;
 };
 
 const isAny = ({kind}: Type): boolean => kind === 'dyn' || kind === 'param';
 
-const takes = ({args: types, takesFailures}: Overload, args: readonly Value[]): boolean =>
-  types.length === args.length && types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || fits(args[index]!, type));
+const acceptsArguments = ({args: types, takesFailures}: Overload, args: readonly Value[]): boolean =>
+  types.length === args.length && types.every((type, index) => (takesFailures === true && args[index] instanceof Failure) || isAssignable(args[index]!, type));
 
-const refused = (name: string, args: readonly Value[]): Failure =>
+const overloadFailure = (name: string, args: readonly Value[]): Failure =>
   args.find(arg => arg instanceof Failure) ?? new Failure(`no such overload: ${name}(${args.map(arg => typeOfValue(arg).name).join(', ')})`);
 
 /** What one overload does with the values it takes. The common shapes are spared the lists of arguments. */
-const ofOne = (name: string, overload: Overload, run: Run): Run => {
+const singleOverload = (name: string, overload: Overload, run: Run): Run => {
   const [first, second] = overload.args;
-  if (overload.takesFailures || !first || overload.args.length > 2) return (...args) => (takes(overload, args) ? run(...args) : refused(name, args));
-  if (!second) return value => (fits(value!, first) ? run(value!) : refused(name, [value!]));
-  return (left, right) => (fits(left!, first) && fits(right!, second) ? run(left!, right!) : refused(name, [left!, right!]));
+  if (overload.takesFailures || !first || overload.args.length > 2) return (...args) => (acceptsArguments(overload, args) ? run(...args) : overloadFailure(name, args));
+  if (!second) return value => (isAssignable(value!, first) ? run(value!) : overloadFailure(name, [value!]));
+  return (left, right) => (isAssignable(left!, first) && isAssignable(right!, second) ? run(left!, right!) : overloadFailure(name, [left!, right!]));
 };
 
 /** What a call does: the function's own, that of the one overload that fits, or of the first that takes the values. */
 const implementation = ({name, run, takes: taken, overloads: all}: FunctionDeclaration, fitting: readonly Overload[]): Run => {
   if (run && !taken) return run;
   if (run) {
-    const unnamed = new Failure(`no such overload: ${name}`);
+    const overloadError = new Failure(`no such overload: ${name}`);
     return (...args) => {
       const result = run(...args);
-      return result === noSuchOverload && !taken!.has(typeOfValue(args[0]!).kind) ? unnamed : result;
+      return result === noSuchOverload && !taken!.has(typeOfValue(args[0]!).kind) ? overloadError : result;
     };
   }
   const [only] = fitting;
-  if (fitting.length === 1 && only?.run) return ofOne(name, only, only.run);
+  if (fitting.length === 1 && only?.run) return singleOverload(name, only, only.run);
   return (...args) => {
-    for (const overload of all) if (overload.run && takes(overload, args)) return overload.run(...args);
-    return refused(name, args);
+    for (const overload of all) if (overload.run && acceptsArguments(overload, args)) return overload.run(...args);
+    return overloadFailure(name, args);
   };
 };
 

@@ -1,16 +1,16 @@
 import {qualifiedName, type Ast, type CallExpr, type ComprehensionExpr, type Expr, type StructExpr} from './ast.js';
 import type {FunctionDeclaration, Overload} from './declarations.js';
-import {functionOf, meaningOf, type Environment, type Meaning} from './environment.js';
-import {note, problemAt, type Problem} from './problem.js';
+import {resolveFunction, resolveName, type Environment, type ResolvedName} from './environment.js';
+import {addProblem, problemAt, type Problem} from './problem.js';
 import {
-  bool, bytes, double, dyn, errorType, inOptional, int, listOf, mapOf, nullType, optionalOf, over, param, signature, string, TypeTooLarge, uint, type Type,
+  bool, bytes, double, dyn, errorType, optionalElement, int, listOf, mapOf, nullType, optionalOf, withTypeParams, param, signature, string, TypeTooLarge, uint, type Type,
 } from './types.js';
 import {moreGeneral, Substitutions} from './unify.js';
 import {Uint} from './values.js';
 
 /** What a node refers to: a variable or type by its full name, or a function with the overloads that the types leave. */
 export type Reference =
-  | {readonly kind: 'name'; readonly meaning: Meaning}
+  | {readonly kind: 'name'; readonly meaning: ResolvedName}
   | {readonly kind: 'function'; readonly declaration: FunctionDeclaration; readonly overloads: readonly Overload[]; readonly isMember: boolean};
 
 /** An expression with the type of each node, and what it refers to, by the node's id. */
@@ -32,22 +32,22 @@ const paramNames = (type: Type, found = new Set<string>()): Set<string> => {
   return found;
 };
 
-const openNames = new WeakMap<Overload, ReadonlySet<string>>();
+const typeParametersByOverload = new WeakMap<Overload, ReadonlySet<string>>();
 
 /** The names of types that an overload leaves open. */
-const openIn = (overload: Overload): ReadonlySet<string> => {
-  const known = openNames.get(overload);
+const typeParametersOf = (overload: Overload): ReadonlySet<string> => {
+  const known = typeParametersByOverload.get(overload);
   if (known) return known;
   const names = paramNames(overload.result);
   for (const arg of overload.args) paramNames(arg, names);
-  openNames.set(overload, names);
+  typeParametersByOverload.set(overload, names);
   return names;
 };
 
 /** Puts other types for the parameters of a declared type. */
-const instantiated = (type: Type, put: ReadonlyMap<string, Type>): Type => {
+const instantiate = (type: Type, put: ReadonlyMap<string, Type>): Type => {
   if (!type.isOpen) return type;
-  return type.kind === 'param' ? put.get(type.name)! : over(type, type.params.map(inner => instantiated(inner, put)));
+  return type.kind === 'param' ? put.get(type.name)! : withTypeParams(type, type.params.map(inner => instantiate(inner, put)));
 };
 
 const isDyn = ({kind}: Type): boolean => kind === 'dyn';
@@ -69,7 +69,7 @@ class Checker {
   }
 
   #report(id: number, message: string): void {
-    note(this.problems, this.#ast.text, this.#ast.positions[id] ?? -1, message);
+    addProblem(this.problems, this.#ast.text, this.#ast.positions[id] ?? -1, message);
   }
 
   #unknown(): Type {
@@ -86,12 +86,12 @@ class Checker {
     this.#report(id, `expected type '${expected.text}' but found '${found.text}'`);
   }
 
-  #meaning(name: string): Meaning | undefined {
+  #meaning(name: string): ResolvedName | undefined {
     for (let scope = this.#scope; scope; scope = scope.outer) {
       const type = scope.names.get(name);
       if (type) return {name, type, isType: false};
     }
-    return meaningOf(this.#environment, name);
+    return resolveName(this.#environment, name);
   }
 
   /** Finds the type of a node and of all within it. What a macro repeats is looked at once in each scope it stands in. */
@@ -143,7 +143,7 @@ class Checker {
 
   #field(id: number, operand: Expr, field: string, isOptional: boolean): Type {
     const operandType = this.#known.apply(this.check(operand));
-    const inner = inOptional(operandType);
+    const inner = optionalElement(operandType);
     const type = this.#fieldOf(id, inner ?? operandType, field);
     return inner || isOptional ? optionalOf(type) : type;
   }
@@ -179,14 +179,14 @@ class Checker {
     }
     const args = expr.args.map(arg => this.check(arg));
     if (!expr.target) {
-      const declaration = functionOf(this.#environment, expr.function);
+      const declaration = resolveFunction(this.#environment, expr.function);
       return declaration ? this.#resolve(expr, declaration, args, false) : this.#undeclared(expr.id, expr.function);
     }
     const prefix = qualifiedName(expr.target);
-    const qualified = prefix === undefined ? undefined : functionOf(this.#environment, `${prefix}.${expr.function}`);
+    const qualified = prefix === undefined ? undefined : resolveFunction(this.#environment, `${prefix}.${expr.function}`);
     if (qualified) return this.#resolve(expr, qualified, args, false);
     const target = this.check(expr.target);
-    const declaration = functionOf(this.#environment, expr.function);
+    const declaration = resolveFunction(this.#environment, expr.function);
     return declaration ? this.#resolve(expr, declaration, [target, ...args], true) : this.#undeclared(expr.id, expr.function);
   }
 
@@ -199,10 +199,10 @@ class Checker {
       if (overload.isMember !== isMember) continue;
       if (name === '_&&_' || name === '_||_') return this.#logical(expr, declaration, overload, args);
       if (overload.args.length !== args.length) continue;
-      const put = new Map([...openIn(overload)].map(open => [open, this.#unknown()]));
-      if (!this.#known.assign(args, overload.args.map(arg => instantiated(arg, put)))) continue;
+      const put = new Map([...typeParametersOf(overload)].map(open => [open, this.#unknown()]));
+      if (!this.#known.assign(args, overload.args.map(arg => instantiate(arg, put)))) continue;
       fitting.push(overload);
-      const type = this.#known.apply(instantiated(overload.result, put));
+      const type = this.#known.apply(instantiate(overload.result, put));
       if (!result) result = type;
       else if (!isDyn(result) && result.text !== type.text) result = dyn;
     }
@@ -227,7 +227,7 @@ class Checker {
   #element(value: Expr, isOptional: boolean): Type {
     const type = this.check(value);
     if (!isOptional) return type;
-    const inner = inOptional(type);
+    const inner = optionalElement(type);
     if (!inner && !isDyn(type)) this.#mismatch(value.id, optionalOf(type), type);
     return inner ?? type;
   }
@@ -307,7 +307,7 @@ class Checker {
   }
 
   /** The types with all that was found put in. */
-  settled(): readonly (Type | undefined)[] {
+  resolvedTypes(): readonly (Type | undefined)[] {
     return this.types.map(type => type && this.#known.apply(type, true));
   }
 }
@@ -337,7 +337,7 @@ export const check = (ast: Ast, environment: Environment): CheckedAst | readonly
     throw error;
   }
   if (checker.problems.length > 0) return checker.problems;
-  return {...ast, environment, types: checker.settled(), references: checker.references};
+  return {...ast, environment, types: checker.resolvedTypes(), references: checker.references};
 };
 
 /** The type an expression gives. */

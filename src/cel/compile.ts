@@ -1,11 +1,11 @@
 import {check, resultType, type CheckedAst} from './check.js';
 import type {Environment} from './environment.js';
-import {TooCostly, type Frame} from './frame.js';
+import {CostLimitExceeded, type Frame} from './frame.js';
 import {literalProblems} from './literal-problems.js';
 import {fromJson} from './native.js';
 import {isParseError, parse} from './parse.js';
-import {plan, PlanFailure, type Plan} from './plan.js';
-import {describe, type Problem} from './problem.js';
+import {plan, PlanError, type Plan} from './plan.js';
+import {formatProblems, type Problem} from './problem.js';
 import type {Type} from './types.js';
 import {Failure, type Value} from './values.js';
 
@@ -33,7 +33,7 @@ export type Bindings = Readonly<Record<string, unknown>>;
 /** What an evaluation came to, and what it cost. */
 export type Outcome =
   | {readonly value: Exclude<Value, Failure>; readonly cost: number}
-  | {readonly error: string; readonly cost: number; /** The evaluation was stopped since it would have cost more than it may. */ readonly isTooCostly?: true};
+  | {readonly error: string; readonly cost: number; /** The evaluation was stopped since it would have cost more than it may. */ readonly isCostLimitExceeded?: true};
 
 /** An expression that can be run any number of times. */
 export interface Program {
@@ -47,7 +47,7 @@ export interface Program {
 /** What one evaluation may cost where nothing else is said, as in the original. */
 export const perCallLimit = 1_000_000;
 
-const bound = (bindings: Bindings, name: string): Value => {
+const bindingValue = (bindings: Bindings, name: string): Value => {
   if (!Object.hasOwn(bindings, name)) return new Failure(`no such attribute(s): ${name}`);
   const given = bindings[name];
   return fromJson(given instanceof Lazy ? given.find() : given);
@@ -59,13 +59,13 @@ const evaluate = ({step, variables}: Plan, bindings: Bindings, limit: number): O
     limit,
     locals: [],
     variables: [],
-    resolve: index => (frame.variables[index] = bound(bindings, variables[index]!)),
+    resolve: index => (frame.variables[index] = bindingValue(bindings, variables[index]!)),
   };
   try {
     const value = step(frame);
     return value instanceof Failure ? {error: value.message, cost: frame.cost} : {value, cost: frame.cost};
   } catch (error) {
-    if (error instanceof TooCostly) return {error: error.message, cost: frame.cost, isTooCostly: true};
+    if (error instanceof CostLimitExceeded) return {error: error.message, cost: frame.cost, isCostLimitExceeded: true};
     throw error;
   }
 };
@@ -75,8 +75,8 @@ export const checked = (environment: Environment, text: string): CheckedAst | Co
   const parsed = parse(text, environment.syntax);
   if (isParseError(parsed)) return {reason: 'invalid', message: parsed.message, problems: parsed.problems};
   const ast = check(parsed, environment);
-  const problems = 'types' in ast ? (environment.looksAtLiterals ? literalProblems(ast) : []) : ast;
-  return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: describe(text, problems), problems};
+  const problems = 'types' in ast ? (environment.validatesLiterals ? literalProblems(ast) : []) : ast;
+  return 'types' in ast && problems.length === 0 ? ast : {reason: 'invalid', message: formatProblems(text, problems), problems};
 };
 
 /** Makes the program of an expression whose types are found. */
@@ -85,12 +85,12 @@ export const program = (ast: CheckedAst): Program | CompileError => {
     const made = plan(ast);
     return {ast, type: resultType(ast), evaluate: (bindings, budget = perCallLimit) => evaluate(made, bindings, budget)};
   } catch (error) {
-    if (error instanceof PlanFailure) return {reason: 'constant', message: error.message, problems: []};
+    if (error instanceof PlanError) return {reason: 'constant', message: error.message, problems: []};
     throw error;
   }
 };
 
-const mustBe = (expected: readonly Type[]): string => {
+const resultTypeMessage = (expected: readonly Type[]): string => {
   const names = expected.map(({text}) => text);
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 };
@@ -100,7 +100,7 @@ export const compile = (environment: Environment, text: string, ...expected: rea
   const ast = checked(environment, text);
   if (!('types' in ast)) return ast;
   const type = resultType(ast);
-  if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text)) return {reason: 'result', message: mustBe(expected), problems: []};
+  if (expected.length > 0 && !expected.some(one => one.kind === 'dyn' || one.text === type.text)) return {reason: 'result', message: resultTypeMessage(expected), problems: []};
   return program(ast);
 };
 

@@ -36,7 +36,7 @@ export interface FunctionDeclaration {
   /** What any call of it may cost, told before it is run. */
   readonly estimate?: EstimateOf;
   /** Which argument is a pattern, and what is wrong with one, so that a wrong one that never changes is told before anything is run. */
-  readonly pattern?: {readonly index: number; readonly complaint: (pattern: string) => string | undefined};
+  readonly pattern?: {readonly index: number; readonly error: (pattern: string) => string | undefined};
 }
 
 /** Types with fields, and whatever else an expression can name a type. */

@@ -12,7 +12,7 @@ export interface Environment {
   readonly container: string;
   readonly syntax: ParseOptions & {readonly macros: ReadonlyMap<string, Macro>};
   /** What never changes is looked at when an expression is read: durations, times, patterns and formats, and whether elements of a list or map literal are of one type. */
-  readonly looksAtLiterals: boolean;
+  readonly validatesLiterals: boolean;
   readonly libraries: readonly Library[];
 }
 
@@ -23,7 +23,7 @@ export interface Extension {
   /** Where types are looked up before those that are known already. */
   readonly types?: TypeSource;
   readonly container?: string;
-  readonly looksAtLiterals?: boolean;
+  readonly validatesLiterals?: boolean;
   readonly escapedNames?: boolean;
 }
 
@@ -36,7 +36,7 @@ export const emptyEnvironment: Environment = {
   types: noTypes,
   container: '',
   syntax: {macros: macroTable(standardMacros), optionalSyntax: false, escapedNames: false},
-  looksAtLiterals: false,
+  validatesLiterals: false,
   libraries: [],
 };
 
@@ -48,7 +48,7 @@ const merged = (before: FunctionDeclaration | undefined, added: FunctionDeclarat
     ? {...before, ...added, overloads: [...before.overloads.filter(kept => !added.overloads.some(overload => isSameShape(kept, overload))), ...added.overloads]}
     : added;
 
-const both = (first: TypeSource, second: TypeSource): TypeSource => ({
+const combinedTypes = (first: TypeSource, second: TypeSource): TypeSource => ({
   find: name => first.find(name) ?? second.find(name),
   field: (type, field) => (first.find(type) ? first.field(type, field) : second.field(type, field)),
   create: (type, fields) => ((first.find(type) && first.create) || second.create || noCreation)(type, fields),
@@ -69,24 +69,24 @@ export const extend = (environment: Environment, extension: Extension): Environm
     for (const [key, macro] of macroTable(library.macros ?? [])) macros.set(key, macro);
     for (const type of library.types ?? []) named.set(type.name, type);
   }
-  const libraryTypes: TypeSource = named.size > 0 ? both({find: name => named.get(name), field: () => undefined}, environment.types) : environment.types;
+  const libraryTypes: TypeSource = named.size > 0 ? combinedTypes({find: name => named.get(name), field: () => undefined}, environment.types) : environment.types;
   return {
     variables: new Map([...environment.variables, ...(variables instanceof Map ? variables : Object.entries(variables))]),
     functions,
-    types: types ? both(types, libraryTypes) : libraryTypes,
+    types: types ? combinedTypes(types, libraryTypes) : libraryTypes,
     container,
     syntax: {
       macros,
       optionalSyntax: environment.syntax.optionalSyntax === true || libraries.some(({optionalSyntax}) => optionalSyntax === true),
       escapedNames: extension.escapedNames ?? environment.syntax.escapedNames ?? false,
     },
-    looksAtLiterals: extension.looksAtLiterals ?? environment.looksAtLiterals,
+    validatesLiterals: extension.validatesLiterals ?? environment.validatesLiterals,
     libraries: [...environment.libraries, ...libraries],
   };
 };
 
 /** The names a name may stand for, in the order they are tried: `a.b.x`, `a.x`, `x` within `a.b`. */
-export const candidates = (container: string, name: string): readonly string[] => {
+export const candidateNames = (container: string, name: string): readonly string[] => {
   if (name.startsWith('.')) return [name.slice(1)];
   if (container === '') return [name];
   const parts = container.split('.');
@@ -94,15 +94,15 @@ export const candidates = (container: string, name: string): readonly string[] =
 };
 
 /** What an identifier stands for: a variable, or a type as a value. */
-export interface Meaning {
+export interface ResolvedName {
   readonly name: string;
   readonly type: Type;
   readonly isType: boolean;
 }
 
 /** What a name stands for in an environment. */
-export const meaningOf = (environment: Environment, name: string): Meaning | undefined => {
-  for (const candidate of candidates(environment.container, name)) {
+export const resolveName = (environment: Environment, name: string): ResolvedName | undefined => {
+  for (const candidate of candidateNames(environment.container, name)) {
     const variable = environment.variables.get(candidate);
     if (variable) return {name: candidate, type: variable, isType: false};
     const type = environment.types.find(candidate) ?? namedTypes.get(candidate);
@@ -112,8 +112,8 @@ export const meaningOf = (environment: Environment, name: string): Meaning | und
 };
 
 /** The function a name stands for. */
-export const functionOf = (environment: Environment, name: string): FunctionDeclaration | undefined => {
-  for (const candidate of candidates(environment.container, name)) {
+export const resolveFunction = (environment: Environment, name: string): FunctionDeclaration | undefined => {
+  for (const candidate of candidateNames(environment.container, name)) {
     const declaration = environment.functions.get(candidate);
     if (declaration) return declaration;
   }

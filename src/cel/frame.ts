@@ -17,7 +17,7 @@ export interface Frame {
 export type Step = (frame: Frame) => Value;
 
 /** Thrown where an evaluation would cost more than it may. */
-export class TooCostly extends Error {
+export class CostLimitExceeded extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded');
   }
@@ -26,5 +26,5 @@ export class TooCostly extends Error {
 /** Spends. */
 export const charge = (frame: Frame, cost: number): void => {
   frame.cost += cost;
-  if (frame.cost > frame.limit) throw new TooCostly();
+  if (frame.cost > frame.limit) throw new CostLimitExceeded();
 };

@@ -9,7 +9,7 @@ export type Part =
 
 const token = (...of: readonly TokenKind[]): Part => ({kind: 'token', of});
 const rule = (name: RuleName): Part => ({kind: 'rule', name});
-const row = (...parts: readonly Part[]): Part => ({kind: 'row', parts});
+const sequence = (...parts: readonly Part[]): Part => ({kind: 'row', parts});
 const choice = (...parts: readonly Part[]): Part => ({kind: 'choice', parts});
 const option = (part: Part): Part => ({kind: 'option', part});
 const star = (part: Part): Part => ({kind: 'star', part});
@@ -26,45 +26,45 @@ export type RuleName =
 
 /** The published grammar of the language (cel-spec, doc/langdef.md). Only the problems of broken expressions are found with it. */
 export const grammar: Readonly<Record<RuleName, Part>> = {
-  start: row(expr, token('EOF')),
-  expr: row(rule('or'), option(row(token('?'), rule('or'), token(':'), expr))),
-  or: row(rule('and'), star(row(token('||'), rule('and')))),
-  and: row(rule('relation'), star(row(token('&&'), rule('relation')))),
-  relation: row(rule('calc'), star(row(token('<', '<=', '>=', '>', '==', '!=', 'in'), rule('relationTerm')))),
+  start: sequence(expr, token('EOF')),
+  expr: sequence(rule('or'), option(sequence(token('?'), rule('or'), token(':'), expr))),
+  or: sequence(rule('and'), star(sequence(token('||'), rule('and')))),
+  and: sequence(rule('relation'), star(sequence(token('&&'), rule('relation')))),
+  relation: sequence(rule('calc'), star(sequence(token('<', '<=', '>=', '>', '==', '!=', 'in'), rule('relationTerm')))),
   relationTerm: rule('calc'),
-  calc: row(rule('unary'), star(choice(row(token('*', '/', '%'), rule('calcTerm')), row(token('+', '-'), rule('calcTerm'))))),
+  calc: sequence(rule('unary'), star(choice(sequence(token('*', '/', '%'), rule('calcTerm')), sequence(token('+', '-'), rule('calcTerm'))))),
   calcTerm: rule('unary'),
-  unary: choice(rule('member'), row(plus(token('!')), rule('member')), row(plus(token('-')), rule('member'))),
-  member: row(
+  unary: choice(rule('member'), sequence(plus(token('!')), rule('member')), sequence(plus(token('-')), rule('member'))),
+  member: sequence(
     rule('primary'),
     star(
       choice(
-        row(token('.'), mark, rule('escapeIdent')),
-        row(token('.'), token('IDENTIFIER'), token('('), option(rule('exprList')), token(')')),
-        row(token('['), mark, expr, token(']')),
+        sequence(token('.'), mark, rule('escapeIdent')),
+        sequence(token('.'), token('IDENTIFIER'), token('('), option(rule('exprList')), token(')')),
+        sequence(token('['), mark, expr, token(']')),
       ),
     ),
   ),
   primary: choice(
-    row(dot, token('IDENTIFIER')),
-    row(dot, token('IDENTIFIER'), token('('), option(rule('exprList')), token(')')),
-    row(token('('), expr, token(')')),
-    row(token('['), option(rule('listInit')), comma, token(']')),
-    row(token('{'), option(rule('entries')), comma, token('}')),
-    row(dot, token('IDENTIFIER'), star(row(token('.'), token('IDENTIFIER'))), token('{'), option(rule('fields')), comma, token('}')),
+    sequence(dot, token('IDENTIFIER')),
+    sequence(dot, token('IDENTIFIER'), token('('), option(rule('exprList')), token(')')),
+    sequence(token('('), expr, token(')')),
+    sequence(token('['), option(rule('listInit')), comma, token(']')),
+    sequence(token('{'), option(rule('entries')), comma, token('}')),
+    sequence(dot, token('IDENTIFIER'), star(sequence(token('.'), token('IDENTIFIER'))), token('{'), option(rule('fields')), comma, token('}')),
     rule('literal'),
   ),
-  exprList: row(expr, star(row(token(','), expr))),
-  listInit: row(rule('optExpr'), star(row(token(','), rule('optExpr')))),
-  fields: row(rule('field'), token(':'), expr, star(row(token(','), rule('field'), token(':'), expr))),
-  field: row(mark, rule('escapeIdent')),
-  entries: row(rule('optExpr'), token(':'), expr, star(row(token(','), rule('optExpr'), token(':'), expr))),
+  exprList: sequence(expr, star(sequence(token(','), expr))),
+  listInit: sequence(rule('optExpr'), star(sequence(token(','), rule('optExpr')))),
+  fields: sequence(rule('field'), token(':'), expr, star(sequence(token(','), rule('field'), token(':'), expr))),
+  field: sequence(mark, rule('escapeIdent')),
+  entries: sequence(rule('optExpr'), token(':'), expr, star(sequence(token(','), rule('optExpr'), token(':'), expr))),
   escapeIdent: choice(token('IDENTIFIER'), token('ESC_IDENTIFIER')),
-  optExpr: row(mark, expr),
+  optExpr: sequence(mark, expr),
   literal: choice(
-    row(option(token('-')), token('INT')),
+    sequence(option(token('-')), token('INT')),
     token('UINT'),
-    row(option(token('-')), token('FLOAT')),
+    sequence(option(token('-')), token('FLOAT')),
     token('STRING'),
     token('BYTES'),
     token('true'),

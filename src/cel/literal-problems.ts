@@ -1,9 +1,9 @@
 import type {CallExpr, Expr, ListExpr, MapExpr} from './ast.js';
 import type {CheckedAst} from './check.js';
-import {misused, pieces, Unformattable} from './libraries/format-text.js';
-import {complaintOf} from './patterns.js';
-import {note, type Problem} from './problem.js';
-import {dyn, inOptional, type Type, type TypeKind} from './types.js';
+import {clauseErrorMessage, parseTemplate, FormatError} from './libraries/string-format.js';
+import {regexpError} from './regular-expressions.js';
+import {addProblem, type Problem} from './problem.js';
+import {dyn, optionalElement, type Type, type TypeKind} from './types.js';
 import {Failure} from './values.js';
 import {nodes} from './walk.js';
 
@@ -12,27 +12,27 @@ type Found = readonly {readonly at: Expr; readonly message: string}[];
 const typeOf = ({types}: CheckedAst, {id}: Expr): Type => types[id] ?? dyn;
 
 /** A duration, a time or a pattern that is written out and is none. */
-const badArgument = (ast: CheckedAst, call: CallExpr): Found => {
+const argumentProblems = (ast: CheckedAst, call: CallExpr): Found => {
   const [arg] = call.args;
   if (arg?.kind !== 'literal') return [];
   const reference = ast.references.get(call.id);
   const [overload] = reference?.kind === 'function' ? reference.overloads : [];
-  const isBad = call.function === 'matches' ? typeof arg.value === 'string' && complaintOf(arg.value) !== undefined : overload?.run?.(arg.value) instanceof Failure;
+  const isBad = call.function === 'matches' ? typeof arg.value === 'string' && regexpError(arg.value) !== undefined : overload?.run?.(arg.value) instanceof Failure;
   return isBad ? [{at: arg, message: `invalid ${call.function} argument`}] : [];
 };
 
 const mismatch = (at: Expr, expected: Type, found: Type): Found => [{at, message: `expected type '${expected.text}' but found '${found.text}'`}];
 
-const held = (type: Type, isOptional: boolean): Type => (isOptional ? (inOptional(type) ?? type) : type);
+const elementType = (type: Type, isOptional: boolean): Type => (isOptional ? (optionalElement(type) ?? type) : type);
 
 const mixedList = (ast: CheckedAst, {elements, optional}: ListExpr): Found => {
-  const types = elements.map((element, index) => held(typeOf(ast, element), optional.has(index)));
-  const odd = types.findIndex(({text}) => text !== types[0]!.text);
-  return odd === -1 ? [] : mismatch(elements[odd]!, types[0]!, types[odd]!);
+  const types = elements.map((element, index) => elementType(typeOf(ast, element), optional.has(index)));
+  const unsupported = types.findIndex(({text}) => text !== types[0]!.text);
+  return unsupported === -1 ? [] : mismatch(elements[unsupported]!, types[0]!, types[unsupported]!);
 };
 
 const mixedMap = (ast: CheckedAst, {entries}: MapExpr): Found => {
-  const typed = entries.map(({key, value, optional}) => ({key, value, keyType: typeOf(ast, key), valueType: held(typeOf(ast, value), optional)}));
+  const typed = entries.map(({key, value, optional}) => ({key, value, keyType: typeOf(ast, key), valueType: elementType(typeOf(ast, value), optional)}));
   const [first] = typed;
   if (!first) return [];
   return typed.flatMap(({key, value, keyType, valueType}) => [
@@ -46,7 +46,7 @@ const doubles: readonly TypeKind[] = ['double', 'string'];
 const hexadecimals: readonly TypeKind[] = [...integers, 'string', 'bytes'];
 
 /** The types that the clauses of a format take. */
-const taken: Readonly<Record<string, readonly TypeKind[]>> = {
+const clauseTypes: Readonly<Record<string, readonly TypeKind[]>> = {
   s: [...integers, 'list', 'map', 'double', 'bool', 'string', 'timestamp', 'bytes', 'duration', 'type', 'null'],
   d: integers,
   f: doubles,
@@ -58,34 +58,34 @@ const taken: Readonly<Record<string, readonly TypeKind[]>> = {
 };
 
 /** The part of an argument, itself or within, that a clause does not take. */
-const untaken = (ast: CheckedAst, arg: Expr, letter: string): Expr | undefined => {
+const unsupportedPart = (ast: CheckedAst, arg: Expr, letter: string): Expr | undefined => {
   const {kind} = typeOf(ast, arg);
-  if (kind !== 'dyn' && !taken[letter]!.includes(kind)) return arg;
+  if (kind !== 'dyn' && !clauseTypes[letter]!.includes(kind)) return arg;
   if (letter !== 's') return undefined;
   const within = arg.kind === 'list' ? arg.elements : arg.kind === 'map' ? arg.entries.flatMap(({key, value}) => [key, value]) : [];
   for (const part of within) {
-    const odd = untaken(ast, part, letter);
-    if (odd) return odd;
+    const unsupported = unsupportedPart(ast, part, letter);
+    if (unsupported) return unsupported;
   }
   return undefined;
 };
 
-const badFormat = (ast: CheckedAst, call: CallExpr): Found => {
+const formatCallProblems = (ast: CheckedAst, call: CallExpr): Found => {
   const [list] = call.args;
   if (call.target?.kind !== 'literal' || typeof call.target.value !== 'string' || list?.kind !== 'list') return [];
   const {elements} = list;
   try {
     let used = 0;
-    for (const piece of pieces(call.target.value, elements.length)) {
+    for (const piece of parseTemplate(call.target.value, elements.length)) {
       if (typeof piece === 'string') continue;
       used += 1;
-      const odd = untaken(ast, elements[piece.index]!, piece.letter);
-      if (odd) return [{at: odd, message: misused(piece.letter, typeOf(ast, odd).name)}];
+      const unsupported = unsupportedPart(ast, elements[piece.index]!, piece.letter);
+      if (unsupported) return [{at: unsupported, message: clauseErrorMessage(piece.letter, typeOf(ast, unsupported).name)}];
     }
     const many = `too many arguments supplied to string.format (expected ${used}, got ${elements.length})`;
     return used < elements.length ? [{at: call, message: many}] : [];
   } catch (error) {
-    if (error instanceof Unformattable) return [{at: call, message: error.message}];
+    if (error instanceof FormatError) return [{at: call, message: error.message}];
     throw error;
   }
 };
@@ -97,8 +97,8 @@ const found = (ast: CheckedAst, expr: Expr): Found => {
     case 'map':
       return mixedMap(ast, expr);
     case 'call':
-      if (expr.function === 'format' && expr.target) return badFormat(ast, expr);
-      return expr.function === 'duration' || expr.function === 'timestamp' || expr.function === 'matches' ? badArgument(ast, expr) : [];
+      if (expr.function === 'format' && expr.target) return formatCallProblems(ast, expr);
+      return expr.function === 'duration' || expr.function === 'timestamp' || expr.function === 'matches' ? argumentProblems(ast, expr) : [];
     default:
       return [];
   }
@@ -114,7 +114,7 @@ export const literalProblems = (ast: CheckedAst): readonly Problem[] => {
   const problems: Problem[] = [];
   for (const expr of all) {
     if (formatted.has(expr)) continue;
-    for (const {at, message} of found(ast, expr)) note(problems, ast.text, ast.positions[at.id] ?? -1, message);
+    for (const {at, message} of found(ast, expr)) addProblem(problems, ast.text, ast.positions[at.id] ?? -1, message);
   }
   return problems;
 };

@@ -1,4 +1,4 @@
-import {run, type Node} from './attributes.js';
+import {stepOf, type Node} from './attributes.js';
 import {equal} from './compare.js';
 import {traversal} from './costs.js';
 import {charge, type Step} from './frame.js';
@@ -11,7 +11,7 @@ export const membership = (wanted: Node, list: Node): Node | undefined => {
   const keys = [...list.constant].map(keyOf);
   if (keys.includes(undefined)) return undefined;
   const set: ReadonlySet<unknown> = new Set(keys);
-  const step = run(wanted);
+  const step = stepOf(wanted);
   return {
     step: frame => {
       const value = step(frame);
@@ -23,25 +23,25 @@ export const membership = (wanted: Node, list: Node): Node | undefined => {
 };
 
 /** `a && b`: false where either is, whatever the other is. */
-export const both = (left: Step, right: Step): Step => frame => {
+export const logicalAnd = (left: Step, right: Step): Step => frame => {
   const first = left(frame);
   if (first === false) return false;
   const second = right(frame);
   if (second === false) return false;
   if (first === true && second === true) return true;
-  const odd = first === true ? second : first;
-  return odd instanceof Failure ? odd : noSuchOverload;
+  const other = first === true ? second : first;
+  return other instanceof Failure ? other : noSuchOverload;
 };
 
 /** `a || b`: true where either is, whatever the other is. */
-export const either = (left: Step, right: Step): Step => frame => {
+export const logicalOr = (left: Step, right: Step): Step => frame => {
   const first = left(frame);
   if (first === true) return true;
   const second = right(frame);
   if (second === true) return true;
   if (first === false && second === false) return false;
-  const odd = first === false ? second : first;
-  return odd instanceof Failure ? odd : noSuchOverload;
+  const other = first === false ? second : first;
+  return other instanceof Failure ? other : noSuchOverload;
 };
 
 /** `a == b`, or its negation. */

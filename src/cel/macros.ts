@@ -1,7 +1,7 @@
 import type {ComprehensionExpr, Expr, Literal} from './ast.js';
 
 /** A call that looked like a macro's but whose arguments are not what it takes. */
-export class MacroProblem extends Error {
+export class MacroError extends Error {
   readonly at: Expr;
 
   constructor(at: Expr, message: string) {
@@ -11,7 +11,7 @@ export class MacroProblem extends Error {
 }
 
 /** Makes nodes that stand where the call of the macro stands. */
-export interface Maker {
+export interface ExprFactory {
   readonly literal: (value: Literal) => Expr;
   readonly ident: (name: string) => Expr;
   readonly call: (name: string, ...args: readonly Expr[]) => Expr;
@@ -29,36 +29,36 @@ export interface Macro {
   readonly isMember: boolean;
   /** How many arguments it takes; any number where it does not say. */
   readonly arity?: number;
-  readonly expand: (make: Maker, args: readonly Expr[], target: Expr | undefined) => Expr | undefined;
+  readonly expand: (make: ExprFactory, args: readonly Expr[], target: Expr | undefined) => Expr | undefined;
 }
 
 /** The variable in which a fold gathers, which no expression can name. */
 export const accumulator = '@result';
 
-const takenNames: ReadonlySet<string> = new Set([accumulator, '__result__']);
+const accumulatorNames: ReadonlySet<string> = new Set([accumulator, '__result__']);
 
 /** The name a macro's argument declares. */
-export const declaredName = (argument: Expr, complaint: string): string => {
-  if (argument.kind !== 'ident') throw new MacroProblem(argument, complaint);
-  if (takenNames.has(argument.name)) throw new MacroProblem(argument, 'iteration variable overwrites accumulator variable');
+export const variableName = (argument: Expr, message: string): string => {
+  if (argument.kind !== 'ident') throw new MacroError(argument, message);
+  if (accumulatorNames.has(argument.name)) throw new MacroError(argument, 'iteration variable overwrites accumulator variable');
   return argument.name;
 };
 
-export const result = (make: Maker): Expr => make.ident(accumulator);
+export const result = (make: ExprFactory): Expr => make.ident(accumulator);
 
 /** The variable of a fold that does not loop. */
 const unused = '#unused';
 
 /** A fold that only gives a value a name within an expression. */
-export const bound = (make: Maker, variable: string, value: Expr, within: Expr): Expr =>
+export const bindVariable = (make: ExprFactory, variable: string, value: Expr, within: Expr): Expr =>
   make.fold({range: make.list(), variable: unused, accumulator: variable, init: value, condition: make.literal(false), step: make.ident(variable), result: within});
 
 /** What a quantifier begins with, how it goes on, and what it ends in. */
 interface Quantifier {
-  readonly init: (make: Maker) => Expr;
-  readonly condition: (make: Maker) => Expr;
-  readonly step: (make: Maker, predicate: Expr) => Expr;
-  readonly result: (make: Maker) => Expr;
+  readonly init: (make: ExprFactory) => Expr;
+  readonly condition: (make: ExprFactory) => Expr;
+  readonly step: (make: ExprFactory, predicate: Expr) => Expr;
+  readonly result: (make: ExprFactory) => Expr;
 }
 
 export const quantifiers = {
@@ -87,12 +87,12 @@ const quantifier = (name: string, {init, condition, step, result: end}: Quantifi
   isMember: true,
   arity: 2,
   expand: (make, [declared, predicate], target) => {
-    const variable = declaredName(declared!, 'argument must be a simple name');
+    const variable = variableName(declared!, 'argument must be a simple name');
     return make.fold({range: target!, variable, accumulator, init: init(make), condition: condition(make), step: step(make, predicate!), result: end(make)});
   },
 });
 
-const gathering = (make: Maker, range: Expr, variable: string, gathered: Expr, filter: Expr | undefined): Expr => {
+const mapMacro = (make: ExprFactory, range: Expr, variable: string, gathered: Expr, filter: Expr | undefined): Expr => {
   const init = make.list();
   const condition = make.literal(true);
   const append = make.call('_+_', result(make), make.list(gathered));
@@ -107,7 +107,7 @@ export const standardMacros: readonly Macro[] = [
     isMember: false,
     arity: 1,
     expand: (make, [selection]) => {
-      if (selection?.kind !== 'select') throw new MacroProblem(selection!, 'invalid argument to has() macro');
+      if (selection?.kind !== 'select') throw new MacroError(selection!, 'invalid argument to has() macro');
       return make.test(selection.operand, selection.field);
     },
   },
@@ -118,19 +118,19 @@ export const standardMacros: readonly Macro[] = [
     name: 'map',
     isMember: true,
     arity: 2,
-    expand: (make, [declared, mapped], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), mapped!, undefined),
+    expand: (make, [declared, mapped], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, undefined),
   },
   {
     name: 'map',
     isMember: true,
     arity: 3,
-    expand: (make, [declared, filter, mapped], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), mapped!, filter),
+    expand: (make, [declared, filter, mapped], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), mapped!, filter),
   },
   {
     name: 'filter',
     isMember: true,
     arity: 2,
-    expand: (make, [declared, filter], target) => gathering(make, target!, declaredName(declared!, 'argument is not an identifier'), declared!, filter),
+    expand: (make, [declared, filter], target) => mapMacro(make, target!, variableName(declared!, 'argument is not an identifier'), declared!, filter),
   },
 ];
 

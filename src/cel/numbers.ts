@@ -9,10 +9,10 @@ export const divisionByZero = new Failure('division by zero');
 export const modulusByZero = new Failure('modulus by zero');
 
 /** The int, unless 64 bits do not hold it. */
-export const asInt = (value: bigint): Value => (value < int64.least || value > int64.most ? intOverflow : value);
+export const checkedInt = (value: bigint): Value => (value < int64.least || value > int64.most ? intOverflow : value);
 
 /** The uint, unless 64 bits do not hold it. */
-export const asUint = (value: bigint): Value => (value < uint64.least || value > uint64.most ? uintOverflow : new Uint(value));
+export const checkedUint = (value: bigint): Value => (value < uint64.least || value > uint64.most ? uintOverflow : new Uint(value));
 
 /** The int a double is without its fraction. */
 export const intOfDouble = (value: number): Value => (Number.isNaN(value) || value <= -(2 ** 63) || value >= 2 ** 63 ? intOverflow : BigInt(Math.trunc(value)));
@@ -23,18 +23,18 @@ export const uintOfDouble = (value: number): Value => (Number.isNaN(value) || va
 const largestPlain = 6;
 
 /** A double as the original writes it: shortest, with an exponent where it is below -4 or above 5. */
-export const writtenDouble = (value: number): string => {
+export const formatDouble = (value: number): string => {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';
   const [digits = '', power = ''] = value.toExponential().split('e');
   const exponent = Number(power);
-  if (exponent >= -4 && exponent < largestPlain) return plainDouble(value);
+  if (exponent >= -4 && exponent < largestPlain) return formatDoubleInFull(value);
   return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 };
 
 /** A double in full, without an exponent. */
-export const plainDouble = (value: number): string => {
+export const formatDoubleInFull = (value: number): string => {
   const [digits = '', power] = value.toString().split('e');
   if (power === undefined) return digits;
   const [sign, unsigned] = digits.startsWith('-') ? ['-', digits.slice(1)] : ['', digits];
@@ -48,7 +48,7 @@ const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const infinite = /^([+-]?)(?:inf|infinity)$/i;
 
 /** The double a text stands for, or undefined. */
-export const parsedDouble = (text: string): number | undefined => {
+export const parseDouble = (text: string): number | undefined => {
   if (decimal.test(text)) {
     const value = Number(text);
     return Number.isFinite(value) ? value : undefined;

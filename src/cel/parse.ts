@@ -1,7 +1,7 @@
 import type {Ast, Expr, FieldEntry, Literal, MapEntry} from './ast.js';
-import {BadLiteral, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
-import {macroKey, MacroProblem, standardMacros, type Macro, type Maker} from './macros.js';
-import {describe, maxDepth, note, problemAt, tooDeep, type Problem} from './problem.js';
+import {LiteralError, bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral} from './literals.js';
+import {macroKey, MacroError, standardMacros, type Macro, type ExprFactory} from './macros.js';
+import {formatProblems, maxDepth, addProblem, problemAt, tooDeep, type Problem} from './problem.js';
 import {syntaxProblems} from './syntax-problems.js';
 import {tokenise, type Token, type TokenKind} from './tokens.js';
 
@@ -34,8 +34,8 @@ const products: ReadonlySet<TokenKind> = new Set(['*', '/', '%']);
 const sums: ReadonlySet<TokenKind> = new Set(['+', '-']);
 
 /** Thrown where the grammar is broken: the problems are then found by reading again with recovery. */
-class SyntaxBroken extends Error {}
-class TooDeep extends Error {}
+class GrammarError extends Error {}
+class NestingLimitExceeded extends Error {}
 
 class Parser {
   readonly text: string;
@@ -74,19 +74,19 @@ class Parser {
 
   expect(kind: TokenKind): Token {
     const token = this.accept(kind);
-    if (!token) throw new SyntaxBroken();
+    if (!token) throw new GrammarError();
     return token;
   }
 
   /** Notes a problem and gives a node to go on with. */
   fail(position: number, message: string): Expr {
-    note(this.problems, this.text, position, message);
+    addProblem(this.problems, this.text, position, message);
     return {kind: 'literal', id: this.id(position), value: null};
   }
 
   expression(): Expr {
     this.#depth += 1;
-    if (this.#depth > maxDepth) throw new TooDeep();
+    if (this.#depth > maxDepth) throw new NestingLimitExceeded();
     const condition = this.or();
     const question = this.accept('?');
     if (!question) {
@@ -129,7 +129,7 @@ class Parser {
   chain(operators: ReadonlySet<TokenKind>, term: () => Expr): Expr {
     let left = term();
     for (let length = 1; operators.has(this.token.kind); length += 1) {
-      if (length > maxDepth) throw new TooDeep();
+      if (length > maxDepth) throw new NestingLimitExceeded();
       const token = this.token;
       this.at += 1;
       const id = this.id(token.start);
@@ -157,7 +157,7 @@ class Parser {
   member(): Expr {
     let operand = this.primary();
     for (let length = 1; ; length += 1) {
-      if (length > maxDepth) throw new TooDeep();
+      if (length > maxDepth) throw new NestingLimitExceeded();
       const dot = this.accept('.');
       if (dot) operand = this.selection(operand, dot);
       else {
@@ -248,7 +248,7 @@ class Parser {
         case 'null':
           return null;
         default:
-          throw new SyntaxBroken();
+          throw new GrammarError();
       }
     };
     try {
@@ -256,7 +256,7 @@ class Parser {
       this.at += 1;
       return {kind: 'literal', value, id: this.id(start)};
     } catch (error) {
-      if (!(error instanceof BadLiteral)) throw error;
+      if (!(error instanceof LiteralError)) throw error;
       this.at += 1;
       return this.fail(start, error.message);
     }
@@ -270,9 +270,9 @@ class Parser {
     const text = this.textOf(name);
     const open = this.accept('(');
     if (reserved.has(text)) {
-      const failed = this.fail(start, `reserved identifier: ${text}`);
+      const parseError = this.fail(start, `reserved identifier: ${text}`);
       if (open) this.list(')');
-      return failed;
+      return parseError;
     }
     if (!open) return {kind: 'ident', id: this.id(name.start), name: dot + text};
     const id = this.id(open.start);
@@ -350,14 +350,14 @@ class Parser {
         const expanded = macro.expand(this.maker(this.positions[id]!), args, target);
         if (expanded) return expanded;
       } catch (error) {
-        if (!(error instanceof MacroProblem)) throw error;
+        if (!(error instanceof MacroError)) throw error;
         return this.fail(this.positions[error.at.id]!, error.message);
       }
     }
     return {kind: 'call', id, function: name, ...(target && {target}), args};
   }
 
-  maker(position: number): Maker {
+  maker(position: number): ExprFactory {
     const id = (): number => this.id(position);
     return {
       literal: value => ({kind: 'literal', id: id(), value}),
@@ -372,9 +372,9 @@ class Parser {
   }
 }
 
-const failed = (text: string, problems: readonly Problem[]): ParseError => {
+const parseError = (text: string, problems: readonly Problem[]): ParseError => {
   const [first] = problems;
-  return {message: describe(text, problems), line: first?.line ?? -1, column: first?.column ?? -1, problems};
+  return {message: formatProblems(text, problems), line: first?.line ?? -1, column: first?.column ?? -1, problems};
 };
 
 /** The macros by the shape of their calls. */
@@ -386,19 +386,19 @@ const defaults: ParseOptions = {macros: macroTable(standardMacros), optionalSynt
 export const parse = (text: string, options: ParseOptions = defaults): Ast | ParseError => {
   if (text.length > maxCharacters) {
     const size = [...text].length;
-    if (size > maxCharacters) return failed(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
+    if (size > maxCharacters) return parseError(text, [problemAt(text, -1, `expression code point size exceeds limit: size: ${size}, limit ${maxCharacters}`)]);
   }
   const {tokens, unrecognised} = tokenise(text);
   const parser = new Parser(text, tokens, options);
   try {
     const root = parser.expression();
     parser.expect('EOF');
-    if (unrecognised.length > 0) throw new SyntaxBroken();
-    return parser.problems.length > 0 ? failed(text, parser.problems) : {text, root, positions: parser.positions};
+    if (unrecognised.length > 0) throw new GrammarError();
+    return parser.problems.length > 0 ? parseError(text, parser.problems) : {text, root, positions: parser.positions};
   } catch (error) {
-    if (error instanceof TooDeep) return failed(text, [tooDeep(text)]);
-    if (!(error instanceof SyntaxBroken)) throw error;
-    return failed(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
+    if (error instanceof NestingLimitExceeded) return parseError(text, [tooDeep(text)]);
+    if (!(error instanceof GrammarError)) throw error;
+    return parseError(text, [...syntaxProblems(text, tokens, unrecognised, parser.at), ...parser.problems]);
   }
 };
 

@@ -1,10 +1,10 @@
 import type {CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr, StructExpr} from './ast.js';
-import {conditionalOf, extended, isAttribute, plainAttribute, resolution, run, testing, type Key, type Node} from './attributes.js';
+import {conditionalOf, withKey, isAttribute, plainAttribute, resolveAttribute, stepOf, presenceTest, type Key, type Node} from './attributes.js';
 import type {CheckedAst} from './check.js';
 import {invocation} from './calls.js';
-import {eachOf, eachPair, grown, growing, unlooped} from './folding.js';
+import {forEachElement, forEachEntry, immutableResult, mutableAccumulator, notIterable} from './comprehensions.js';
 import {charge, type Frame, type Step} from './frame.js';
-import {both, comparison, either, membership} from './logic.js';
+import {logicalAnd, comparison, logicalOr, membership} from './logic.js';
 import {NativeList, NativeMap} from './native.js';
 import {Failure, noSuchOverload, Optional, TypeValue, type Value} from './values.js';
 
@@ -20,7 +20,7 @@ export interface Plan {
 }
 
 /** Thrown where a part of an expression that never changes fails already when it is put together. */
-export class PlanFailure extends Error {}
+export class PlanError extends Error {}
 
 interface Scope {
   readonly name: string;
@@ -75,7 +75,7 @@ class Planner {
   }
 
   step(expr: Expr): Step {
-    return run(this.plan(expr));
+    return stepOf(this.plan(expr));
   }
 
   #named(id: number, name: string): Node {
@@ -106,28 +106,28 @@ class Planner {
   #select(expr: SelectExpr): Node {
     const attribute = this.#asAttribute(this.plan(expr.operand));
     const key: Key = {constant: expr.field, isOptional: false, isTest: expr.test};
-    return expr.test ? testing(extended(attribute, key)) : extended(attribute, key);
+    return expr.test ? presenceTest(withKey(attribute, key)) : withKey(attribute, key);
   }
 
   /** What is no path from a variable becomes one of its own, of which the first step is to find it. */
   #asAttribute(node: Node): Node {
-    return isAttribute(node) ? node : plainAttribute(run(node));
+    return isAttribute(node) ? node : plainAttribute(stepOf(node));
   }
 
   #index(operand: Expr, index: Expr, isOptional: boolean): Node {
     const attribute = this.#asAttribute(this.plan(operand));
     const node = this.plan(index);
-    if ('constant' in node) return extended(attribute, {constant: node.constant, isOptional, isTest: false});
-    return extended(attribute, {step: isAttribute(node) ? resolution(node) : run(node), isOptional, isTest: false});
+    if ('constant' in node) return withKey(attribute, {constant: node.constant, isOptional, isTest: false});
+    return withKey(attribute, {step: isAttribute(node) ? resolveAttribute(node) : stepOf(node), isOptional, isTest: false});
   }
 
   #call(expr: CallExpr): Node {
     const [first, second, third] = expr.args;
     switch (expr.function) {
       case '_&&_':
-        return {step: both(this.step(first!), this.step(second!))};
+        return {step: logicalAnd(this.step(first!), this.step(second!))};
       case '_||_':
-        return {step: either(this.step(first!), this.step(second!))};
+        return {step: logicalOr(this.step(first!), this.step(second!))};
       case '_?_:_':
         return conditionalOf(this.step(first!), this.plan(second!), this.plan(third!));
       case '_==_':
@@ -155,18 +155,18 @@ class Planner {
     const {pattern} = declaration;
     const written = pattern && args[pattern.index];
     if (written && 'constant' in written && typeof written.constant === 'string') {
-      const complaint = pattern.complaint(written.constant);
-      if (complaint !== undefined) throw new PlanFailure(complaint);
+      const error = pattern.error(written.constant);
+      if (error !== undefined) throw new PlanError(error);
     }
-    const steps = args.map(run);
+    const steps = args.map(stepOf);
     const step = declaration.steps?.(steps) ?? invocation(declaration, overloads, steps);
     if (args.length !== 1 || !conversions.has(declaration.name) || !('constant' in args[0]!)) return {step};
-    return {constant: settled(step)};
+    return {constant: evaluateConstant(step)};
   }
 
   #list(expr: ListExpr): Node {
     const nodes = expr.elements.map(element => this.plan(element));
-    const steps = nodes.map(run);
+    const steps = nodes.map(stepOf);
     const make: Step = frame => {
       const items: Value[] = [];
       for (const [index, step] of steps.entries()) {
@@ -178,13 +178,13 @@ class Planner {
       }
       return new NativeList(items);
     };
-    if (nodes.every(node => 'constant' in node)) return {constant: settled(make)};
-    return {step: costing(make, listCost)};
+    if (nodes.every(node => 'constant' in node)) return {constant: evaluateConstant(make)};
+    return {step: withCost(make, listCost)};
   }
 
   #map(expr: MapExpr): Node {
     const entries = expr.entries.map(({key, value, optional}) => ({key: this.plan(key), value: this.plan(value), optional}));
-    const steps = entries.map(({key, value, optional}) => ({key: run(key), value: run(value), optional}));
+    const steps = entries.map(({key, value, optional}) => ({key: stepOf(key), value: stepOf(value), optional}));
     const make: Step = frame => {
       const made = new NativeMap();
       for (const {key: keyStep, value: valueStep, optional} of steps) {
@@ -199,8 +199,8 @@ class Planner {
       }
       return made;
     };
-    if (entries.every(({key, value}) => 'constant' in key && 'constant' in value)) return {constant: settled(make)};
-    return {step: costing(make, mapCost)};
+    if (entries.every(({key, value}) => 'constant' in key && 'constant' in value)) return {constant: evaluateConstant(make)};
+    return {step: withCost(make, mapCost)};
   }
 
   #struct(expr: StructExpr): Node {
@@ -219,7 +219,7 @@ class Planner {
       }
       return create ? create(type, made) : new Failure(`unknown type: ${type}`);
     };
-    return {step: costing(make, structCost)};
+    return {step: withCost(make, structCost)};
   }
 
   #within<T>(scopes: readonly Omit<Scope, 'outer'>[], act: () => T): T {
@@ -233,7 +233,7 @@ class Planner {
   #fold(expr: ComprehensionExpr): Node {
     const range = this.step(expr.range);
     const begin = this.step(expr.init);
-    const init = growing(expr) ?? begin;
+    const init = mutableAccumulator(expr) ?? begin;
     const [accumulator, first, second] = [this.locals, this.locals + 1, this.locals + 2];
     this.locals += 3;
     const gathered = {name: expr.accumulator, slot: accumulator, init};
@@ -246,29 +246,29 @@ class Planner {
       frame.locals[accumulator] = step(frame);
       return true;
     };
-    const each = expr.variable2 === undefined ? eachOf(first, turn) : eachPair(first, second, turn);
+    const each = expr.variable2 === undefined ? forEachElement(first, turn) : forEachEntry(first, second, turn);
     return {
       step: frame => {
         const over = range(frame);
         if (over instanceof Failure) return over;
         frame.locals[accumulator] = undefined;
-        if (!each(frame, over)) return unlooped(over, expr.variable2 !== undefined);
-        return grown(end(frame));
+        if (!each(frame, over)) return notIterable(over, expr.variable2 !== undefined);
+        return immutableResult(end(frame));
       },
     };
   }
 }
 
-const costing = (make: Step, cost: number): Step => frame => {
+const withCost = (make: Step, cost: number): Step => frame => {
   const made = make(frame);
   charge(frame, cost);
   return made;
 };
 
 /** The value of a step that needs nothing around it. */
-const settled = (step: Step): Value => {
+const evaluateConstant = (step: Step): Value => {
   const value = step({cost: 0, limit: Number.POSITIVE_INFINITY, locals: [], variables: [], resolve: () => noSuchOverload});
-  if (value instanceof Failure) throw new PlanFailure(value.message);
+  if (value instanceof Failure) throw new PlanError(value.message);
   return value;
 };
 

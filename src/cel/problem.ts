@@ -31,11 +31,11 @@ export const locate = (text: string, offset: number): {readonly line: number; re
 /** A problem at a position given in UTF-16 units. */
 export const problemAt = (text: string, offset: number, message: string): Problem => ({message, ...locate(text, offset)});
 
-const untold: Problem = {message: '', line: -1, column: -1};
+const truncatedProblem: Problem = {message: '', line: -1, column: -1};
 
 /** Adds a problem to those there are. Of more than are told only the number counts, so that their places are not looked for. */
-export const note = (problems: Problem[], text: string, offset: number, message: string): void => {
-  problems.push(problems.length < maxProblems ? problemAt(text, offset, message) : untold);
+export const addProblem = (problems: Problem[], text: string, offset: number, message: string): void => {
+  problems.push(problems.length < maxProblems ? problemAt(text, offset, message) : truncatedProblem);
 };
 
 /** How deeply any one form may nest, as the original's. */
@@ -45,7 +45,7 @@ export const tooDeep = (text: string): Problem => problemAt(text, -1, `expressio
 
 const isWide = (character: string | undefined): boolean => character !== undefined && character.codePointAt(0)! > 0x7f;
 
-const display = (text: string, {message, line, column}: Problem): string => {
+const formatProblem = (text: string, {message, line, column}: Problem): string => {
   const head = `ERROR: <input>:${line}:${column + 1}: ${message}`;
   const source = line < 1 ? undefined : text.split('\n')[line - 1];
   if (source === undefined || source.length > maxSnippetLength) return head;
@@ -56,8 +56,8 @@ const display = (text: string, {message, line, column}: Problem): string => {
 };
 
 /** The text of all problems as the original prints it: in the order of the text, each with its line and a caret. */
-export const describe = (text: string, problems: readonly Problem[]): string => {
+export const formatProblems = (text: string, problems: readonly Problem[]): string => {
   const shown = problems.slice(0, maxProblems).toSorted((left, right) => left.line - right.line || left.column - right.column);
   const more = problems.length - shown.length;
-  return [...shown.map(problem => display(text, problem)), ...(more > 0 ? [`${more} more errors were truncated`] : [])].join('\n');
+  return [...shown.map(problem => formatProblem(text, problem)), ...(more > 0 ? [`${more} more errors were truncated`] : [])].join('\n');
 };

@@ -4,25 +4,25 @@ import {equal, equalLists} from './compare.js';
 import {escaped, isReserved, unescaped} from './escape.js';
 import {fromJson} from './native.js';
 import {asRoot} from './schema-types.js';
-import {parsedDuration, parsedTimestamp} from './time.js';
+import {parseCelDuration, parseTimestamp} from './time.js';
 import {Bytes, Duration, Failure, keyOf, ListValue, MapValue, noSuchOverload, type Value} from './values.js';
 
-const mistyped = (expected: string, raw: unknown): Failure => new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
+const typeError = (expected: string, raw: unknown): Failure => new Failure(`invalid data, expected ${expected}, got ${raw === null ? 'null' : typeof raw}`);
 
 /** A text of a format that is a type of its own. */
-const formatted = (format: string | undefined, raw: string): Value => {
+const formattedValue = (format: string | undefined, raw: string): Value => {
   switch (format) {
     case 'byte':
       return new Bytes(Buffer.from(raw, 'base64'));
     case 'duration': {
-      const nanos = parsedDuration(raw);
+      const nanos = parseCelDuration(raw);
       return nanos === undefined ? new Failure(`Invalid duration ${raw}`) : new Duration(nanos);
     }
     case 'date':
-      return parsedTimestamp(`${raw}T00:00:00Z`) ?? new Failure(`Invalid date formatted string ${raw}`);
+      return parseTimestamp(`${raw}T00:00:00Z`) ?? new Failure(`Invalid date formatted string ${raw}`);
     case 'date-time':
     case 'date-time-micro':
-      return parsedTimestamp(raw) ?? new Failure(`Invalid date-time formatted string ${raw}`);
+      return parseTimestamp(raw) ?? new Failure(`Invalid date-time formatted string ${raw}`);
     default:
       return raw;
   }
@@ -34,17 +34,17 @@ const formatted = (format: string | undefined, raw: string): Value => {
  */
 export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === true): Value => {
   if (raw === null || raw === undefined) return node.nullable ? null : new Failure('invalid data, got null for schema with nullable=false');
-  if (node.format === 'int-or-string') return typeof raw === 'string' || typeof raw === 'number' || typeof raw === 'bigint' ? fromJson(raw) : mistyped('XIntOrString value to be either a string or integer', raw);
+  if (node.format === 'int-or-string') return typeof raw === 'string' || typeof raw === 'number' || typeof raw === 'bigint' ? fromJson(raw) : typeError('XIntOrString value to be either a string or integer', raw);
   switch (node.type) {
     case 'string':
-      return typeof raw === 'string' ? formatted(node.format, raw) : typeof raw === 'object' ? (raw as Value) : mistyped('string', raw);
+      return typeof raw === 'string' ? formattedValue(node.format, raw) : typeof raw === 'object' ? (raw as Value) : typeError('string', raw);
     case 'integer':
       if (typeof raw === 'bigint') return raw;
-      return typeof raw === 'number' && Number.isInteger(raw) ? BigInt(raw) : mistyped('int', raw);
+      return typeof raw === 'number' && Number.isInteger(raw) ? BigInt(raw) : typeError('int', raw);
     case 'number':
-      return typeof raw === 'number' ? raw : mistyped('float', raw);
+      return typeof raw === 'number' ? raw : typeError('float', raw);
     case 'boolean':
-      return typeof raw === 'boolean' ? raw : mistyped('bool', raw);
+      return typeof raw === 'boolean' ? raw : typeError('bool', raw);
     case 'array':
       if (raw instanceof ListValue) return raw;
       return Array.isArray(raw) && node.items ? new ListView(raw, node) : new Failure('invalid data, expected an array for the provided schema with type=array');
@@ -55,12 +55,12 @@ export const view = (raw: unknown, node: SchemaNode, isRoot = node.embedded === 
         ? new MapView(raw as Readonly<Record<string, unknown>>, isRoot ? asRoot(node) : node)
         : new Failure('invalid data, expected a map for the provided schema with type=object');
     default:
-      return new Unseen(raw);
+      return new UntypedValue(raw);
   }
 };
 
 /** What no schema describes: kept, and good for comparing only. */
-class Unseen extends MapValue {
+class UntypedValue extends MapValue {
   readonly raw: unknown;
   readonly size = 0;
 
@@ -78,7 +78,7 @@ class Unseen extends MapValue {
   }
 
   equals(other: Value): Value {
-    return other instanceof Unseen && sameContent(this.raw, other.raw);
+    return other instanceof UntypedValue && sameContent(this.raw, other.raw);
   }
 }
 

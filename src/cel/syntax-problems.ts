@@ -1,13 +1,13 @@
 import {grammar, type Part, type RuleName} from './grammar.js';
-import {areAlike, behind, distinctWays, expectedAt, firstOf, firstOfRest, forgetWays, inRow, leaves, repeated, restOf, type Call, type Rest, type Way} from './grammar-ways.js';
-import {note, problemAt, tooDeep, type Problem} from './problem.js';
-import {tokenKinds, type Token, type TokenKind, type Unrecognised} from './tokens.js';
+import {areIndistinguishable, pathsAfter, distinctPaths, expectedAt, firstOf, firstOfRest, clearLookahead, sequenceRest, canLeaveRule, repeated, restOf, type Call, type Rest, type ParserPath} from './grammar-lookahead.js';
+import {addProblem, problemAt, tooDeep, type Problem} from './problem.js';
+import {tokenKinds, type Token, type TokenKind, type UnrecognizedText} from './tokens.js';
 
 /** Thrown where a rule cannot go on; the rule that is being read recovers. */
-class Stuck extends Error {}
+class RecognitionError extends Error {}
 
 /** Thrown where recovering is given up. */
-class GivenUp extends Error {}
+class RecoveryLimitExceeded extends Error {}
 
 const nothing: Part = {kind: 'row', parts: []};
 
@@ -15,7 +15,7 @@ const maxRecoveries = 30;
 const maxSkipped = 256;
 const maxLookahead = 1000;
 
-const shown = (text: string): string => text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
+const escapeWhitespace = (text: string): string => text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 
 const numberKinds: ReadonlySet<TokenKind> = new Set(['FLOAT', 'INT', 'UINT']);
 
@@ -36,10 +36,10 @@ const reservedSelection = /^no viable alternative at input '\.(true|false|null)'
  * Reads an expression that breaks the grammar once more, telling each problem and going on behind it as the original's parser does (that of
  * ANTLR: a token too many is left out, a missing one is taken as read, and else what cannot be read is skipped up to what may follow).
  */
-class Reader {
+class RecoveringParser {
   readonly #text: string;
   readonly #tokens: readonly Token[];
-  readonly #unrecognised: readonly Unrecognised[];
+  readonly #unrecognised: readonly UnrecognizedText[];
   readonly problems: Problem[] = [];
   #at = 0;
   #call: Call | undefined;
@@ -49,7 +49,7 @@ class Reader {
   #lastStuckAt = -1;
   readonly #lastStuckIn = new Set<Part | undefined>();
 
-  constructor(text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[]) {
+  constructor(text: string, tokens: readonly Token[], unrecognised: readonly UnrecognizedText[]) {
     this.#text = text;
     this.#tokens = tokens;
     this.#unrecognised = unrecognised;
@@ -64,7 +64,7 @@ class Reader {
   }
 
   #input({kind, start, end}: Token): string {
-    return `'${kind === 'EOF' ? '<EOF>' : shown(this.#text.slice(start, end))}'`;
+    return `'${kind === 'EOF' ? '<EOF>' : escapeWhitespace(this.#text.slice(start, end))}'`;
   }
 
   /** The text between tokens, without what is no token. */
@@ -93,14 +93,14 @@ class Reader {
   #attempt(): void {
     if (this.#recoveries === maxRecoveries) {
       this.problems.push(problemAt(this.#text, this.#token.start, `Syntax error: error recovery attempt limit exceeded: ${maxRecoveries}`));
-      throw new GivenUp();
+      throw new RecoveryLimitExceeded();
     }
     this.#recoveries += 1;
   }
 
   #mismatch(rest: Rest): never {
     this.#report(`mismatched input ${this.#input(this.#token)} expecting ${kindSet(expectedAt(rest, this.#call))}`);
-    throw new Stuck();
+    throw new RecognitionError();
   }
 
   #extraneous(expected: ReadonlySet<TokenKind>): void {
@@ -142,7 +142,7 @@ class Reader {
     for (let skipped = 0; this.#token.kind !== 'EOF' && !kinds.has(this.#token.kind); skipped += 1) {
       if (skipped >= maxSkipped) {
         this.problems.push(problemAt(this.#text, -1, `error recovery token lookahead limit exceeded: ${maxSkipped}`));
-        throw new GivenUp();
+        throw new RecoveryLimitExceeded();
       }
       this.#consume();
     }
@@ -171,7 +171,7 @@ class Reader {
     try {
       this.#read(restOf(grammar[name], undefined));
     } catch (error) {
-      if (!(error instanceof Stuck)) throw error;
+      if (!(error instanceof RecognitionError)) throw error;
       this.#call = own;
       this.#recover();
     }
@@ -196,7 +196,7 @@ class Reader {
         this.#rule(part.name, next);
         return;
       case 'row': {
-        let at = inRow(part.parts, next);
+        let at = sequenceRest(part.parts, next);
         for (const _ of part.parts) {
           this.#read(at!);
           at = at!.next;
@@ -242,28 +242,28 @@ class Reader {
       return isNullable || kinds.has(this.#token.kind) ? [alternative] : [];
     });
     if (viable.length === 1) return viable[0]!;
-    let ways: readonly Way[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, alternative === 0 ? behindFirst : next), call: this.#call, hasLeft: false}));
+    let ways: readonly ParserPath[] = parts.map((part, alternative) => ({alternative, rest: restOf(part, alternative === 0 ? behindFirst : next), call: this.#call, hasLeft: false}));
     for (let count = 0; ; count += 1) {
       const {kind} = this.#ahead(count);
-      const on = distinctWays(ways.flatMap(way => [...behind(way, kind, this.#call)]));
+      const on = distinctPaths(ways.flatMap(way => [...pathsAfter(way, kind, this.#call)]));
       const alternatives = new Set(on.map(({alternative}) => alternative));
-      if (alternatives.size === 1 || (on.length > 0 && (kind === 'EOF' || count > maxLookahead || areAlike(on, alternatives.size)))) return Math.min(...alternatives);
+      if (alternatives.size === 1 || (on.length > 0 && (kind === 'EOF' || count > maxLookahead || areIndistinguishable(on, alternatives.size)))) return Math.min(...alternatives);
       if (on.length === 0) return this.#leaving(ways) ?? this.#unviable(this.#ahead(count));
       ways = on;
     }
   }
 
-  #leaving(ways: readonly Way[]): number | undefined {
-    const left = ways.filter(way => leaves(way, this.#call)).map(({alternative}) => alternative);
+  #leaving(ways: readonly ParserPath[]): number | undefined {
+    const left = ways.filter(way => canLeaveRule(way, this.#call)).map(({alternative}) => alternative);
     return left.length > 0 ? Math.min(...left) : undefined;
   }
 
   #unviable(stuck: Token): never {
-    const input = this.#token.kind === 'EOF' ? '<EOF>' : shown(this.#between(this.#token.start, stuck.end));
+    const input = this.#token.kind === 'EOF' ? '<EOF>' : escapeWhitespace(this.#between(this.#token.start, stuck.end));
     const message = `no viable alternative at input '${input}'`;
     const [, word] = reservedSelection.exec(message) ?? [];
     this.#report(word === undefined ? message : `mismatched input '${word}' expecting IDENTIFIER`, stuck);
-    throw new Stuck();
+    throw new RecognitionError();
   }
 
   read(): readonly Problem[] {
@@ -272,24 +272,24 @@ class Reader {
     } catch (error) {
       // Rules nest a dozen deep for every bracket: what nests too deeply is told as such.
       if (error instanceof RangeError) this.problems.push(tooDeep(this.#text));
-      else if (!(error instanceof GivenUp)) throw error;
+      else if (!(error instanceof RecoveryLimitExceeded)) throw error;
     }
     return this.problems;
   }
 }
 
 /** Longer expressions, in tokens, are not read once more, which would keep the server for seconds. Differs from upstream: only the first place is told. */
-const longest = 10_000;
+const maxTokens = 10_000;
 
 /** What breaks the grammar, in the words of the original's parser: text that is no token, and tokens where they cannot be. `at` is the token that nothing could be made of. */
-export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly Unrecognised[], at: number): readonly Problem[] => {
+export const syntaxProblems = (text: string, tokens: readonly Token[], unrecognised: readonly UnrecognizedText[], at: number): readonly Problem[] => {
   const problems: Problem[] = [];
-  for (const {start, text: odd} of unrecognised) note(problems, text, start, `Syntax error: token recognition error at: '${shown(odd)}'`);
-  if (tokens.length > longest) {
+  for (const {start, text: odd} of unrecognised) addProblem(problems, text, start, `Syntax error: token recognition error at: '${escapeWhitespace(odd)}'`);
+  if (tokens.length > maxTokens) {
     const {kind, start, end} = tokens[at]!;
-    note(problems, text, start, `Syntax error: mismatched input '${kind === 'EOF' ? '<EOF>' : shown(text.slice(start, end))}'`);
+    addProblem(problems, text, start, `Syntax error: mismatched input '${kind === 'EOF' ? '<EOF>' : escapeWhitespace(text.slice(start, end))}'`);
     return problems;
   }
-  forgetWays();
-  return [...problems, ...new Reader(text, tokens, unrecognised).read()];
+  clearLookahead();
+  return [...problems, ...new RecoveringParser(text, tokens, unrecognised).read()];
 };

@@ -16,7 +16,7 @@ const timestampOverflow = new Failure('timestamp overflow');
 const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** The nanoseconds of a text such as `1h30m` or `-1.5s`, or undefined. Any part of a nanosecond is cut off. */
-export const parsedDuration = (text: string): bigint | undefined => {
+export const parseCelDuration = (text: string): bigint | undefined => {
   const sign = /^[+-]/.test(text) ? text[0] : '';
   const body = text.slice(sign === '' ? 0 : 1);
   if (body === '0') return 0n;
@@ -35,12 +35,12 @@ export const parsedDuration = (text: string): bigint | undefined => {
 export const durationOf = (nanos: bigint): Value => (nanos < -(2n ** 63n) || nanos >= 2n ** 63n ? intOverflow : new Duration(nanos));
 
 /** Seconds with as many digits as a double has: `1.5s`. */
-export const writtenDuration = ({nanos}: Duration): string => {
+export const formatCelDuration = ({nanos}: Duration): string => {
   const seconds = Number(nanos / second) + Number(nanos % second) / 1e9;
-  return `${fullyWritten(seconds)}s`;
+  return `${formatInFull(seconds)}s`;
 };
 
-const fullyWritten = (value: number): string => {
+const formatInFull = (value: number): string => {
   const text = String(value);
   return text.includes('e') ? value.toFixed(9).replace(/0+$/, '') : text;
 };
@@ -58,7 +58,7 @@ const utc = (year: number, month: number, day: number): number => {
 };
 
 /** The point in time an RFC 3339 text stands for, a failure where it lies beyond the years 1 to 9999, undefined where it is none. */
-export const parsedTimestamp = (text: string): Value | undefined => {
+export const parseTimestamp = (text: string): Value | undefined => {
   const found = instant.exec(text);
   if (!found) return undefined;
   const [year, month, day, hours, minutes, seconds] = found.slice(1, 7).map(Number) as [number, number, number, number, number, number];
@@ -77,7 +77,7 @@ export const secondsOf = ({nanos}: Timestamp): bigint => floorSeconds(nanos);
 const pad = (value: number, length = 2): string => String(value).padStart(length, '0');
 
 /** A point in time as RFC 3339 with what fraction it has, in the zone it was written in. */
-export const writtenTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
+export const formatTimestamp = ({nanos, eastMinutes}: Timestamp): string => {
   const whole = floorSeconds(nanos);
   const date = new Date(Number(whole) * 1000 + eastMinutes * 60_000);
   const fraction = (nanos - whole * second).toString().padStart(9, '0').replace(/0+$/, '');

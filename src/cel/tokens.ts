@@ -14,7 +14,7 @@ export interface Token {
 }
 
 /** Text that is no token: skipped, and told. */
-export interface Unrecognised {
+export interface UnrecognizedText {
   readonly start: number;
   readonly text: string;
 }
@@ -47,9 +47,9 @@ const lengthOf = (pattern: RegExp, text: string, at: number): number => {
 const maybeString = /[bB]?[rR]?["']/y;
 
 /** The tokens of an expression, the last of which is its end. */
-export const tokenise = (text: string): {readonly tokens: readonly Token[]; readonly unrecognised: readonly Unrecognised[]} => {
+export const tokenise = (text: string): {readonly tokens: readonly Token[]; readonly unrecognised: readonly UnrecognizedText[]} => {
   const tokens: Token[] = [];
-  const unrecognised: Unrecognised[] = [];
+  const unrecognised: UnrecognizedText[] = [];
   let at = 0;
   const take = (kind: TokenKind, length: number): void => {
     tokens.push({kind, start: at, end: at + length});

@@ -59,10 +59,10 @@ export const listType = listOf(dyn);
 export const mapType = mapOf(dyn, dyn);
 
 /** What an optional holds, or undefined for what is no optional. */
-export const inOptional = (type: Type): Type | undefined => (type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined);
+export const optionalElement = (type: Type): Type | undefined => (type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined);
 
 /** The same form over other parameters. */
-export const over = (type: Type, params: readonly Type[]): Type => withParams(type.kind, type.name, params);
+export const withTypeParams = (type: Type, params: readonly Type[]): Type => withParams(type.kind, type.name, params);
 
 /** Types that expressions can name. */
 export const namedTypes: ReadonlyMap<string, Type> = new Map([

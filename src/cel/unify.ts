@@ -1,4 +1,4 @@
-import {dyn, over, type Type} from './types.js';
+import {dyn, withTypeParams, type Type} from './types.js';
 
 const isDyn = ({kind}: Type): boolean => kind === 'dyn';
 const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'error';
@@ -7,14 +7,14 @@ const isDynOrError = ({kind}: Type): boolean => kind === 'dyn' || kind === 'erro
 const takesNull = ({kind}: Type): boolean => kind === 'null' || kind === 'object' || kind === 'opaque' || kind === 'duration' || kind === 'timestamp';
 
 /** Whether `left` says no more than `right`. */
-const saysLess = (left: Type, right: Type): boolean => {
+const isMoreGeneral = (left: Type, right: Type): boolean => {
   if (isDyn(left) || left.kind === 'param') return true;
   if (isDyn(right) || right.kind === 'param' || left.kind !== right.kind) return false;
   switch (left.kind) {
     case 'opaque':
     case 'list':
     case 'map':
-      return left.name === right.name && left.params.length === right.params.length && left.params.every((param, index) => saysLess(param, right.params[index]!));
+      return left.name === right.name && left.params.length === right.params.length && left.params.every((param, index) => isMoreGeneral(param, right.params[index]!));
     case 'type':
       return true;
     default:
@@ -23,7 +23,7 @@ const saysLess = (left: Type, right: Type): boolean => {
 };
 
 /** Of two types that go together the one that says less. */
-export const moreGeneral = (left: Type, right: Type): Type => (saysLess(left, right) ? left : right);
+export const moreGeneral = (left: Type, right: Type): Type => (isMoreGeneral(left, right) ? left : right);
 
 /**
  * What is known of types that are yet to be found, while an expression is checked. What an attempt at assigning learned is forgotten
@@ -108,6 +108,6 @@ export class Substitutions {
       if (found) return this.apply(found, final);
       return final ? dyn : type;
     }
-    return over(type, type.params.map(inner => this.apply(inner, final)));
+    return withTypeParams(type, type.params.map(inner => this.apply(inner, final)));
   }
 }

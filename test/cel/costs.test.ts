@@ -23,7 +23,7 @@ const program = (environment: Environment, text: string): Program => {
 const nodeOf = (schema: JsonSchema): SchemaNode => customSchema({type: 'object', properties: {value: schema}}, {metadata: {type: 'object'}, validateMetadata: () => []}).node.properties!.get('value')!;
 
 test('calls cost what the original says of them, and may cost what it says they may', t => {
-  const environment = extend(withLibrary(newExpressions, jsonPatches), {looksAtLiterals: false, variables: {authorizer: authorizerType}});
+  const environment = extend(withLibrary(newExpressions, jsonPatches), {validatesLiterals: false, variables: {authorizer: authorizerType}});
   const asker = {user: {name: 'jo', groups: []}, authorizations: new Authorizations({authorize: () => ({decision: 'allow'})})};
   const bindings = authorizerVariables(asker, {requestResource: {group: '', resource: 'pods'}});
   for (const [text, min, max, run] of ofLibraries) {

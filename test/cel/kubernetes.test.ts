@@ -3,12 +3,12 @@ import type {Attributes, Decision} from '#src/api/authorization.js';
 import {compile, isCompileError, type Bindings} from '#src/cel/compile.js';
 import {extend, type Environment} from '#src/cel/environment.js';
 import {admissionEnvironment, compileAdmission, Composition, isProblem, resultTypes} from '#src/cel/kubernetes/admission.js';
-import {Authorizations, evaluateAsking} from '#src/cel/kubernetes/authorization.js';
+import {Authorizations, evaluateWithAuthorizer} from '#src/cel/kubernetes/authorization.js';
 import {authorizerType, authorizerVariables, resourceCheckType} from '#src/cel/kubernetes/authorizer.js';
 import {newExpressions, withLibrary} from '#src/cel/kubernetes/environment.js';
-import {appliedType, jsonPatches, jsonPatchType, misnamed, patchTypes} from '#src/cel/kubernetes/patches.js';
+import {appliedType, jsonPatches, jsonPatchType, typeNameErrors, patchTypes} from '#src/cel/kubernetes/patches.js';
 import {ComposedVariables} from '#src/cel/kubernetes/variables.js';
-import {toJson} from '#src/cel/plain.js';
+import {toJson} from '#src/cel/to-json.js';
 import {dyn, listOf} from '#src/cel/types.js';
 import type {Failure, Value} from '#src/cel/values.js';
 
@@ -173,14 +173,14 @@ test('expressions that write changes are known by their types', t => {
 });
 
 test('objects that are not named after their places are told', t => {
-  t.deepEqual(misnamed(value('Object{spec: Object.spec{a: [Object.spec.a{}]}}') as Value), []);
-  t.deepEqual(misnamed(value('Object{spec: Object.status{}}') as Value), ['unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type']);
+  t.deepEqual(typeNameErrors(value('Object{spec: Object.spec{a: [Object.spec.a{}]}}') as Value), []);
+  t.deepEqual(typeNameErrors(value('Object{spec: Object.status{}}') as Value), ['unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type']);
 });
 
 test('variables of a policy are worked out once, when they are asked for, and paid for then', t => {
   const use = {hasParams: false, hasAuthorizer: false};
   const composition = new Composition();
-  const within = composition.within(admissionEnvironment(use, 'new'));
+  const within = composition.environmentFor(admissionEnvironment(use, 'new'));
   const programs = new Map<string, ReturnType<typeof compileAdmission>>();
   for (const [name, text] of [['a', 'object.items.map(x, x + 1)'], ['b', 'variables.a.sum()'], ['c', 'object.none'], ['d', 'variables.e']]) {
     const program = compileAdmission(within, text!, resultTypes.variable);
@@ -192,7 +192,7 @@ test('variables of a policy are worked out once, when they are asked for, and pa
     const program = compileAdmission(within, text, resultTypes.condition);
     if (isProblem(program)) return program.problem;
     const outcome = program.evaluate({variables});
-    return [outcome.cost, variables.spent(), 'error' in outcome ? outcome.error : outcome.value];
+    return [outcome.cost, variables.takeCost(), 'error' in outcome ? outcome.error : outcome.value];
   };
 
   // Two steps to a variable and one for the comparison, twice; what is behind the variables once: 31 for the one, 4 for the other.
@@ -212,7 +212,7 @@ const ask = async (text: string, decide: (attributes: Attributes) => Decision | 
   const authorizations = new Authorizations({authorize: decide});
   const asker = {user, authorizations};
   const request = {requestResource: {group: '', resource: 'pods'}, requestSubResource: 'status', namespace: 'n', name: 'p'};
-  return evaluateAsking(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
+  return evaluateWithAuthorizer(program, () => authorizerVariables(asker, request), authorizations, 10_000_000);
 };
 
 test('telling addresses apart costs by how long they are', t => {

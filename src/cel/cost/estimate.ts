@@ -1,10 +1,10 @@
 import type {CallExpr, ComprehensionExpr, Expr, ListExpr, Literal, MapExpr, SelectExpr} from '#src/cel/ast.js';
 import type {CheckedAst, Reference} from '#src/cel/check.js';
 import {accumulator} from '#src/cel/macros.js';
-import {inOptional, type Type, type TypeKind} from '#src/cel/types.js';
+import {optionalElement, type Type, type TypeKind} from '#src/cel/types.js';
 import {Bytes, characters} from '#src/cel/values.js';
 import {chosenSize, libraryEstimates, standardEstimates} from './overloads.js';
-import {anything, around, exactly, nothing, one, perList, perMap, perObject, endless, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from './range.js';
+import {anything, around, exactly, nothing, one, perList, perMap, perObject, maxCost, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type Range, type SizeAt} from './range.js';
 
 /** How large the keys and the values of a list or map are. */
 interface Entries {
@@ -23,14 +23,14 @@ interface Local {
 const fixed: ReadonlySet<TypeKind> = new Set<TypeKind>(['bool', 'double', 'duration', 'int', 'timestamp', 'uint']);
 
 const isFixed = (type: Type): boolean => {
-  const inner = inOptional(type);
+  const inner = optionalElement(type);
   return inner ? isFixed(inner) : fixed.has(type.kind);
 };
 
 const literalSize = (value: Literal): number => (typeof value === 'string' ? characters(value) : value instanceof Bytes ? value.data.length : 1);
 
 /** Nothing yet: what is around it and another is the other. */
-const unset: Range = {min: endless, max: 0};
+const unset: Range = {min: maxCost, max: 0};
 
 const entriesAround = (left: Entries | undefined, right: Entries | undefined): Entries | undefined =>
   left && right && {kind: left.kind, key: around(left.key, right.key), value: around(left.value, right.value)};
@@ -118,8 +118,8 @@ class Estimator {
   #estimate(expr: CallExpr, call: EstimatedCall, costs: readonly Range[]): CallEstimate {
     const reference = this.#ast.references.get(expr.id);
     const own = reference?.kind === 'function' ? reference.declaration.estimate : undefined;
-    const ruled = libraryEstimates.get(call.overload)?.(call) ?? own?.(call);
-    if (ruled) return {...ruled, cost: sum(ruled.cost, ...costs)};
+    const libraryEstimate = libraryEstimates.get(call.overload)?.(call) ?? own?.(call);
+    if (libraryEstimate) return {...libraryEstimate, cost: sum(libraryEstimate.cost, ...costs)};
     const [first, second, third] = costs as [Range, Range, Range];
     switch (call.overload) {
       case 'logical_and':

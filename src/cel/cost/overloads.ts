@@ -1,7 +1,7 @@
 import {bool, bytes, double, duration, int, string, timestamp, uint} from '#src/cel/types.js';
-import {around, endless, exactly, one, perCharacter, perList, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedNode, type EstimateOf, type Range} from './range.js';
+import {around, maxCost, exactly, one, perCharacter, perList, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedNode, type EstimateOf, type Range} from './range.js';
 
-const known = ({size}: EstimatedNode): Range => size ?? {min: 0, max: endless};
+const known = ({size}: EstimatedNode): Range => size ?? {min: 0, max: maxCost};
 
 const reading = (range: Range): Range => scaled(range, perCharacter);
 
@@ -21,7 +21,7 @@ const comparison: EstimateOf = ({args: [left, right]}) => {
 };
 
 /** The cost of making a list of so many, some steps for each. */
-const making = (perElement: number, size: Range): CallEstimate => ({cost: sum(scaled(size, perElement), one, exactly(perList)), size});
+const allocation = (perElement: number, size: Range): CallEstimate => ({cost: sum(scaled(size, perElement), one, exactly(perList)), size});
 
 const literalInt = ({expr}: EstimatedNode, otherwise: number): number => {
   if (expr?.kind !== 'literal' || typeof expr.value !== 'bigint') return otherwise;
@@ -29,9 +29,9 @@ const literalInt = ({expr}: EstimatedNode, otherwise: number): number => {
 };
 
 /** Everything against everything. */
-const pairwise = (size: Range, isText: boolean): CallEstimate => making(isText ? 2 + perCharacter : 2, times(size, size));
+const pairwise = (size: Range, isText: boolean): CallEstimate => allocation(isText ? 2 + perCharacter : 2, times(size, size));
 
-const setCost = (factor: number): EstimateOf => ({args: [left, right], sizeOf}) => ({cost: sum(scaled(times(sizeOf(left!), sizeOf(right!)), factor), one)});
+const setComparison = (factor: number): EstimateOf => ({args: [left, right], sizeOf}) => ({cost: sum(scaled(times(sizeOf(left!), sizeOf(right!)), factor), one)});
 
 const comparedAs = [int, uint, double, bool, duration, timestamp, string, bytes].map(({name}) => name);
 const isText = (type: string): boolean => type === 'string' || type === 'bytes';
@@ -41,25 +41,25 @@ const sorting: readonly (readonly [string, EstimateOf])[] = comparedAs.flatMap(t
   [`list_${type}_sortByAssociatedKeys`, ({target, args, sizeOf}) => (target && args.length === 1 ? pairwise(sizeOf(args[0]!), isText(type)) : undefined)] as const,
 ]);
 
-const flattening: EstimateOf = ({target, args, sizeOf}) => target && making(args[0] ? literalInt(args[0], endless) : 1, sizeOf(target));
+const flattening: EstimateOf = ({target, args, sizeOf}) => target && allocation(args[0] ? literalInt(args[0], maxCost) : 1, sizeOf(target));
 
 const ordered = ['less', 'less_equals', 'greater', 'greater_equals'].flatMap(word => [`${word}_string`, `${word}_bytes`]);
 
 /** What calls of the libraries that came with the language cost; these come before all other rules. */
 export const libraryEstimates: ReadonlyMap<string, EstimateOf> = new Map<string, EstimateOf>([
-  ['list_sets_contains_list', setCost(1)],
-  ['list_sets_intersects_list', setCost(1)],
-  ['list_sets_equivalent_list', setCost(2)],
+  ['list_sets_contains_list', setComparison(1)],
+  ['list_sets_intersects_list', setComparison(1)],
+  ['list_sets_equivalent_list', setComparison(2)],
   ['list_slice', ({target, args: [start, end], sizeOf}) => {
     if (!target || !start || !end) return undefined;
     const count = literalInt(end, sizeOf(target).max) - literalInt(start, 0);
-    return making(1, exactly(count < 0 ? endless : count));
+    return allocation(1, exactly(count < 0 ? maxCost : count));
   }],
   ['list_flatten', flattening],
   ['list_flatten_int', flattening],
-  ['lists_range', ({args}) => making(1, exactly(literalInt(args[0]!, endless)))],
-  ['list_reverse', ({target, sizeOf}) => target && making(1, sizeOf(target))],
-  ['list_distinct', ({target, sizeOf}) => target && making(2, times(sizeOf(target), sizeOf(target)))],
+  ['lists_range', ({args}) => allocation(1, exactly(literalInt(args[0]!, maxCost)))],
+  ['list_reverse', ({target, sizeOf}) => target && allocation(1, sizeOf(target))],
+  ['list_distinct', ({target, sizeOf}) => target && allocation(2, times(sizeOf(target), sizeOf(target)))],
   ...sorting,
 ]);
 
@@ -68,7 +68,7 @@ export const standardEstimates: ReadonlyMap<string, EstimateOf> = new Map<string
   ['string_format', ({target}) => target && {cost: reading(known(target))}],
   ['string_to_bytes', ({args}) => {
     const {min, max} = known(args[0]!);
-    return {cost: reading({min, max}), size: {min, max: Math.min(max * 4, endless)}};
+    return {cost: reading({min, max}), size: {min, max: Math.min(max * 4, maxCost)}};
   }],
   ['bytes_to_string', ({args}) => {
     const {min, max} = known(args[0]!);
@@ -76,7 +76,7 @@ export const standardEstimates: ReadonlyMap<string, EstimateOf> = new Map<string
   }],
   ['strings_quote', ({args}) => {
     const {min, max} = known(args[0]!);
-    return {cost: reading({min, max}), size: {min: min + 2, max: Math.min(max * 2 + 2, endless)}};
+    return {cost: reading({min, max}), size: {min: min + 2, max: Math.min(max * 2 + 2, maxCost)}};
   }],
   ['starts_with_string', readsFirst],
   ['ends_with_string', readsFirst],

@@ -8,15 +8,15 @@ export interface Range {
 }
 
 /** What stands for no end: the most that 64 bits hold. */
-export const endless = 2 ** 64;
+export const maxCost = 2 ** 64;
 
-export const anything: Range = {min: 0, max: endless};
+export const anything: Range = {min: 0, max: maxCost};
 export const nothing: Range = {min: 0, max: 0};
 export const one: Range = {min: 1, max: 1};
 
 export const exactly = (amount: number): Range => ({min: amount, max: amount});
 
-const capped = (amount: number): number => Math.min(amount, endless);
+const capped = (amount: number): number => Math.min(amount, maxCost);
 const product = (left: number, right: number): number => (left === 0 || right === 0 ? 0 : capped(left * right));
 
 export const sum = (...ranges: readonly Range[]): Range => {

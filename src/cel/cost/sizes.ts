@@ -97,7 +97,7 @@ const extentOf = (node: SchemaNode, isRoot = node.embedded === true): Extent | u
 
 const keyExtent: Extent = {least: 2, most: 0};
 
-const within = (extent: Extent, step: string): Extent | undefined => {
+const extentBelow = (extent: Extent, step: string): Extent | undefined => {
   if (step === '@items' || step === '@values') return extent.held && extentOf(extent.held);
   if (step === '@keys') return extent.isMap ? keyExtent : undefined;
   const field = extent.fields?.get(step);
@@ -110,7 +110,7 @@ export const sizesIn =
   (path): Range | undefined => {
     if (path.length === 0) return undefined;
     let extent = extentOf(node, isRoot);
-    for (const step of path.slice(1)) extent = extent && within(extent, step);
+    for (const step of path.slice(1)) extent = extent && extentBelow(extent, step);
     return extent && {min: 0, max: extent.most};
   };
 

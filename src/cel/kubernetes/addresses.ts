@@ -2,7 +2,7 @@ import {formatIp, parseIp, parseRange, rangeHolds, rangeStart, type IpAddress, t
 import {declare, member, overload, type Library} from '#src/cel/declarations.js';
 import {bool, int, opaqueType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
-import {addressComplaint, rangeComplaint, zoneOf} from './address-text.js';
+import {addressError, prefixError, zoneOf} from './address-errors.js';
 
 const ipType = opaqueType('net.IP');
 const cidrType = opaqueType('net.CIDR');
@@ -42,36 +42,36 @@ export class Cidr extends OpaqueValue {
   }
 }
 
-const mapped = (text: string): string => `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`;
+const mappedAddressMessage = (text: string): string => `IPv4-mapped IPv6 address ${JSON.stringify(text)} is not allowed`;
 
-const parsedIp = (text: string): Ip | Failure => {
-  const complaint = addressComplaint(text);
-  if (complaint !== undefined) return new Failure(`IP Address ${JSON.stringify(text)} parse error during conversion from string: ${complaint}`);
+const toIp = (text: string): Ip | Failure => {
+  const error = addressError(text);
+  if (error !== undefined) return new Failure(`IP Address ${JSON.stringify(text)} parse error during conversion from string: ${error}`);
   if (zoneOf(text) !== '') return new Failure(`IP address ${JSON.stringify(text)} with zone value is not allowed`);
   const address = parseIp(text)!;
-  return address.mapped ? new Failure(mapped(text)) : new Ip(address);
+  return address.mapped ? new Failure(mappedAddressMessage(text)) : new Ip(address);
 };
 
-const inRange = 'network address parse error during conversion from string: ';
+const cidrErrorPrefix = 'network address parse error during conversion from string: ';
 
-const parsedCidr = (text: string): Cidr | Failure => {
-  const complaint = rangeComplaint(text);
-  if (complaint !== undefined) return new Failure(`${inRange}${inRange}${complaint}`);
+const toCidr = (text: string): Cidr | Failure => {
+  const error = prefixError(text);
+  if (error !== undefined) return new Failure(`${cidrErrorPrefix}${cidrErrorPrefix}${error}`);
   const range = parseRange(text)!;
-  return range.address.mapped ? new Failure(`${inRange}${mapped(text)}`) : new Cidr(range);
+  return range.address.mapped ? new Failure(`${cidrErrorPrefix}${mappedAddressMessage(text)}`) : new Cidr(range);
 };
 
 const range = (text: string): IpRange => parseRange(text)!;
-const holds =
+const inRanges =
   (...ranges: readonly string[]) =>
   (address: IpAddress): boolean =>
     ranges.map(range).some(one => rangeHolds(one, address));
 
-const isUnspecified = holds('0.0.0.0/32', '::/128');
-const isLoopback = holds('127.0.0.0/8', '::1/128');
-const isMulticast = holds('224.0.0.0/4', 'ff00::/8');
-const isLinkLocalUnicast = holds('169.254.0.0/16', 'fe80::/10');
-const isBroadcast = holds('255.255.255.255/32');
+const isUnspecified = inRanges('0.0.0.0/32', '::/128');
+const isLoopback = inRanges('127.0.0.0/8', '::1/128');
+const isMulticast = inRanges('224.0.0.0/4', 'ff00::/8');
+const isLinkLocalUnicast = inRanges('169.254.0.0/16', 'fe80::/10');
+const isBroadcast = inRanges('255.255.255.255/32');
 const isGlobalUnicast = (address: IpAddress): boolean => ![isUnspecified, isLoopback, isMulticast, isLinkLocalUnicast, isBroadcast].some(is => is(address));
 /** Of IPv6 the flags between do not count. */
 const isLinkLocalMulticast = ({family, value}: IpAddress): boolean => (family === 4 ? value >> 8n === 0xe00000n : ((value >> 112n) & 0xff0fn) === 0xff02n);
@@ -79,25 +79,25 @@ const isLinkLocalMulticast = ({family, value}: IpAddress): boolean => (family ==
 const containsIp = ({range}: Cidr, ip: Ip | Failure): Value => (ip instanceof Ip ? rangeHolds(range, ip.address) : ip);
 const containsCidr = ({range}: Cidr, other: Cidr | Failure): Value => (other instanceof Cidr ? rangeHolds(range, rangeStart(other.range)) && range.bits <= other.range.bits : other);
 
-const told = (name: string, id: string, is: (address: IpAddress) => boolean) => declare(name, member(id, [ipType], bool, ({address}: Ip) => is(address)));
+const ipPredicate = (name: string, id: string, is: (address: IpAddress) => boolean) => declare(name, member(id, [ipType], bool, ({address}: Ip) => is(address)));
 
 /** Addresses. */
 export const ips: Library = {
   name: 'kubernetes.net.ip',
   types: [ipType],
   functions: [
-    declare('ip', overload('string_to_ip', [string], ipType, parsedIp)),
+    declare('ip', overload('string_to_ip', [string], ipType, toIp)),
     declare('family', member('ip_family', [ipType], int, ({address}: Ip) => BigInt(address.family))),
     declare('ip.isCanonical', overload('ip_is_canonical', [string], bool, (text: string) => {
-      const ip = parsedIp(text);
+      const ip = toIp(text);
       return ip instanceof Ip ? formatIp(ip.address) === text : ip;
     })),
-    told('isUnspecified', 'ip_is_unspecified', isUnspecified),
-    told('isLoopback', 'ip_is_loopback', isLoopback),
-    told('isLinkLocalMulticast', 'ip_is_link_local_multicast', isLinkLocalMulticast),
-    told('isLinkLocalUnicast', 'ip_is_link_local_unicast', isLinkLocalUnicast),
-    told('isGlobalUnicast', 'ip_is_global_unicast', isGlobalUnicast),
-    declare('isIP', overload('is_ip', [string], bool, (text: string) => parsedIp(text) instanceof Ip)),
+    ipPredicate('isUnspecified', 'ip_is_unspecified', isUnspecified),
+    ipPredicate('isLoopback', 'ip_is_loopback', isLoopback),
+    ipPredicate('isLinkLocalMulticast', 'ip_is_link_local_multicast', isLinkLocalMulticast),
+    ipPredicate('isLinkLocalUnicast', 'ip_is_link_local_unicast', isLinkLocalUnicast),
+    ipPredicate('isGlobalUnicast', 'ip_is_global_unicast', isGlobalUnicast),
+    declare('isIP', overload('is_ip', [string], bool, (text: string) => toIp(text) instanceof Ip)),
     declare('string', overload('ip_to_string', [ipType], string, ({address}: Ip) => formatIp(address))),
   ],
 };
@@ -107,24 +107,24 @@ export const cidrs: Library = {
   name: 'kubernetes.net.cidr',
   types: [cidrType],
   functions: [
-    declare('cidr', overload('string_to_cidr', [string], cidrType, parsedCidr)),
+    declare('cidr', overload('string_to_cidr', [string], cidrType, toCidr)),
     declare(
       'containsIP',
       member('cidr_contains_ip_string', [cidrType, string], bool, (cidr: Cidr, text: string) => {
-        const ip = parsedIp(text);
+        const ip = toIp(text);
         return ip instanceof Ip ? containsIp(cidr, ip) : noSuchOverload;
       }),
       member('cidr_contains_ip_ip', [cidrType, ipType], bool, containsIp),
     ),
     declare(
       'containsCIDR',
-      member('cidr_contains_cidr_string', [cidrType, string], bool, (cidr: Cidr, text: string) => containsCidr(cidr, parsedCidr(text))),
+      member('cidr_contains_cidr_string', [cidrType, string], bool, (cidr: Cidr, text: string) => containsCidr(cidr, toCidr(text))),
       member('cidr_contains_cidr', [cidrType, cidrType], bool, containsCidr),
     ),
     declare('ip', member('cidr_ip', [cidrType], ipType, ({range: {address}}: Cidr) => new Ip(address))),
     declare('prefixLength', member('cidr_prefix_length', [cidrType], int, ({range: {bits}}: Cidr) => BigInt(bits))),
     declare('masked', member('cidr_masked', [cidrType], cidrType, ({range}: Cidr) => new Cidr({...range, address: rangeStart(range)}))),
-    declare('isCIDR', overload('is_cidr', [string], bool, (text: string) => parsedCidr(text) instanceof Cidr)),
+    declare('isCIDR', overload('is_cidr', [string], bool, (text: string) => toCidr(text) instanceof Cidr)),
     declare('string', overload('cidr_to_string', [cidrType], string, ({range: {address, bits}}: Cidr) => `${formatIp(address)}/${bits}`)),
   ],
 };

@@ -8,7 +8,7 @@ import {newExpressions, storedExpressions, withLibrary} from './environment.js';
 import {appliedType, jsonPatches, jsonPatchType, patchTypes} from './patches.js';
 
 /** What an expression about requests may name besides the object before and after, the request and the namespace it is in. */
-export interface AdmissionUse {
+export interface AdmissionOptions {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
   /** It writes changes, so it can make what these are made of. */
@@ -16,12 +16,12 @@ export interface AdmissionUse {
 }
 
 /** Expressions that are written now, or that were stored once. */
-export type Age = 'new' | 'stored';
+export type ExpressionAge = 'new' | 'stored';
 
 const made = new Map<string, Environment>();
 
 /** What an expression about requests can name and call. */
-export const admissionEnvironment = ({hasParams, hasAuthorizer, writesPatches = false}: AdmissionUse, age: Age): Environment => {
+export const admissionEnvironment = ({hasParams, hasAuthorizer, writesPatches = false}: AdmissionOptions, age: ExpressionAge): Environment => {
   const key = `${age} ${hasParams} ${hasAuthorizer} ${writesPatches}`;
   const known = made.get(key);
   if (known) return known;
@@ -73,12 +73,12 @@ export const compileAdmission = (environment: Environment, text: string, expecte
 export const isProblem = (compiled: Program | {readonly problem: string}): compiled is {readonly problem: string} => 'problem' in compiled;
 
 /** What is known of a variable's type by those who use it: not which object it is. */
-const seen = (type: Type): Type => {
+const erasedType = (type: Type): Type => {
   switch (type.kind) {
     case 'list':
-      return listOf(seen(type.params[0]!));
+      return listOf(erasedType(type.params[0]!));
     case 'map':
-      return mapOf(seen(type.params[0]!), seen(type.params[1]!));
+      return mapOf(erasedType(type.params[0]!), erasedType(type.params[1]!));
     case 'object':
     case 'opaque':
     case 'type':
@@ -98,7 +98,7 @@ export class Composition {
   readonly #environments = new Map<Environment, Environment>();
 
   /** An environment in which expressions can name the variables that are there by then. */
-  within(environment: Environment): Environment {
+  environmentFor(environment: Environment): Environment {
     const known = this.#environments.get(environment);
     if (known) return known;
     const types = {
@@ -112,6 +112,6 @@ export class Composition {
 
   /** Adds a variable. One whose expression is none is of any type. */
   add(name: string, compiled: {readonly type: Type} | {readonly problem: string}): void {
-    this.#fields.set(name, 'problem' in compiled ? dyn : seen(compiled.type));
+    this.#fields.set(name, 'problem' in compiled ? dyn : erasedType(compiled.type));
   }
 }

@@ -3,14 +3,14 @@ import type {UserInfo} from '#src/api/user.js';
 import type {Bindings, Outcome, Program} from '#src/cel/compile.js';
 
 /** Thrown where an expression asks an authorizer that answers later. */
-export class Unanswered extends Error {
+export class PendingDecision extends Error {
   readonly attributes: Attributes;
-  readonly answer: Promise<Decision>;
+  readonly decision: Promise<Decision>;
 
-  constructor(attributes: Attributes, answer: Promise<Decision>) {
+  constructor(attributes: Attributes, decision: Promise<Decision>) {
     super('an authorizer was asked that answers later');
     this.attributes = attributes;
-    this.answer = answer;
+    this.decision = decision;
   }
 }
 
@@ -32,40 +32,40 @@ export class Authorizations {
     const key = JSON.stringify(attributes);
     const known = this.#known.get(key);
     if (known) return known;
-    const answer = this.#authorizer.authorize(attributes);
-    if (answer instanceof Promise) throw new Unanswered(attributes, answer);
-    this.#known.set(key, answer);
-    return answer;
+    const decision = this.#authorizer.authorize(attributes);
+    if (decision instanceof Promise) throw new PendingDecision(attributes, decision);
+    this.#known.set(key, decision);
+    return decision;
   }
 
   /** Runs what asks for decisions, as often as it takes until all it asks for are there. What it does must be the same each time. */
-  async settle<T>(run: () => T): Promise<T> {
+  async runUntilDecided<T>(run: () => T): Promise<T> {
     for (;;) {
       try {
         return run();
       } catch (error) {
-        if (!(error instanceof Unanswered)) throw error;
-        this.#known.set(JSON.stringify(error.attributes), await answered(error.answer));
+        if (!(error instanceof PendingDecision)) throw error;
+        this.#known.set(JSON.stringify(error.attributes), await settleDecision(error.decision));
       }
     }
   }
 }
 
 /** An authorizer that fails has no opinion, and says why. */
-const answered = async (answer: Promise<Decision>): Promise<Decision> => {
+const settleDecision = async (decision: Promise<Decision>): Promise<Decision> => {
   try {
-    return await answer;
+    return await decision;
   } catch (error) {
     return {decision: 'noOpinion', error: error instanceof Error ? error.message : String(error)};
   }
 };
 
 /** Runs a program that may ask an authorizer. Bindings are made for each attempt, so that what is found when it is asked for is found again. */
-export const evaluateAsking = async (program: Program, bindings: () => Bindings, authorizations: Authorizations, budget?: number): Promise<Outcome> =>
-  authorizations.settle(() => program.evaluate(bindings(), budget));
+export const evaluateWithAuthorizer = async (program: Program, bindings: () => Bindings, authorizations: Authorizations, budget?: number): Promise<Outcome> =>
+  authorizations.runUntilDecided(() => program.evaluate(bindings(), budget));
 
 /** Who asks. */
-export interface Asker {
+export interface Subject {
   readonly user: UserInfo;
   readonly authorizations: Authorizations;
 }

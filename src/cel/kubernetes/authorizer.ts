@@ -5,7 +5,7 @@ import type {Bindings} from '#src/cel/compile.js';
 import {declare, member, type Library} from '#src/cel/declarations.js';
 import {bool, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
-import type {Asker} from './authorization.js';
+import type {Subject} from './authorization.js';
 
 export const authorizerType = objectType('kubernetes.authorization.Authorizer');
 const pathCheckType = objectType('kubernetes.authorization.PathCheck');
@@ -29,16 +29,16 @@ class Check<T> extends OpaqueValue {
   }
 }
 
-type AuthorizerValue = Check<Asker>;
-type PathCheck = Check<{readonly asker: Asker; readonly path: string}>;
-type GroupCheck = Check<{readonly asker: Asker; readonly group: string}>;
+type AuthorizerValue = Check<Subject>;
+type PathCheck = Check<{readonly subject: Subject; readonly path: string}>;
+type GroupCheck = Check<{readonly subject: Subject; readonly group: string}>;
 
-type CheckedResource = Omit<NonNullable<Attributes['resource']>, 'version'>;
-type ResourceCheck = Check<{readonly asker: Asker; readonly resource: CheckedResource}>;
+type ResourceAttributes = Omit<NonNullable<Attributes['resource']>, 'version'>;
+type ResourceCheck = Check<{readonly subject: Subject; readonly resource: ResourceAttributes}>;
 
 const isBlank = (text: string): boolean => text.trim() === '';
 
-const resourceCheck = (asker: Asker, resource: CheckedResource): ResourceCheck => new Check(resourceCheckType, {asker, resource});
+const resourceCheck = (subject: Subject, resource: ResourceAttributes): ResourceCheck => new Check(resourceCheckType, {subject, resource});
 
 const serviceAccount = ({of: {authorizations}}: AuthorizerValue, namespace: string, name: string): Value => {
   if (dnsSubdomainProblems(name).length > 0) return new Failure('Invalid service account name');
@@ -48,48 +48,48 @@ const serviceAccount = ({of: {authorizations}}: AuthorizerValue, namespace: stri
   return new Check(authorizerType, {user: {...user, groups: (user.groups ?? []).filter(group => group !== wellKnown.authenticated)}, authorizations});
 };
 
-const decided = ({user, authorizations}: Asker, attributes: Omit<Attributes, 'user'>): Value => new Check(decisionType, authorizations.decide({...attributes, user}));
+const decisionOf = ({user, authorizations}: Subject, attributes: Omit<Attributes, 'user'>): Value => new Check(decisionType, authorizations.decide({...attributes, user}));
 
-const checkResource = ({of: {asker, resource}}: ResourceCheck, verb: string): Value => decided(asker, {verb, path: '', resource: {...resource, version: '*'}});
+const checkResource = ({of: {subject, resource}}: ResourceCheck, verb: string): Value => decisionOf(subject, {verb, path: '', resource: {...resource, version: '*'}});
 
-const refined = (name: string, id: string, field: keyof CheckedResource) =>
-  declare(name, member(id, [resourceCheckType, string], resourceCheckType, ({of: {asker, resource}}: ResourceCheck, text: string) => resourceCheck(asker, {...resource, [field]: text})));
+const setField = (name: string, id: string, field: keyof ResourceAttributes) =>
+  declare(name, member(id, [resourceCheckType, string], resourceCheckType, ({of: {subject, resource}}: ResourceCheck, text: string) => resourceCheck(subject, {...resource, [field]: text})));
 
-const told = (name: string, result: Type, of: (decision: Decision) => Value) => declare(name, member(`decision_${name}`, [decisionType], result, ({of: decision}: Check<Decision>) => of(decision)));
+const decisionGetter = (name: string, result: Type, of: (decision: Decision) => Value) => declare(name, member(`decision_${name}`, [decisionType], result, ({of: decision}: Check<Decision>) => of(decision)));
 
 /** What asks whether somebody may do something. */
 export const authorizer: Library = {
   name: 'kubernetes.authz',
   functions: [
-    declare('path', member('authorizer_path', [authorizerType, string], pathCheckType, ({of: asker}: AuthorizerValue, path: string) =>
-      (isBlank(path) ? new Failure('path must not be empty') : new Check(pathCheckType, {asker, path})))),
-    declare('group', member('authorizer_group', [authorizerType, string], groupCheckType, ({of: asker}: AuthorizerValue, group: string) => new Check(groupCheckType, {asker, group}))),
+    declare('path', member('authorizer_path', [authorizerType, string], pathCheckType, ({of: subject}: AuthorizerValue, path: string) =>
+      (isBlank(path) ? new Failure('path must not be empty') : new Check(pathCheckType, {subject, path})))),
+    declare('group', member('authorizer_group', [authorizerType, string], groupCheckType, ({of: subject}: AuthorizerValue, group: string) => new Check(groupCheckType, {subject, group}))),
     declare('serviceAccount', member('authorizer_serviceaccount', [authorizerType, string, string], authorizerType, serviceAccount)),
-    declare('resource', member('groupcheck_resource', [groupCheckType, string], resourceCheckType, ({of: {asker, group}}: GroupCheck, resource: string) =>
-      (isBlank(resource) ? new Failure('resource must not be empty') : resourceCheck(asker, {group, resource, subresource: '', namespace: '', name: ''})))),
-    refined('subresource', 'resourcecheck_subresource', 'subresource'),
-    refined('namespace', 'resourcecheck_namespace', 'namespace'),
-    refined('name', 'resourcecheck_name', 'name'),
+    declare('resource', member('groupcheck_resource', [groupCheckType, string], resourceCheckType, ({of: {subject, group}}: GroupCheck, resource: string) =>
+      (isBlank(resource) ? new Failure('resource must not be empty') : resourceCheck(subject, {group, resource, subresource: '', namespace: '', name: ''})))),
+    setField('subresource', 'resourcecheck_subresource', 'subresource'),
+    setField('namespace', 'resourcecheck_namespace', 'namespace'),
+    setField('name', 'resourcecheck_name', 'name'),
     declare(
       'check',
-      member('pathcheck_check', [pathCheckType, string], decisionType, ({of: {asker, path}}: PathCheck, verb: string) => decided(asker, {verb, path})),
+      member('pathcheck_check', [pathCheckType, string], decisionType, ({of: {subject, path}}: PathCheck, verb: string) => decisionOf(subject, {verb, path})),
       member('resourcecheck_check', [resourceCheckType, string], decisionType, checkResource),
     ),
-    told('errored', bool, ({error}) => error !== undefined),
-    told('error', string, ({error = ''}) => error),
-    told('allowed', bool, ({decision}) => decision === 'allow'),
-    told('reason', string, ({reason = ''}) => reason),
+    decisionGetter('errored', bool, ({error}) => error !== undefined),
+    decisionGetter('error', string, ({error = ''}) => error),
+    decisionGetter('allowed', bool, ({decision}) => decision === 'allow'),
+    decisionGetter('reason', string, ({reason = ''}) => reason),
   ],
 };
 
 /** What narrows a check to objects that selectors choose. A selector that is none is left out by who decides. */
 export const authorizerSelectors: Library = {
   name: 'kubernetes.authzSelectors',
-  functions: [refined('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'), refined('labelSelector', 'authorizer_labelselector', 'labelSelector')],
+  functions: [setField('fieldSelector', 'authorizer_fieldselector', 'fieldSelector'), setField('labelSelector', 'authorizer_labelselector', 'labelSelector')],
 };
 
 /** What a request is about, as reviews tell of it. */
-interface AskedResource {
+interface RequestAttributes {
   readonly requestResource: {readonly group: string; readonly resource: string};
   readonly requestSubResource?: string;
   readonly namespace?: string;
@@ -97,7 +97,7 @@ interface AskedResource {
 }
 
 /** The variables `authorizer`, and `authorizer.requestResource`, which is what a request is about. */
-export const authorizerVariables = (asker: Asker, {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: AskedResource): Bindings => ({
-  authorizer: new Check(authorizerType, asker),
-  'authorizer.requestResource': resourceCheck(asker, {group, resource, subresource, namespace, name}),
+export const authorizerVariables = (subject: Subject, {requestResource: {group, resource}, requestSubResource: subresource = '', namespace = '', name = ''}: RequestAttributes): Bindings => ({
+  authorizer: new Check(authorizerType, subject),
+  'authorizer.requestResource': resourceCheck(subject, {group, resource, subresource, namespace, name}),
 });

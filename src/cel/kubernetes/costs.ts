@@ -1,5 +1,5 @@
 import {reading, traversal, wholeTraversal} from '#src/cel/costs.js';
-import {endless, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
+import {maxCost, exactly, one, perCharacter, perList, perObject, perPatternCharacter, scaled, sum, times, type CallEstimate, type EstimatedCall, type EstimatedNode, type EstimateOf, type Range} from '#src/cel/cost/range.js';
 import type {CostOf} from '#src/cel/declarations.js';
 import {sizeOf} from '#src/cel/values.js';
 import {Cidr} from './addresses.js';
@@ -57,7 +57,7 @@ const through: FunctionCosts = {
 
 /** How often one text is replaced in another at most, and what of the first is left. */
 const replaced = (text: number, sought: number, isNoLonger: boolean): readonly [count: number, left: number] => {
-  if (sought === 0) return [Math.min(text + 1, endless), text];
+  if (sought === 0) return [Math.min(text + 1, maxCost), text];
   return isNoLonger ? [0, text] : [Math.ceil(text / sought), 0];
 };
 
@@ -73,7 +73,7 @@ const splitting: EstimateOf = ({target, args: [, limit], sizeOf}) => {
   if (!target) return undefined;
   const text = sizeOf(target);
   const literal = limit?.expr?.kind === 'literal' ? limit.expr.value : undefined;
-  const most = typeof literal === 'bigint' ? (literal < 0n ? endless : Number(literal)) : text.max;
+  const most = typeof literal === 'bigint' ? (literal < 0n ? maxCost : Number(literal)) : text.max;
   return estimated(readingOf(text, 2), {min: 0, max: most});
 };
 

@@ -17,7 +17,7 @@ import {semvers} from './semver.js';
 import {urls} from './url.js';
 
 /** Since which minor release of version 1 expressions may use a library. */
-const since: readonly (readonly [release: number, library: Library])[] = [
+const libraryReleases: readonly (readonly [release: number, library: Library])[] = [
   [0, standard],
   [0, urls],
   [0, regex],
@@ -39,7 +39,7 @@ const since: readonly (readonly [release: number, library: Library])[] = [
 /** New expressions use only what servers one release back know as well, so that one can go back to them. */
 const newRelease = 34;
 
-const priced = (environment: Environment): Environment => {
+const withCosts = (environment: Environment): Environment => {
   const functions = new Map(environment.functions);
   for (const [name, costs] of functionCosts) {
     const declaration = functions.get(name);
@@ -49,7 +49,7 @@ const priced = (environment: Environment): Environment => {
 };
 
 const environmentOf = (release: number): Environment =>
-  priced(extend(emptyEnvironment, {libraries: since.flatMap(([from, library]) => (from <= release ? [library] : [])), looksAtLiterals: true}));
+  withCosts(extend(emptyEnvironment, {libraries: libraryReleases.flatMap(([from, library]) => (from <= release ? [library] : [])), validatesLiterals: true}));
 
 /** What all expressions can do that are written now, without variables. */
 export const newExpressions: Environment = environmentOf(newRelease);
@@ -58,4 +58,4 @@ export const newExpressions: Environment = environmentOf(newRelease);
 export const storedExpressions: Environment = environmentOf(Number.POSITIVE_INFINITY);
 
 /** The environment with a library that only some expressions may use, priced as all are. */
-export const withLibrary = (environment: Environment, library: Library): Environment => priced(extend(environment, {libraries: [library]}));
+export const withLibrary = (environment: Environment, library: Library): Environment => withCosts(extend(environment, {libraries: [library]}));

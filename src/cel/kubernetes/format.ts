@@ -4,7 +4,7 @@ import {NativeList} from '#src/cel/native.js';
 import {listOf, objectType, optionalOf, string, type Type} from '#src/cel/types.js';
 import {noSuchOverload, OpaqueValue, Optional, type Value} from '#src/cel/values.js';
 import {textFormats} from '#src/schema/custom/text-formats.js';
-import {LocatorError, parseRequestLocator} from './locator.js';
+import {UrlError, parseRequestUri} from './go-url.js';
 
 const formatType = objectType('kubernetes.NamedFormat');
 
@@ -35,17 +35,17 @@ const prefixed =
   text =>
     problems(asPrefix(text));
 
-const known =
-  (name: string, complaint: string): Problems =>
+const matchingFormat =
+  (name: string, message: string): Problems =>
   text =>
-    textFormats.get(name)!(text) ? [] : [complaint];
+    textFormats.get(name)!(text) ? [] : [message];
 
 const uriProblems: Problems = text => {
   try {
-    parseRequestLocator(text);
+    parseRequestUri(text);
     return [];
   } catch (error) {
-    if (error instanceof LocatorError) return [error.message];
+    if (error instanceof UrlError) return [error.message];
     throw error;
   }
 };
@@ -62,10 +62,10 @@ const formats: ReadonlyMap<string, Format> = new Map([
   ['dns1035LabelPrefix', new Format('DNS1035LabelPrefix', 30, prefixed(dnsLabel1035Problems))],
   ['labelValue', new Format('LabelValue', 40, labelValueProblems)],
   ['uri', new Format('URI', 1103, uriProblems)],
-  ['uuid', new Format('uuid', uuidPattern, known('uuid', 'does not match the UUID format'))],
-  ['byte', new Format('byte', 84, known('byte', 'invalid base64'))],
-  ['date', new Format('date', timePattern, known('date', 'invalid date'))],
-  ['datetime', new Format('datetime', timePattern, known('datetime', 'invalid datetime'))],
+  ['uuid', new Format('uuid', uuidPattern, matchingFormat('uuid', 'does not match the UUID format'))],
+  ['byte', new Format('byte', 84, matchingFormat('byte', 'invalid base64'))],
+  ['date', new Format('date', timePattern, matchingFormat('date', 'invalid date'))],
+  ['datetime', new Format('datetime', timePattern, matchingFormat('datetime', 'invalid datetime'))],
 ]);
 
 const validate = ({problems}: Format, text: string): Value => {

@@ -1,6 +1,6 @@
 import {compare, equal} from '#src/cel/compare.js';
 import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
-import {asInt, asUint} from '#src/cel/numbers.js';
+import {checkedInt, checkedUint} from '#src/cel/numbers.js';
 import {durationOf} from '#src/cel/time.js';
 import {bool, bytes, double, duration, int, listOf, param, string, timestamp, uint, type Type} from '#src/cel/types.js';
 import {Duration, Failure, ListValue, noSuchOverload, Uint, type Value} from '#src/cel/values.js';
@@ -23,9 +23,9 @@ const isSorted = (values: ListValue): Value => {
 };
 
 const plus = (left: Value, right: Value): Value => {
-  if (typeof left === 'bigint' && typeof right === 'bigint') return asInt(left + right);
+  if (typeof left === 'bigint' && typeof right === 'bigint') return checkedInt(left + right);
   if (typeof left === 'number' && typeof right === 'number') return left + right;
-  if (left instanceof Uint && right instanceof Uint) return asUint(left.value + right.value);
+  if (left instanceof Uint && right instanceof Uint) return checkedUint(left.value + right.value);
   if (left instanceof Duration && right instanceof Duration) return durationOf(left.nanos + right.nanos);
   return right instanceof Failure ? right : noSuchOverload;
 };
@@ -42,7 +42,7 @@ const total = (zero: Value) => (values: ListValue): Value => {
 };
 
 /** The least or the greatest, of equal ones the first. */
-const extreme = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
+const minOrMax = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
   const find = (values: ListValue): Value => {
     let best: Value | undefined;
     for (const value of values) {
@@ -71,8 +71,8 @@ export const lists: Library = {
   functions: [
     declare('isSorted', ...comparable.map(([word, type]) => member(`list_${word}_is_sorted_bool`, [listOf(type)], bool, isSorted))),
     declare('sum', ...summable.map(([word, type, zero]) => member(`list_${word}_sum_${word}`, [listOf(type)], type, total(zero)))),
-    extreme('max', order => order < 0),
-    extreme('min', order => order > 0),
+    minOrMax('max', order => order < 0),
+    minOrMax('min', order => order > 0),
     declare('indexOf', member('list_a_index_of_int', [list, a], int, indexOf)),
     declare('lastIndexOf', member('list_a_last_index_of_int', [list, a], int, lastIndexOf)),
   ],

@@ -7,10 +7,10 @@ import {Failure, MapValue, typeOfValue, type Value} from '#src/cel/values.js';
 export const jsonPatchType = objectType('JSONPatch');
 export const appliedType = objectType('Object');
 
-const texts: ReadonlySet<string> = new Set(['op', 'path', 'from']);
+const stringFields: ReadonlySet<string> = new Set(['op', 'path', 'from']);
 
 /** An object that an expression made of a type by its name. */
-export class MadeObject extends MapValue {
+export class ConstructedObject extends MapValue {
   readonly type: Type;
   readonly fields: ReadonlyMap<string, Value>;
 
@@ -33,39 +33,39 @@ export class MadeObject extends MapValue {
   }
 
   equals(other: Value): Value {
-    return other instanceof MadeObject && this.type.name === other.type.name && equalMaps(this, other) === true;
+    return other instanceof ConstructedObject && this.type.name === other.type.name && equalMaps(this, other) === true;
   }
 }
 
 const jsonPatch = (fields: ReadonlyMap<string, Value>): Value => {
   for (const [name, value] of fields) {
-    if (texts.has(name) && typeof value !== 'string') return new Failure(`unexpected type ${typeOfValue(value).name} for JSONPatchType '${name}' field`);
+    if (stringFields.has(name) && typeof value !== 'string') return new Failure(`unexpected type ${typeOfValue(value).name} for JSONPatchType '${name}' field`);
   }
-  return new MadeObject(jsonPatchType, fields);
+  return new ConstructedObject(jsonPatchType, fields);
 };
 
-const isApplied = (name: string): boolean => name === appliedType.name || name.startsWith(`${appliedType.name}.`);
+const isApplyType = (name: string): boolean => name === appliedType.name || name.startsWith(`${appliedType.name}.`);
 
 /** `JSONPatch{op: "add", path: "/a", value: 1}`, and `Object{spec: Object.spec{...}}` with any fields. */
 export const patchTypes: TypeSource = {
-  find: name => (name === jsonPatchType.name || isApplied(name) ? objectType(name) : undefined),
+  find: name => (name === jsonPatchType.name || isApplyType(name) ? objectType(name) : undefined),
   field(type, field) {
-    if (isApplied(type)) return dyn;
-    if (texts.has(field)) return string;
+    if (isApplyType(type)) return dyn;
+    if (stringFields.has(field)) return string;
     return field === 'value' ? dyn : undefined;
   },
-  create: (type, fields) => (isApplied(type) ? new MadeObject(objectType(type), fields) : jsonPatch(fields)),
+  create: (type, fields) => (isApplyType(type) ? new ConstructedObject(objectType(type), fields) : jsonPatch(fields)),
 };
 
 /** Where the name of the type of an object is not that of the place it stands at: `Object.spec` stands at `spec` of an `Object`. Lists and maps have no names. */
-export const misnamed = (value: Value, place = appliedType.name): string[] => {
-  if (value instanceof MadeObject) {
+export const typeNameErrors = (value: Value, place = appliedType.name): string[] => {
+  if (value instanceof ConstructedObject) {
     const {name} = value.type;
     const own = name === place ? [] : [`unexpected type name "${name}", expected "${place}", which matches field name path from root Object type`];
-    return [...own, ...[...value.fields].flatMap(([field, inner]) => misnamed(inner, `${place}.${field}`))];
+    return [...own, ...[...value.fields].flatMap(([field, inner]) => typeNameErrors(inner, `${place}.${field}`))];
   }
-  if (value instanceof MapValue) return [...value.keys()].flatMap(key => misnamed(value.find(key)!, place));
-  return typeof value === 'object' && value !== null && Symbol.iterator in value ? [...(value as Iterable<Value>)].flatMap(inner => misnamed(inner, place)) : [];
+  if (value instanceof MapValue) return [...value.keys()].flatMap(key => typeNameErrors(value.find(key)!, place));
+  return typeof value === 'object' && value !== null && Symbol.iterator in value ? [...(value as Iterable<Value>)].flatMap(inner => typeNameErrors(inner, place)) : [];
 };
 
 const escapeKey = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -1,12 +1,12 @@
 import {addQuantities, compareQuantities, parseQuantity, quantityNumber, quantityOf, quantityValue, QuantityError, subtractQuantities, type Quantity} from '#src/api/quantity.js';
 import {declare, member, overload, type Library} from '#src/cel/declarations.js';
-import {asInt} from '#src/cel/numbers.js';
+import {checkedInt} from '#src/cel/numbers.js';
 import {bool, double, int, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
 
 const quantityType = objectType('kubernetes.Quantity');
 
-class Amount extends OpaqueValue {
+class QuantityValue extends OpaqueValue {
   readonly type: Type = quantityType;
   readonly quantity: Quantity;
 
@@ -16,17 +16,17 @@ class Amount extends OpaqueValue {
   }
 
   equals(other: Value): Value {
-    return other instanceof Amount ? this.compare(other) === 0 : noSuchOverload;
+    return other instanceof QuantityValue ? this.compare(other) === 0 : noSuchOverload;
   }
 
-  compare(other: Amount): number {
+  compare(other: QuantityValue): number {
     return compareQuantities(this.quantity, other.quantity);
   }
 }
 
 const parsed = (text: string): Value => {
   try {
-    return new Amount(parseQuantity(text));
+    return new QuantityValue(parseQuantity(text));
   } catch (error) {
     if (error instanceof QuantityError) return new Failure(error.message);
     throw error;
@@ -34,13 +34,13 @@ const parsed = (text: string): Value => {
 };
 
 /** The amount as an int. One that was written with a fraction is none, even one of zeros. */
-const asInteger = ({quantity}: Amount): Value => {
-  const value = quantity.exponent < 0 ? undefined : asInt(quantityValue(quantity));
+const asInteger = ({quantity}: QuantityValue): Value => {
+  const value = quantity.exponent < 0 ? undefined : checkedInt(quantityValue(quantity));
   return value === undefined || value instanceof Failure ? new Failure('cannot convert value to integer') : value;
 };
 
-const plus = (left: Amount, right: Quantity): Value => new Amount(addQuantities(left.quantity, right));
-const minus = (left: Amount, right: Quantity): Value => new Amount(subtractQuantities(left.quantity, right));
+const plus = (left: QuantityValue, right: Quantity): Value => new QuantityValue(addQuantities(left.quantity, right));
+const minus = (left: QuantityValue, right: Quantity): Value => new QuantityValue(subtractQuantities(left.quantity, right));
 const ofInt = (value: bigint): Quantity => quantityOf(value, 'DecimalExponent');
 
 const two = [quantityType, quantityType];
@@ -52,22 +52,22 @@ export const quantities: Library = {
   functions: [
     declare('quantity', overload('string_to_quantity', [string], quantityType, parsed)),
     declare('isQuantity', overload('is_quantity_string', [string], bool, (text: string) => !(parsed(text) instanceof Failure))),
-    declare('sign', overload('quantity_sign', [quantityType], int, ({quantity: {unscaled}}: Amount) => (unscaled > 0n ? 1n : unscaled < 0n ? -1n : 0n))),
-    declare('isGreaterThan', member('quantity_is_greater_than', two, bool, (left: Amount, right: Amount) => left.compare(right) > 0)),
-    declare('isLessThan', member('quantity_is_less_than', two, bool, (left: Amount, right: Amount) => left.compare(right) < 0)),
-    declare('compareTo', member('quantity_compare_to', two, int, (left: Amount, right: Amount) => BigInt(left.compare(right)))),
-    declare('asApproximateFloat', member('quantity_get_float', [quantityType], double, ({quantity}: Amount) => quantityNumber(quantity))),
+    declare('sign', overload('quantity_sign', [quantityType], int, ({quantity: {unscaled}}: QuantityValue) => (unscaled > 0n ? 1n : unscaled < 0n ? -1n : 0n))),
+    declare('isGreaterThan', member('quantity_is_greater_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) > 0)),
+    declare('isLessThan', member('quantity_is_less_than', two, bool, (left: QuantityValue, right: QuantityValue) => left.compare(right) < 0)),
+    declare('compareTo', member('quantity_compare_to', two, int, (left: QuantityValue, right: QuantityValue) => BigInt(left.compare(right)))),
+    declare('asApproximateFloat', member('quantity_get_float', [quantityType], double, ({quantity}: QuantityValue) => quantityNumber(quantity))),
     declare('asInteger', member('quantity_get_int', [quantityType], int, asInteger)),
-    declare('isInteger', member('quantity_is_integer', [quantityType], bool, (amount: Amount) => !(asInteger(amount) instanceof Failure))),
+    declare('isInteger', member('quantity_is_integer', [quantityType], bool, (amount: QuantityValue) => !(asInteger(amount) instanceof Failure))),
     declare(
       'add',
-      member('quantity_add', two, quantityType, (left: Amount, right: Amount) => plus(left, right.quantity)),
-      member('quantity_add_int', withInt, quantityType, (left: Amount, right: bigint) => plus(left, ofInt(right))),
+      member('quantity_add', two, quantityType, (left: QuantityValue, right: QuantityValue) => plus(left, right.quantity)),
+      member('quantity_add_int', withInt, quantityType, (left: QuantityValue, right: bigint) => plus(left, ofInt(right))),
     ),
     declare(
       'sub',
-      member('quantity_sub', two, quantityType, (left: Amount, right: Amount) => minus(left, right.quantity)),
-      member('quantity_sub_int', withInt, quantityType, (left: Amount, right: bigint) => minus(left, ofInt(right))),
+      member('quantity_sub', two, quantityType, (left: QuantityValue, right: QuantityValue) => minus(left, right.quantity)),
+      member('quantity_sub_int', withInt, quantityType, (left: QuantityValue, right: bigint) => minus(left, ofInt(right))),
     ),
   ],
 };

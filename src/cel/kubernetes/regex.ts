@@ -1,24 +1,24 @@
 import {declare, member, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
 import {NativeList} from '#src/cel/native.js';
-import {complaintOf, matchesIn} from '#src/cel/patterns.js';
+import {regexpError, matchesIn} from '#src/cel/regular-expressions.js';
 import {int, listOf, string} from '#src/cel/types.js';
 import {Failure, type Value} from '#src/cel/values.js';
 
-const found = (text: string, pattern: string, most: number, made: (matches: readonly string[]) => Value): Value => {
-  const complaint = complaintOf(pattern);
-  return complaint === undefined ? made(matchesIn(text, pattern, most)) : new Failure(`Illegal regex: ${complaint}`);
+const matchResult = (text: string, pattern: string, limit: number, made: (matches: readonly string[]) => Value): Value => {
+  const error = regexpError(pattern);
+  return error === undefined ? made(matchesIn(text, pattern, limit)) : new Failure(`Illegal regex: ${error}`);
 };
 
-const all = (text: string, pattern: string, most = -1n): Value => found(text, pattern, Number(most), matches => new NativeList(matches));
+const all = (text: string, pattern: string, limit = -1n): Value => matchResult(text, pattern, Number(limit), matches => new NativeList(matches));
 
-const byPattern = (declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, pattern: {index: 1, complaint: complaintOf}});
+const withPattern = (declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, pattern: {index: 1, error: regexpError}});
 
 /** What a pattern finds in a text. */
 export const regex: Library = {
   name: 'kubernetes.regex',
   functions: [
-    byPattern(declare('find', member('string_find_string', [string, string], string, (text: string, pattern: string) => found(text, pattern, 1, ([first = '']) => first)))),
-    byPattern(declare(
+    withPattern(declare('find', member('string_find_string', [string, string], string, (text: string, pattern: string) => matchResult(text, pattern, 1, ([first = '']) => first)))),
+    withPattern(declare(
       'findAll',
       member('string_find_all_string', [string, string], listOf(string), (text: string, pattern: string) => all(text, pattern)),
       member('string_find_all_string_int', [string, string, int], listOf(string), all),

@@ -57,7 +57,7 @@ const parsedNumber = (text: string): bigint => {
   return value;
 };
 
-const checkedNumber = (name: string, text: string): bigint => {
+const versionNumber = (name: string, text: string): bigint => {
   if (!isNumeric(text)) throw new SemverError(`Invalid character(s) found in ${name} number ${quoted(text)}`);
   if (hasLeadingZero(text)) throw new SemverError(`${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${quoted(text)}`);
   return parsedNumber(text);
@@ -97,11 +97,11 @@ const parse = (text: string): Semver => {
   if (text === '') throw new SemverError('Version string empty');
   const [majorText, minorText, rest] = parts(text);
   if (rest === undefined) throw new SemverError('No Major.Minor.Patch elements found');
-  const major = checkedNumber('major', majorText!);
-  const minor = checkedNumber('minor', minorText!);
+  const major = versionNumber('major', majorText!);
+  const minor = versionNumber('minor', minorText!);
   const [front, build] = cut(rest, '+');
   const [patchText, pre] = cut(front, '-');
-  const patch = checkedNumber('patch', patchText);
+  const patch = versionNumber('patch', patchText);
   const prereleases = pre === undefined ? [] : pre.split('.').map(preRelease);
   for (const one of build === undefined ? [] : build.split('.')) checkBuild(one);
   return new Semver([major, minor, patch], prereleases);

@@ -2,29 +2,29 @@ import {declare, member, overload, type Library} from '#src/cel/declarations.js'
 import {NativeList, NativeMap} from '#src/cel/native.js';
 import {bool, listOf, mapOf, objectType, string, type Type} from '#src/cel/types.js';
 import {Failure, noSuchOverload, OpaqueValue, type Value} from '#src/cel/values.js';
-import {hostAndPort, locatorText, LocatorError, parseLocator, parseRequestLocator, queryParameters, type Locator} from './locator.js';
+import {hostAndPort, formatUrl, UrlError, parseGoUrl, parseRequestUri, queryParameters, type GoUrl} from './go-url.js';
 
 const urlType = objectType('kubernetes.URL');
 
 class Url extends OpaqueValue {
   readonly type: Type = urlType;
-  readonly locator: Locator;
+  readonly parts: GoUrl;
 
-  constructor(locator: Locator) {
+  constructor(url: GoUrl) {
     super();
-    this.locator = locator;
+    this.parts = url;
   }
 
   equals(other: Value): Value {
-    return other instanceof Url ? locatorText(this.locator) === locatorText(other.locator) : noSuchOverload;
+    return other instanceof Url ? formatUrl(this.parts) === formatUrl(other.parts) : noSuchOverload;
   }
 }
 
-const read = <T>(act: () => T, otherwise: (complaint: string) => T): T => {
+const read = <T>(act: () => T, otherwise: (message: string) => T): T => {
   try {
     return act();
   } catch (error) {
-    if (error instanceof LocatorError) return otherwise(error.message);
+    if (error instanceof UrlError) return otherwise(error.message);
     throw error;
   }
 };
@@ -32,21 +32,21 @@ const read = <T>(act: () => T, otherwise: (complaint: string) => T): T => {
 const parsed = (text: string): Value =>
   read<Value>(
     () => {
-      parseRequestLocator(text);
-      return new Url(parseLocator(text));
+      parseRequestUri(text);
+      return new Url(parseGoUrl(text));
     },
-    complaint => new Failure(`URL parse error during conversion from string: ${complaint}`),
+    message => new Failure(`URL parse error during conversion from string: ${message}`),
   );
 
-const isUrl = (text: string): boolean => read(() => Boolean(parseRequestLocator(text)), () => false);
+const isUrl = (text: string): boolean => read(() => Boolean(parseRequestUri(text)), () => false);
 
-const parameters = (locator: Locator): Value => {
+const parameters = (url: GoUrl): Value => {
   const made = new NativeMap();
-  for (const [name, values] of queryParameters(locator)) made.put(name, new NativeList(values));
+  for (const [name, values] of queryParameters(url)) made.put(name, new NativeList(values));
   return made;
 };
 
-const part = (name: string, id: string, result: Type, of: (locator: Locator) => Value) => declare(name, member(id, [urlType], result, ({locator}: Url) => of(locator)));
+const part = (name: string, id: string, result: Type, of: (url: GoUrl) => Value) => declare(name, member(id, [urlType], result, ({parts}: Url) => of(parts)));
 
 /** URLs and what they consist of. */
 export const urls: Library = {

@@ -45,10 +45,10 @@ export class ComposedVariables extends MapValue {
   }
 
   /** What was spent on variables since it was last asked. Each is paid for by the expression that is the first to name it, on top of what that costs itself. */
-  spent(): number {
-    const spent = this.#spent;
+  takeCost(): number {
+    const cost = this.#spent;
     this.#spent = 0;
-    return spent;
+    return cost;
   }
 
   #workOut(name: string, program: Program | {readonly problem: string}): Value {

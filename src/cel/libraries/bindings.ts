@@ -1,5 +1,5 @@
 import type {Library} from '#src/cel/declarations.js';
-import {bound, MacroProblem} from '#src/cel/macros.js';
+import {bindVariable, MacroError} from '#src/cel/macros.js';
 
 /** `cel.bind(x, value, f(x))`. */
 export const bindings: Library = {
@@ -11,8 +11,8 @@ export const bindings: Library = {
       arity: 3,
       expand: (make, [declared, value, within], target) => {
         if (target?.kind !== 'ident' || target.name !== 'cel') return undefined;
-        if (declared!.kind !== 'ident') throw new MacroProblem(declared!, 'cel.bind() variable names must be simple identifiers');
-        return bound(make, declared!.name, value!, within!);
+        if (declared!.kind !== 'ident') throw new MacroError(declared!, 'cel.bind() variable names must be simple identifiers');
+        return bindVariable(make, declared!.name, value!, within!);
       },
     },
   ],

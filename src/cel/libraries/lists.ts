@@ -1,6 +1,6 @@
 import {compare, equal} from '#src/cel/compare.js';
 import {declare, member, overload, type CostOf, type Library} from '#src/cel/declarations.js';
-import {accumulator, bound, MacroProblem, result, declaredName, type Macro} from '#src/cel/macros.js';
+import {accumulator, bindVariable, MacroError, result, variableName, type Macro} from '#src/cel/macros.js';
 import {NativeList} from '#src/cel/native.js';
 import {bool, bytes, double, duration, dyn, int, listOf, param, string, timestamp, uint} from '#src/cel/types.js';
 import {Bytes, Failure, ListValue, noSuchOverload, sizeOf, typeOfValue, type Value} from '#src/cel/values.js';
@@ -84,14 +84,14 @@ const sortBy: Macro = {
   arity: 2,
   expand: (make, [declared, key], target) => {
     if (target!.kind === 'literal' || target!.kind === 'map' || target!.kind === 'struct') {
-      throw new MacroProblem(target!, 'sortBy can only be applied to a list, identifier, comprehension, call or select expression');
+      throw new MacroError(target!, 'sortBy can only be applied to a list, identifier, comprehension, call or select expression');
     }
     const input = '@__sortBy_input__';
-    const variable = declaredName(declared!, 'argument is not an identifier');
+    const variable = variableName(declared!, 'argument is not an identifier');
     const keys = make.fold({
       range: make.ident(input), variable, accumulator, init: make.list(), condition: make.literal(true), step: make.call('_+_', result(make), make.list(key!)), result: result(make),
     });
-    return bound(make, input, target!, make.member('@sortByAssociatedKeys', make.ident(input), keys));
+    return bindVariable(make, input, target!, make.member('@sortByAssociatedKeys', make.ident(input), keys));
   },
 };
 

@@ -1,8 +1,8 @@
 import type {Expr} from '#src/cel/ast.js';
 import {compare} from '#src/cel/compare.js';
 import {declare, overload, type FunctionDeclaration, type Implementation, type Library} from '#src/cel/declarations.js';
-import {MacroProblem, type Macro} from '#src/cel/macros.js';
-import {asInt} from '#src/cel/numbers.js';
+import {MacroError, type Macro} from '#src/cel/macros.js';
+import {checkedInt} from '#src/cel/numbers.js';
 import {bool, double, dyn, int, listOf, uint, type Type} from '#src/cel/types.js';
 import {Failure, Uint, type ListValue, type Value} from '#src/cel/values.js';
 
@@ -16,24 +16,24 @@ const isNumeric = (expr: Expr): boolean => {
 const isNumericList = (expr: Expr): boolean => expr.kind === 'list' && expr.elements.length > 0 && expr.elements.every(isNumeric);
 
 /** `math.least(a, b, ...)` and its like, which take any number of arguments. */
-const extreme = (name: string, inner: string): Macro => ({
+const minMaxMacro = (name: string, inner: string): Macro => ({
   name,
   isMember: true,
   expand: (make, args, target) => {
     if (target?.kind !== 'ident' || target.name !== 'math') return undefined;
-    if (args.length === 0) throw new MacroProblem(target, `math.${name}() requires at least one argument`);
+    if (args.length === 0) throw new MacroError(target, `math.${name}() requires at least one argument`);
     if (args.length === 1) {
-      if (!isNumeric(args[0]!) && !isNumericList(args[0]!)) throw new MacroProblem(args[0]!, `math.${name}() invalid single argument value`);
+      if (!isNumeric(args[0]!) && !isNumericList(args[0]!)) throw new MacroError(args[0]!, `math.${name}() invalid single argument value`);
       return make.call(inner, args[0]!);
     }
-    const odd = args.find(arg => !isNumeric(arg));
-    if (odd) throw new MacroProblem(odd, `math.${name}() simple literal arguments must be numeric`);
+    const invalid = args.find(arg => !isNumeric(arg));
+    if (invalid) throw new MacroError(invalid, `math.${name}() simple literal arguments must be numeric`);
     return args.length === 2 ? make.call(inner, ...args) : make.call(inner, make.list(...args));
   },
 });
 
 /** The overloads behind such a macro: of one number, of two of any types, and of lists. `replaces` says when the second is taken. */
-const extremes = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
+const minMaxFunction = (name: string, replaces: (order: number) => boolean): FunctionDeclaration => {
   const pair = (left: Value, right: Value): Value => {
     const order = compare(left, right);
     if (order instanceof Failure) return order.message === 'no such overload' ? new Failure(`no such overload: ${name}`) : order;
@@ -86,8 +86,8 @@ const shift = (name: string, act: (value: bigint, bits: bigint) => bigint): Func
 };
 
 const functions: readonly FunctionDeclaration[] = [
-  extremes('math.@min', order => order > 0),
-  extremes('math.@max', order => order < 0),
+  minMaxFunction('math.@min', order => order > 0),
+  minMaxFunction('math.@max', order => order < 0),
   ofDouble('ceil', double, Math.ceil),
   ofDouble('floor', double, Math.floor),
   ofDouble('round', double, round),
@@ -98,7 +98,7 @@ const functions: readonly FunctionDeclaration[] = [
   declare(
     'math.abs',
     overload('math_abs_double', [double], double, Math.abs),
-    overload('math_abs_int', [int], int, (value: bigint) => (value < 0n ? asInt(-value) : value)),
+    overload('math_abs_int', [int], int, (value: bigint) => (value < 0n ? checkedInt(-value) : value)),
     overload('math_abs_uint', [uint], uint, (value: Uint) => value),
   ),
   declare(
@@ -126,4 +126,4 @@ const functions: readonly FunctionDeclaration[] = [
 ];
 
 /** What numbers can do beyond the operators. */
-export const math: Library = {name: 'math', functions, macros: [extreme('least', 'math.@min'), extreme('greatest', 'math.@max')]};
+export const math: Library = {name: 'math', functions, macros: [minMaxMacro('least', 'math.@min'), minMaxMacro('greatest', 'math.@max')]};

@@ -1,6 +1,6 @@
 import {declare, member, overload, type FunctionDeclaration, type Library} from '#src/cel/declarations.js';
 import type {Step} from '#src/cel/frame.js';
-import {bound, declaredName, type Macro} from '#src/cel/macros.js';
+import {bindVariable, variableName, type Macro} from '#src/cel/macros.js';
 import {NativeList} from '#src/cel/native.js';
 import {bool, dyn, int, listOf, mapOf, optionalOf, param, string} from '#src/cel/types.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, Optional, Timestamp, Uint, type Value} from '#src/cel/values.js';
@@ -36,7 +36,7 @@ const unwrapped = (values: ListValue): Value => {
 };
 
 /** The first where it is there, else the second, which is not looked for before. */
-const otherwise = (present: (optional: Optional) => Value) => ([first, second]: readonly Step[]): Step => frame => {
+const firstPresent = (present: (optional: Optional) => Value) => ([first, second]: readonly Step[]): Step => frame => {
   const value = first!(frame);
   if (!(value instanceof Optional)) return value;
   return value.value === undefined ? second!(frame) : present(value);
@@ -44,7 +44,7 @@ const otherwise = (present: (optional: Optional) => Value) => ([first, second]: 
 
 const alternative = (name: string, id: string, isValue: boolean): FunctionDeclaration => ({
   ...declare(name, member(id, [optional, isValue ? v : optional], isValue ? v : optional)),
-  steps: otherwise(found => (isValue ? found.value! : found)),
+  steps: firstPresent(found => (isValue ? found.value! : found)),
 });
 
 const functions: readonly FunctionDeclaration[] = [
@@ -76,8 +76,8 @@ const mapping = (name: string, isWrapped: boolean): Macro => ({
   isMember: true,
   arity: 2,
   expand: (make, [declared, mapped], target) => {
-    const variable = declaredName(declared!, `${name}() variable name must be a simple identifier`);
-    const result = bound(make, variable, make.member('value', target!), mapped!);
+    const variable = variableName(declared!, `${name}() variable name must be a simple identifier`);
+    const result = bindVariable(make, variable, make.member('value', target!), mapped!);
     return make.call('_?_:_', make.member('hasValue', target!), isWrapped ? make.call('optional.of', result) : result, make.call('optional.none'));
   },
 });

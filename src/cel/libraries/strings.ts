@@ -3,7 +3,7 @@ import {declare, member, overload, type CostOf, type FunctionDeclaration, type L
 import {NativeList} from '#src/cel/native.js';
 import {dyn, int, listOf, string} from '#src/cel/types.js';
 import {characters, Failure, sizeOf, type ListValue, type Value} from '#src/cel/values.js';
-import {formatted} from './format-text.js';
+import {formatString} from './string-format.js';
 
 const outOfRange = (index: bigint): Failure => new Failure(`index out of range: ${index}`);
 
@@ -90,41 +90,41 @@ const join = (texts: ListValue, separator = ''): Value => {
   return parts.join(separator);
 };
 
-const marks: Readonly<Record<string, string>> = {
+const escapes: Readonly<Record<string, string>> = {
   '\u0007': String.raw`\a`, '\b': String.raw`\b`, '\f': String.raw`\f`, '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t`, '\v': String.raw`\v`, '\\': String.raw`\\`, '"': String.raw`\"`,
 };
 
-const quote = (text: string): string => `"${[...Buffer.from(text).toString()].map(character => marks[character] ?? character).join('')}"`;
+const quote = (text: string): string => `"${[...Buffer.from(text).toString()].map(character => escapes[character] ?? character).join('')}"`;
 
 /** A function that is priced by its name, whatever it is called on. */
-const priced = (cost: CostOf, declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, cost});
+const withCost = (cost: CostOf, declaration: FunctionDeclaration): FunctionDeclaration => ({...declaration, cost});
 
 const once = reading();
 const twice = reading(2);
 const through: CostOf = ([holder]) => wholeTraversal(holder!);
 
-const common: readonly FunctionDeclaration[] = [
+const baseFunctions: readonly FunctionDeclaration[] = [
   declare('charAt', member('string_char_at_int', [string, int], string, charAt)),
-  priced(through, declare('indexOf', member('string_index_of_string', [string, string], int, (text: string, sought: string) => indexOf(text, sought)), member('string_index_of_string_int', [string, string, int], int, indexOf))),
-  priced(through, declare('lastIndexOf', member('string_last_index_of_string', [string, string], int, (text: string, sought: string) => lastIndexOf(text, sought)), member('string_last_index_of_string_int', [string, string, int], int, lastIndexOf))),
-  priced(once, declare('lowerAscii', member('string_lower_ascii', [string], string, (text: string) => text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())))),
-  priced(once, declare('upperAscii', member('string_upper_ascii', [string], string, (text: string) => text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())))),
-  priced(twice, declare('replace', member('string_replace_string_string', [string, string, string], string, (text: string, sought: string, put: string) => replace(text, sought, put)), member('string_replace_string_string_int', [string, string, string, int], string, replace))),
-  priced(twice, declare('split', member('string_split_string', [string, string], listOf(string), (text: string, separator: string) => split(text, separator)), member('string_split_string_int', [string, string, int], listOf(string), split))),
-  priced(once, declare('substring', member('string_substring_int', [string, int], string, (text: string, start: bigint) => substring(text, start)), member('string_substring_int_int', [string, int, int], string, substring))),
-  priced(once, declare('trim', member('string_trim', [string], string, trim))),
-  priced(
+  withCost(through, declare('indexOf', member('string_index_of_string', [string, string], int, (text: string, sought: string) => indexOf(text, sought)), member('string_index_of_string_int', [string, string, int], int, indexOf))),
+  withCost(through, declare('lastIndexOf', member('string_last_index_of_string', [string, string], int, (text: string, sought: string) => lastIndexOf(text, sought)), member('string_last_index_of_string_int', [string, string, int], int, lastIndexOf))),
+  withCost(once, declare('lowerAscii', member('string_lower_ascii', [string], string, (text: string) => text.replaceAll(/[A-Z]+/g, letters => letters.toLowerCase())))),
+  withCost(once, declare('upperAscii', member('string_upper_ascii', [string], string, (text: string) => text.replaceAll(/[a-z]+/g, letters => letters.toUpperCase())))),
+  withCost(twice, declare('replace', member('string_replace_string_string', [string, string, string], string, (text: string, sought: string, put: string) => replace(text, sought, put)), member('string_replace_string_string_int', [string, string, string, int], string, replace))),
+  withCost(twice, declare('split', member('string_split_string', [string, string], listOf(string), (text: string, separator: string) => split(text, separator)), member('string_split_string_int', [string, string, int], listOf(string), split))),
+  withCost(once, declare('substring', member('string_substring_int', [string, int], string, (text: string, start: bigint) => substring(text, start)), member('string_substring_int_int', [string, int, int], string, substring))),
+  withCost(once, declare('trim', member('string_trim', [string], string, trim))),
+  withCost(
     (_, joined) => Math.ceil(sizeOf(joined) * 0.2),
     declare('join', member('list_join', [listOf(string)], string, (texts: ListValue) => join(texts)), member('list_join_string', [listOf(string), string], string, join)),
   ),
 ];
 
-const sinceOne: readonly FunctionDeclaration[] = [
-  declare('format', member('string_format', [string, listOf(dyn)], string, formatted, once)),
+const versionOneFunctions: readonly FunctionDeclaration[] = [
+  declare('format', member('string_format', [string, listOf(dyn)], string, formatString, once)),
   declare('strings.quote', overload('strings_quote', [string], string, quote, once)),
 ];
 
-const sinceThree: readonly FunctionDeclaration[] = [declare('reverse', member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')))];
+const versionThreeFunctions: readonly FunctionDeclaration[] = [declare('reverse', member('string_reverse', [string], string, (text: string) => [...text].toReversed().join('')))];
 
 /** What strings can do beyond the operators, as the library's version has it. */
-export const strings = (version: 0 | 2 | 3): Library => ({name: 'strings', functions: [...common, ...(version > 0 ? sinceOne : []), ...(version > 2 ? sinceThree : [])]});
+export const strings = (version: 0 | 2 | 3): Library => ({name: 'strings', functions: [...baseFunctions, ...(version > 0 ? versionOneFunctions : []), ...(version > 2 ? versionThreeFunctions : [])]});

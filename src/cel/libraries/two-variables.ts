@@ -1,7 +1,7 @@
 import type {Expr} from '#src/cel/ast.js';
-import {written} from '#src/cel/attributes.js';
+import {formatKey} from '#src/cel/attributes.js';
 import {declare, overload, type Library} from '#src/cel/declarations.js';
-import {accumulator, declaredName, MacroProblem, quantifiers, result, type Macro, type Maker} from '#src/cel/macros.js';
+import {accumulator, variableName, MacroError, quantifiers, result, type Macro, type ExprFactory} from '#src/cel/macros.js';
 import {GrowingMap, NativeMap} from '#src/cel/native.js';
 import {mapOf, param} from '#src/cel/types.js';
 import {Failure, type MapValue, type Value} from '#src/cel/values.js';
@@ -11,9 +11,9 @@ const v = param('V');
 const map = mapOf(k, v);
 
 const variables = (first: Expr, second: Expr): {readonly variable: string; readonly variable2: string} => {
-  const complaint = 'argument must be a simple name';
-  const [variable, variable2] = [declaredName(first, complaint), declaredName(second, complaint)];
-  if (variable === variable2) throw new MacroProblem(second, `duplicate variable name: ${variable}`);
+  const message = 'argument must be a simple name';
+  const [variable, variable2] = [variableName(first, message), variableName(second, message)];
+  if (variable === variable2) throw new MacroError(second, `duplicate variable name: ${variable}`);
   return {variable, variable2};
 };
 
@@ -28,35 +28,35 @@ const quantifier = (name: string, kind: keyof typeof quantifiers): Macro => ({
 });
 
 /** A macro that gathers, with a filter before what it gathers or without one. */
-const gathering = (name: string, init: (make: Maker) => Expr, step: (make: Maker, transformed: Expr, key: string) => Expr): readonly Macro[] =>
+const transformMacros = (name: string, init: (make: ExprFactory) => Expr, step: (make: ExprFactory, transformed: Expr, key: string) => Expr): readonly Macro[] =>
   [3, 4].map(arity => ({
     name,
     isMember: true,
     arity,
     expand: (make, args, target) => {
       const declared = variables(args[0]!, args[1]!);
-      const gathered = step(make, args.at(-1)!, declared.variable);
-      const filtered = arity === 4 ? make.call('_?_:_', args[2]!, gathered, result(make)) : gathered;
+      const transformed = step(make, args.at(-1)!, declared.variable);
+      const filtered = arity === 4 ? make.call('_?_:_', args[2]!, transformed, result(make)) : transformed;
       return make.fold({range: target!, ...declared, accumulator, init: init(make), condition: make.literal(true), step: filtered, result: result(make)});
     },
   }));
 
 /** The map with an entry more. The map a fold gathers in is changed itself. */
 const insert = (into: MapValue, key: Value, value: Value): Value => {
-  if (into.find(key) !== undefined) return new Failure(`insert failed: key ${written(key)} already exists`);
-  const wider = into instanceof GrowingMap ? into : new NativeMap();
-  if (wider !== into) for (const known of into.keys()) wider.put(known, into.find(known)!);
-  return wider.put(key, value) ?? wider;
+  if (into.find(key) !== undefined) return new Failure(`insert failed: key ${formatKey(key)} already exists`);
+  const result = into instanceof GrowingMap ? into : new NativeMap();
+  if (result !== into) for (const known of into.keys()) result.put(known, into.find(known)!);
+  return result.put(key, value) ?? result;
 };
 
 const insertAll = (into: MapValue, added: MapValue): Value => {
-  let wider: MapValue = into;
+  let result: MapValue = into;
   for (const key of added.keys()) {
-    const next = insert(wider, key, added.find(key)!);
+    const next = insert(result, key, added.find(key)!);
     if (next instanceof Failure) return next;
-    wider = next as MapValue;
+    result = next as MapValue;
   }
-  return wider;
+  return result;
 };
 
 /** `all`, `exists` and their like over indices and elements, or keys and values, and maps and lists made of them. */
@@ -68,8 +68,8 @@ export const twoVariables: Library = {
     quantifier('exists', 'exists'),
     quantifier('existsOne', 'existsOne'),
     quantifier('exists_one', 'existsOne'),
-    ...gathering('transformList', make => make.list(), (make, transformed) => make.call('_+_', result(make), make.list(transformed))),
-    ...gathering('transformMap', make => make.map(), (make, transformed, key) => make.call('cel.@mapInsert', result(make), make.ident(key), transformed)),
-    ...gathering('transformMapEntry', make => make.map(), (make, transformed) => make.call('cel.@mapInsert', result(make), transformed)),
+    ...transformMacros('transformList', make => make.list(), (make, transformed) => make.call('_+_', result(make), make.list(transformed))),
+    ...transformMacros('transformMap', make => make.map(), (make, transformed, key) => make.call('cel.@mapInsert', result(make), make.ident(key), transformed)),
+    ...transformMacros('transformMapEntry', make => make.map(), (make, transformed) => make.call('cel.@mapInsert', result(make), transformed)),
   ],
 };

@@ -1,14 +1,14 @@
 import {reading} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {asInt, asUint, intOfDouble, parsedDouble, uintOfDouble, writtenDouble} from '#src/cel/numbers.js';
-import {parsedDuration, parsedTimestamp, secondsOf, timestampOf, writtenDuration, writtenTimestamp} from '#src/cel/time.js';
+import {checkedInt, checkedUint, intOfDouble, parseDouble, uintOfDouble, formatDouble} from '#src/cel/numbers.js';
+import {parseCelDuration, parseTimestamp, secondsOf, timestampOf, formatCelDuration, formatTimestamp} from '#src/cel/time.js';
 import {bool, bytes, double, duration, dyn, int, param, string, timestamp, typeOf, uint, type Type} from '#src/cel/types.js';
 import {Bytes, Duration, Failure, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
 const a = param('A');
 const same = (value: Value): Value => value;
 
-const inconvertible = (to: Type): Failure => new Failure(`type conversion error from 'string' to '${to.name}'`);
+const conversionFailure = (to: Type): Failure => new Failure(`type conversion error from 'string' to '${to.name}'`);
 
 const decimals = /^[+-]?\d+$/;
 const positiveDecimals = /^\d+$/;
@@ -16,12 +16,12 @@ const trues: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True
 const falses: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
 
 /** What a text holds, or the failure that says that it is no such thing. */
-const from = (to: Type, read: (text: string) => Value | undefined) => (text: string): Value => {
+const converted = (to: Type, read: (text: string) => Value | undefined) => (text: string): Value => {
   const value = read(text);
-  return value === undefined ? inconvertible(to) : value;
+  return value === undefined ? conversionFailure(to) : value;
 };
 
-const within = (value: Value): Value | undefined => (value instanceof Failure ? undefined : value);
+const valueOrUndefined = (value: Value): Value | undefined => (value instanceof Failure ? undefined : value);
 
 const textOf = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true});
 
@@ -42,14 +42,14 @@ export const conversions: readonly FunctionDeclaration[] = [
   declare(
     'bool',
     overload('bool_to_bool', [bool], bool, same),
-    overload('string_to_bool', [string], bool, from(bool, text => (trues.has(text) ? true : falses.has(text) ? false : undefined))),
+    overload('string_to_bool', [string], bool, converted(bool, text => (trues.has(text) ? true : falses.has(text) ? false : undefined))),
   ),
   declare('bytes', overload('bytes_to_bytes', [bytes], bytes, same), overload('string_to_bytes', [string], bytes, (text: string) => new Bytes(Buffer.from(text)), characters)),
   declare(
     'double',
     overload('double_to_double', [double], double, same),
     overload('int64_to_double', [int], double, Number),
-    overload('string_to_double', [string], double, from(double, parsedDouble)),
+    overload('string_to_double', [string], double, converted(double, parseDouble)),
     overload('uint64_to_double', [uint], double, ({value}: Uint) => Number(value)),
   ),
   declare(
@@ -57,8 +57,8 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload('duration_to_duration', [duration], duration, same),
     // The original declares this one and then cannot do it.
     overload('int64_to_duration', [int], duration, () => new Failure(`type conversion error from 'int' to '${duration.name}'`)),
-    overload('string_to_duration', [string], duration, from(duration, text => {
-      const nanos = parsedDuration(text);
+    overload('string_to_duration', [string], duration, converted(duration, text => {
+      const nanos = parseCelDuration(text);
       return nanos === undefined ? undefined : new Duration(nanos);
     })),
   ),
@@ -67,33 +67,33 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload('int64_to_int64', [int], int, same),
     overload('double_to_int64', [double], int, intOfDouble),
     overload('duration_to_int64', [duration], int, ({nanos}: Duration) => nanos),
-    overload('string_to_int64', [string], int, from(int, text => (decimals.test(text) ? within(asInt(BigInt(text.replace('+', '')))) : undefined))),
+    overload('string_to_int64', [string], int, converted(int, text => (decimals.test(text) ? valueOrUndefined(checkedInt(BigInt(text.replace('+', '')))) : undefined))),
     overload('timestamp_to_int64', [timestamp], int, secondsOf),
-    overload('uint64_to_int64', [uint], int, ({value}: Uint) => asInt(value)),
+    overload('uint64_to_int64', [uint], int, ({value}: Uint) => checkedInt(value)),
   ),
   declare(
     'string',
     overload('string_to_string', [string], string, same),
     overload('bool_to_string', [bool], string, String),
     overload('bytes_to_string', [bytes], string, decoded, characters),
-    overload('double_to_string', [double], string, writtenDouble),
-    overload('duration_to_string', [duration], string, writtenDuration),
+    overload('double_to_string', [double], string, formatDouble),
+    overload('duration_to_string', [duration], string, formatCelDuration),
     overload('int64_to_string', [int], string, String),
-    overload('timestamp_to_string', [timestamp], string, writtenTimestamp),
+    overload('timestamp_to_string', [timestamp], string, formatTimestamp),
     overload('uint64_to_string', [uint], string, ({value}: Uint) => String(value)),
   ),
   declare(
     'timestamp',
     overload('timestamp_to_timestamp', [timestamp], timestamp, same),
     overload('int64_to_timestamp', [int], timestamp, (seconds: bigint) => timestampOf(seconds * 1_000_000_000n)),
-    overload('string_to_timestamp', [string], timestamp, from(timestamp, parsedTimestamp)),
+    overload('string_to_timestamp', [string], timestamp, converted(timestamp, parseTimestamp)),
   ),
   declare(
     'uint',
     overload('uint64_to_uint64', [uint], uint, same),
     overload('double_to_uint64', [double], uint, uintOfDouble),
-    overload('int64_to_uint64', [int], uint, asUint),
-    overload('string_to_uint64', [string], uint, from(uint, text => (positiveDecimals.test(text) ? within(asUint(BigInt(text))) : undefined))),
+    overload('int64_to_uint64', [int], uint, checkedUint),
+    overload('string_to_uint64', [string], uint, converted(uint, text => (positiveDecimals.test(text) ? valueOrUndefined(checkedUint(BigInt(text))) : undefined))),
   ),
 ];
 

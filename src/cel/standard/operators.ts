@@ -1,7 +1,7 @@
 import {compare, contains} from '#src/cel/compare.js';
 import {traversal} from '#src/cel/costs.js';
 import {declare, overload, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {asInt, asUint, divisionByZero, modulusByZero} from '#src/cel/numbers.js';
+import {checkedInt, checkedUint, divisionByZero, modulusByZero} from '#src/cel/numbers.js';
 import {durationOf, timestampOf} from '#src/cel/time.js';
 import {bool, bytes, double, duration, int, listOf, mapOf, param, string, timestamp, uint, type Type, type TypeKind} from '#src/cel/types.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, noSuchOverload, sizeOf, Timestamp, Uint, type Value} from '#src/cel/values.js';
@@ -29,11 +29,11 @@ const shorter: FunctionDeclaration['cost'] = ([left, right]) => traversal(Math.m
 const bothBigints = (left: Value, right: Value): left is bigint => typeof left === 'bigint' && typeof right === 'bigint';
 
 const add: Binary = (left, right) => {
-  if (bothBigints(left, right)) return asInt(left + (right as bigint));
+  if (bothBigints(left, right)) return checkedInt(left + (right as bigint));
   if (typeof left === 'string' && typeof right === 'string') return left + right;
   if (typeof left === 'number' && typeof right === 'number') return left + right;
   if (left instanceof ListValue && right instanceof ListValue) return left.concat(right);
-  if (left instanceof Uint && right instanceof Uint) return asUint(left.value + right.value);
+  if (left instanceof Uint && right instanceof Uint) return checkedUint(left.value + right.value);
   if (left instanceof Bytes && right instanceof Bytes) return new Bytes(Buffer.concat([left.data, right.data]));
   if (left instanceof Duration && right instanceof Duration) return durationOf(left.nanos + right.nanos);
   if (left instanceof Duration && right instanceof Timestamp) return timestampOf(left.nanos + right.nanos, right.eastMinutes);
@@ -42,9 +42,9 @@ const add: Binary = (left, right) => {
 };
 
 const subtract: Binary = (left, right) => {
-  if (bothBigints(left, right)) return asInt(left - (right as bigint));
+  if (bothBigints(left, right)) return checkedInt(left - (right as bigint));
   if (typeof left === 'number' && typeof right === 'number') return left - right;
-  if (left instanceof Uint && right instanceof Uint) return asUint(left.value - right.value);
+  if (left instanceof Uint && right instanceof Uint) return checkedUint(left.value - right.value);
   if (left instanceof Duration && right instanceof Duration) return durationOf(left.nanos - right.nanos);
   if (left instanceof Timestamp && right instanceof Duration) return timestampOf(left.nanos - right.nanos, left.eastMinutes);
   if (left instanceof Timestamp && right instanceof Timestamp) return durationOf(left.nanos - right.nanos);
@@ -52,16 +52,16 @@ const subtract: Binary = (left, right) => {
 };
 
 const multiply: Binary = (left, right) => {
-  if (bothBigints(left, right)) return asInt(left * (right as bigint));
+  if (bothBigints(left, right)) return checkedInt(left * (right as bigint));
   if (typeof left === 'number' && typeof right === 'number') return left * right;
-  if (left instanceof Uint && right instanceof Uint) return asUint(left.value * right.value);
+  if (left instanceof Uint && right instanceof Uint) return checkedUint(left.value * right.value);
   return noSuchOverload;
 };
 
 const divide: Binary = (left, right) => {
-  if (bothBigints(left, right)) return right === 0n ? divisionByZero : asInt(left / (right as bigint));
+  if (bothBigints(left, right)) return right === 0n ? divisionByZero : checkedInt(left / (right as bigint));
   if (typeof left === 'number' && typeof right === 'number') return left / right;
-  if (left instanceof Uint && right instanceof Uint) return right.value === 0n ? divisionByZero : asUint(left.value / right.value);
+  if (left instanceof Uint && right instanceof Uint) return right.value === 0n ? divisionByZero : checkedUint(left.value / right.value);
   return noSuchOverload;
 };
 
@@ -70,14 +70,14 @@ const minInt = -(2n ** 63n);
 const modulo: Binary = (left, right) => {
   if (bothBigints(left, right)) {
     if (right === 0n) return modulusByZero;
-    return left === minInt && right === -1n ? asInt(-minInt) : left % (right as bigint);
+    return left === minInt && right === -1n ? checkedInt(-minInt) : left % (right as bigint);
   }
-  if (left instanceof Uint && right instanceof Uint) return right.value === 0n ? modulusByZero : asUint(left.value % right.value);
+  if (left instanceof Uint && right instanceof Uint) return right.value === 0n ? modulusByZero : checkedUint(left.value % right.value);
   return noSuchOverload;
 };
 
 const negate = (value: Value): Value => {
-  if (typeof value === 'bigint') return asInt(-value);
+  if (typeof value === 'bigint') return checkedInt(-value);
   if (typeof value === 'number') return -value;
   if (value instanceof Duration) return durationOf(-value.nanos);
   return noSuchOverload;

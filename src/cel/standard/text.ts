@@ -1,6 +1,6 @@
 import {matching, reading, traversal} from '#src/cel/costs.js';
 import {member, overload, type CostOf, type FunctionDeclaration} from '#src/cel/declarations.js';
-import {complaintOf, matches} from '#src/cel/patterns.js';
+import {regexpError, matches} from '#src/cel/regular-expressions.js';
 import {bool, bytes, int, listOf, mapOf, param, string, type Type} from '#src/cel/types.js';
 import {Bytes, ListValue, MapValue, noSuchOverload, sizeOf, type Value} from '#src/cel/values.js';
 
@@ -33,6 +33,6 @@ export const text: readonly FunctionDeclaration[] = [
     overloads: [overload('matches', [string, string], bool), member('matches_string', [string, string], bool, undefined, matching)],
     takes: new Set(['string']),
     run: (whole, pattern) => (typeof whole === 'string' && typeof pattern === 'string' ? matches(whole, pattern) : noSuchOverload),
-    pattern: {index: 1, complaint: complaintOf},
+    pattern: {index: 1, error: regexpError},
   },
 ];

@@ -27,7 +27,7 @@ export const judge = (hasVariables: boolean): Judge => {
   return (expression, {yields, hasParams, hasAuthorizer, wasThere, variable}) => {
     const writesPatches = yields === 'jsonPatch' || yields === 'applied';
     const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches}, wasThere ? 'stored' : 'new');
-    const compiled = compileAdmission(composition && variable !== 'none' ? composition.within(environment) : environment, expression, resultTypes[yields]);
+    const compiled = compileAdmission(composition && variable !== 'none' ? composition.environmentFor(environment) : environment, expression, resultTypes[yields]);
     if (yields === 'variable') composition?.add(variable ?? '', compiled);
     return isProblem(compiled) ? compiled : undefined;
   };

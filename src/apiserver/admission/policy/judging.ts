@@ -39,7 +39,7 @@ export const meetsConditions = async ({conditions, variables}: Compiler, held: C
   if (conditions.length === 0) return true;
   const {attributes, invocation, authorizations} = held;
   const bindings = bindingsOf({...held, subject: conditionSubject(held.subject), namespace: null}, {mayAsk: true});
-  const {isFalse, errors, isOutOfBudget} = await authorizations.settle(() => judgeConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
+  const {isFalse, errors, isOutOfBudget} = await authorizations.runUntilDecided(() => judgeConditions(conditions, startRun(bindings, budgetOfConditions, variables)));
   const {name, failsOpen} = invocation.policy;
   figures.judged(name, attributes.operation, startedAt);
   if (!isOutOfBudget) for (const _ of errors) figures.failed(name, attributes.operation);

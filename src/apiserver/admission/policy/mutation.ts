@@ -2,8 +2,8 @@ import type {KubeObject} from '#src/api/types.js';
 import {internalError, serviceUnavailable, StatusError} from '#src/api/status.js';
 import type {Failure, Value} from '#src/cel/values.js';
 import {ListValue} from '#src/cel/values.js';
-import {MadeObject, misnamed} from '#src/cel/kubernetes/patches.js';
-import {NotPlain, toJson} from '#src/cel/plain.js';
+import {ConstructedObject, typeNameErrors} from '#src/cel/kubernetes/patches.js';
+import {JsonConversionError, toJson} from '#src/cel/to-json.js';
 import {isProblem} from '#src/cel/kubernetes/admission.js';
 import {decodeValue} from '#src/schema/decode/decode.js';
 import {strictDecodingText} from '#src/schema/decode/error.js';
@@ -59,23 +59,23 @@ const evaluated = ({variables}: Compiler, {expression, ready}: ReadyMutation, he
   }
 };
 
-const named = (value: MadeObject): MadeObject => {
-  const wrong = misnamed(value, value.type.name);
+const named = (value: ConstructedObject): ConstructedObject => {
+  const wrong = typeNameErrors(value, value.type.name);
   if (wrong.length > 0) throw new JudgingFailed(`type mismatch: ${wrong.join('\n')}`);
   return value;
 };
 
 const valueOf = (value: Value): unknown => {
-  if (value instanceof MadeObject) named(value);
+  if (value instanceof ConstructedObject) named(value);
   try {
     return toJson(value);
   } catch (error) {
-    throw error instanceof NotPlain ? new JudgingFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
+    throw error instanceof JsonConversionError ? new JudgingFailed(`JSONPath valueExpression evaluated to a type that could not marshal to JSON: ${error.message}`) : error;
   }
 };
 
 const operationOf = (value: Value): JsonPatchOperation => {
-  if (!(value instanceof MadeObject)) throw new JudgingFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
+  if (!(value instanceof ConstructedObject)) throw new JudgingFailed('type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch');
   const text = (field: string): string => (value.fields.get(field) as string | undefined) ?? '';
   const given = value.fields.get('value');
   const from = text('from');
@@ -96,7 +96,7 @@ const configured = (object: KubeObject, value: Value, form: ObjectForm): KubeObj
   const {kindGroup, kindVersion, kind} = form;
   const node = form.schema();
   if (!node) throw serviceUnavailable(`Resource kind ${kindGroup}/${kindVersion}, Kind=${kind} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`);
-  const made = named(value as MadeObject);
+  const made = named(value as ConstructedObject);
   try {
     return copied(applyConfiguration(object, toJson(made) as PlainObject, node)) as KubeObject;
   } catch (error) {
@@ -118,7 +118,7 @@ const refuseUnknown = (object: KubeObject, form: ObjectForm): void => {
 export const mutated = async ({compiler}: Pick<ReadyMutations, 'compiler'>, mutation: ReadyMutation, held: Case): Promise<KubeObject> => {
   const {invocation: {form}, attributes, authorizations} = held;
   const before = held.subject.object!;
-  const value = await authorizations.settle(() => evaluated(compiler, mutation, held));
+  const value = await authorizations.runUntilDecided(() => evaluated(compiler, mutation, held));
   const after = mutation.isJsonPatch ? patched(before, value) : configured(before, value, form);
   try {
     if (mutation.isJsonPatch) refuseUnknown(after, form);

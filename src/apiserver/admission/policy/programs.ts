@@ -23,7 +23,7 @@ export const compilerFor = ({paramKind, matchConditions = [], variables: stated 
   const hasParams = paramKind !== undefined;
   const compile: Compiler['compile'] = (yields, expression, {hasAuthorizer = true} = {}) => {
     const environment = admissionEnvironment({hasParams, hasAuthorizer, writesPatches: yields === 'jsonPatch' || yields === 'applied'}, 'stored');
-    return compileAdmission(composition?.within(environment) ?? environment, expression, resultTypes[yields]);
+    return compileAdmission(composition?.environmentFor(environment) ?? environment, expression, resultTypes[yields]);
   };
   const variables = new Map<string, Ready>();
   for (const {name, expression} of stated) {

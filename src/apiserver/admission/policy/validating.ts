@@ -94,7 +94,7 @@ const validationOf = async (attributes: AdmissionAttributes, context: PolicyCont
       const held = {attributes, invocation, subject, namespace, authorizations};
       const ready = readyPolicy(policy);
       if (!(await meetsConditions(ready.compiler, held, {figures: figures.conditions, startedAt}))) return {decisions: [], annotations: []};
-      return await authorizations.settle(() => validated(ready, held, context.clock));
+      return await authorizations.runUntilDecided(() => validated(ready, held, context.clock));
     } catch (error) {
       if (!(error instanceof JudgingFailed)) throw error;
       return {decisions: [{verdict: 'error', message: error.message, reason: '', tookMs: 0}], annotations: []};

@@ -41,6 +41,6 @@ export const conditionsIn = (naming: Naming, authorizer: Authorizer): EvaluateCo
     });
     const authorizations = new Authorizations(authorizer);
     const bindings = {...subject, namespaceObject: null, ...authorizerBindings(attributes.user, attributes, authorizations)};
-    return authorizations.settle(() => judgeConditions(compiled, startRun(bindings, budgetOfConditions)));
+    return authorizations.runUntilDecided(() => judgeConditions(compiled, startRun(bindings, budgetOfConditions)));
   };
 };

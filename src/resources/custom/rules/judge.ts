@@ -126,7 +126,7 @@ export class RuleTree {
       session.budget -= outcome.cost;
       if ('error' in outcome) {
         refuse(failure(outcome, rule));
-        if (outcome.isTooCostly) return false;
+        if (outcome.isCostLimitExceeded) return false;
         continue;
       }
       if (outcome.value === true) continue;
@@ -183,8 +183,8 @@ export class RuleTree {
 const keyOf = (item: unknown, names: readonly string[]): string => JSON.stringify(isPlainObject(item) ? names.map(name => item[name]) : undefined);
 const keyedItems = (items: readonly unknown[], names: readonly string[]): Map<string, unknown> => new Map(items.map(item => [keyOf(item, names), item]));
 
-const failure = ({error, isTooCostly}: Extract<Outcome, {error: string}>, rule: ValidationRule): string => {
-  if (isTooCostly) return `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`;
+const failure = ({error, isCostLimitExceeded}: Extract<Outcome, {error: string}>, rule: ValidationRule): string => {
+  if (isCostLimitExceeded) return `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`;
   if (error.startsWith('no such overload')) return `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`;
   return `${error} evaluating rule: ${ruleText(rule)}`;
 };
@@ -194,7 +194,7 @@ const messageOf = ({message, rule}: CompiledRule, bindings: Parameters<Program['
   if (!message) return {};
   const outcome = message.evaluate(bindings);
   if (outcome.cost > session.budget) return {text: 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run', isFatal: true};
-  if ('error' in outcome && outcome.isTooCostly) return {text: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`, isFatal: true};
+  if ('error' in outcome && outcome.isCostLimitExceeded) return {text: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`, isFatal: true};
   session.budget -= outcome.cost;
   if ('error' in outcome || typeof outcome.value !== 'string') return {};
   const text = outcome.value.trim();

@@ -1,8 +1,8 @@
-import {writtenDuration, writtenTimestamp} from './time.js';
+import {formatCelDuration, formatTimestamp} from './time.js';
 import {Bytes, Duration, ListValue, MapValue, OpaqueValue, Optional, Timestamp, TypeValue, Uint, type Failure, type Value} from './values.js';
 
 /** A value that JSON has no form for. */
-export class NotPlain extends Error {}
+export class JsonConversionError extends Error {}
 
 /** Whole numbers beyond these are written as texts, since JSON's numbers would round them. */
 const number = (value: bigint): number | string => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value));
@@ -10,7 +10,7 @@ const number = (value: bigint): number | string => (Number.isSafeInteger(Number(
 const entries = (map: MapValue): Record<string, unknown> => {
   const made: Record<string, unknown> = {};
   for (const key of map.keys()) {
-    if (typeof key !== 'string') throw new NotPlain(`map key ${String(key)} is not a string`);
+    if (typeof key !== 'string') throw new JsonConversionError(`map key ${String(key)} is not a string`);
     const value = toJson(map.find(key)!);
     Object.defineProperty(made, key, {value, enumerable: true, writable: true, configurable: true});
   }
@@ -25,8 +25,8 @@ export const toJson = (value: Exclude<Value, Failure> | Value): unknown => {
   if (value instanceof ListValue) return Array.from(value, toJson);
   if (value instanceof MapValue) return entries(value);
   if (value instanceof Bytes) return Buffer.from(value.data).toString('base64');
-  if (value instanceof Timestamp) return writtenTimestamp(value);
-  if (value instanceof Duration) return writtenDuration(value);
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof Duration) return formatCelDuration(value);
   if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value);
-  throw new NotPlain(value instanceof OpaqueValue ? `unsupported value of type ${value.type.name}` : value instanceof TypeValue ? 'unsupported value of type type' : value.message);
+  throw new JsonConversionError(value instanceof OpaqueValue ? `unsupported value of type ${value.type.name}` : value instanceof TypeValue ? 'unsupported value of type type' : value.message);
 };

@@ -2,7 +2,7 @@ import {regexp, RegexpSyntaxError} from '#src/schema/regexp.js';
 import {Failure, type Value} from './values.js';
 
 /** What is wrong with a pattern, in Go's words, or undefined. */
-export const complaintOf = (pattern: string): string | undefined => {
+export const regexpError = (pattern: string): string | undefined => {
   try {
     regexp(pattern);
     return undefined;
@@ -14,8 +14,8 @@ export const complaintOf = (pattern: string): string | undefined => {
 
 /** Whether a text contains what the pattern describes: in time linear in the text's length. */
 export const matches = (text: string, pattern: string): Value => {
-  const complaint = complaintOf(pattern);
-  return complaint === undefined ? regexp(pattern).test(text) : new Failure(complaint);
+  const error = regexpError(pattern);
+  return error === undefined ? regexp(pattern).test(text) : new Failure(error);
 };
 
 /** What a pattern matches in a text, up to so many; any number where it is negative. An empty match right behind another is none. */

@@ -1,7 +1,7 @@
 // URLs as Go's net/url reads them, with its words for what is none.
 
 /** A URL in its parts. `path` and `fragment` are decoded; those before it are as they were written. */
-export interface Locator {
+export interface GoUrl {
   readonly scheme: string;
   readonly opaque: string;
   readonly user: string | undefined;
@@ -14,7 +14,7 @@ export interface Locator {
 }
 
 /** A text that is no URL. */
-export class LocatorError extends Error {}
+export class UrlError extends Error {}
 
 type Part = 'host' | 'zone' | 'path' | 'query' | 'user' | 'fragment';
 
@@ -40,15 +40,15 @@ const unescape = (text: string, part: Part): string => {
     const character = text[at]!;
     if (character === '%') {
       const escape = text.slice(at, at + 3);
-      if (!/^%[0-9a-fA-F]{2}$/.test(escape)) throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
+      if (!/^%[0-9a-fA-F]{2}$/.test(escape)) throw new UrlError(`invalid URL escape ${quoted(escape)}`);
       const value = bytesOf(escape.slice(1));
-      if (part === 'host' && value < 0x80 && escape !== '%25') throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
-      if (part === 'zone' && escape !== '%25' && value !== 0x20 && needsEscape(String.fromCharCode(value), 'host')) throw new LocatorError(`invalid URL escape ${quoted(escape)}`);
+      if (part === 'host' && value < 0x80 && escape !== '%25') throw new UrlError(`invalid URL escape ${quoted(escape)}`);
+      if (part === 'zone' && escape !== '%25' && value !== 0x20 && needsEscape(String.fromCharCode(value), 'host')) throw new UrlError(`invalid URL escape ${quoted(escape)}`);
       bytes.push(value);
       at += 2;
       continue;
     }
-    if ((part === 'host' || part === 'zone') && character < '\u0080' && needsEscape(character, part)) throw new LocatorError(`invalid character ${quoted(character)} in host name`);
+    if ((part === 'host' || part === 'zone') && character < '\u0080' && needsEscape(character, part)) throw new UrlError(`invalid character ${quoted(character)} in host name`);
     if (character === '+' && part === 'query') bytes.push(0x20);
     else if (character < '\u0080') bytes.push(character.charCodeAt(0));
     else {
@@ -67,30 +67,30 @@ const escape = (text: string, part: Part): string =>
   }).join('');
 
 /** A path as it was written, where that is a way to write it. */
-const writtenPath = (raw: string, path: string): string => {
+const escapedPathOf = (raw: string, path: string): string => {
   const isValid = [...raw].every(character => "!$&'()*+,;=:@[]%".includes(character) || (character < '\u0080' && !needsEscape(character, 'path')));
   if (isValid) return raw;
   return path === '*' ? '*' : escape(path, 'path');
 };
 
 const schemeOf = (text: string): readonly [scheme: string, rest: string] => {
-  if (text.startsWith(':')) throw new LocatorError('missing protocol scheme');
+  if (text.startsWith(':')) throw new UrlError('missing protocol scheme');
   const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):/.exec(text)?.[1];
   return scheme === undefined ? ['', text] : [scheme.toLowerCase(), text.slice(scheme.length + 1)];
 };
 
-const checkedPort = (port: string): void => {
-  if (!/^(?::\d*)?$/.test(port)) throw new LocatorError(`invalid port ${quoted(port)} after host`);
+const validatePort = (port: string): void => {
+  if (!/^(?::\d*)?$/.test(port)) throw new UrlError(`invalid port ${quoted(port)} after host`);
 };
 
 const hostOf = (text: string): string => {
   if (text.startsWith('[')) {
     const end = text.lastIndexOf(']');
-    if (end === -1) throw new LocatorError("missing ']' in host");
-    checkedPort(text.slice(end + 1));
+    if (end === -1) throw new UrlError("missing ']' in host");
+    validatePort(text.slice(end + 1));
     const zone = text.slice(0, end).indexOf('%25');
     if (zone !== -1) return unescape(text.slice(0, zone), 'host') + unescape(text.slice(zone, end), 'zone') + unescape(text.slice(end), 'host');
-  } else if (text.includes(':')) checkedPort(text.slice(text.lastIndexOf(':')));
+  } else if (text.includes(':')) validatePort(text.slice(text.lastIndexOf(':')));
   return unescape(text, 'host');
 };
 
@@ -99,26 +99,26 @@ const authorityOf = (text: string): {readonly user: string | undefined; readonly
   const host = hostOf(text.slice(at + 1));
   if (at === -1) return {user: undefined, host};
   const user = text.slice(0, at);
-  if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) throw new LocatorError('net/url: invalid userinfo');
+  if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) throw new UrlError('net/url: invalid userinfo');
   for (const part of user.split(':', 2)) unescape(part, 'user');
   return {user, host};
 };
 
-const withoutParts: Locator = {scheme: '', opaque: '', user: undefined, host: '', path: '', escapedPath: '', query: undefined, fragment: ''};
+const emptyUrl: GoUrl = {scheme: '', opaque: '', user: undefined, host: '', path: '', escapedPath: '', query: undefined, fragment: ''};
 
-const parse = (text: string, isRequest: boolean): Locator => {
-  if (control.test(text)) throw new LocatorError('net/url: invalid control character in URL');
-  if (text === '' && isRequest) throw new LocatorError('empty url');
-  if (text === '*') return {...withoutParts, path: '*', escapedPath: '*'};
+const parse = (text: string, isRequest: boolean): GoUrl => {
+  if (control.test(text)) throw new UrlError('net/url: invalid control character in URL');
+  if (text === '' && isRequest) throw new UrlError('empty url');
+  if (text === '*') return {...emptyUrl, path: '*', escapedPath: '*'};
   const [scheme, behind] = schemeOf(text);
   const mark = behind.indexOf('?');
   const query = mark === -1 ? undefined : behind.slice(mark + 1);
   let rest = mark === -1 ? behind : behind.slice(0, mark);
-  const url = {...withoutParts, scheme, query};
+  const url = {...emptyUrl, scheme, query};
   if (!rest.startsWith('/')) {
     if (scheme !== '') return {...url, opaque: rest};
-    if (isRequest) throw new LocatorError('invalid URI for request');
-    if (rest.split('/', 1)[0]!.includes(':')) throw new LocatorError('first path segment in URL cannot contain colon');
+    if (isRequest) throw new UrlError('invalid URI for request');
+    if (rest.split('/', 1)[0]!.includes(':')) throw new UrlError('first path segment in URL cannot contain colon');
   }
   let authority: ReturnType<typeof authorityOf> = {user: undefined, host: ''};
   if (rest.startsWith('//') && (scheme !== '' || (!isRequest && !rest.startsWith('///')))) {
@@ -127,26 +127,26 @@ const parse = (text: string, isRequest: boolean): Locator => {
     rest = slash === -1 ? '' : rest.slice(slash);
   }
   const path = unescape(rest, 'path');
-  return {...url, ...authority, path, escapedPath: writtenPath(rest, path)};
+  return {...url, ...authority, path, escapedPath: escapedPathOf(rest, path)};
 };
 
-const told = <T>(text: string, read: () => T): T => {
+const withUrlInMessage = <T>(text: string, read: () => T): T => {
   try {
     return read();
   } catch (error) {
-    throw error instanceof LocatorError ? new LocatorError(`parse ${quoted(text)}: ${error.message}`, {cause: error}) : error;
+    throw error instanceof UrlError ? new UrlError(`parse ${quoted(text)}: ${error.message}`, {cause: error}) : error;
   }
 };
 
 /** Reads a URI as a request may carry it: with a scheme, or a path from the root. A fragment belongs to what is before it. Throws `LocatorError`. */
-export const parseRequestLocator = (text: string): Locator => told(text, () => parse(text, true));
+export const parseRequestUri = (text: string): GoUrl => withUrlInMessage(text, () => parse(text, true));
 
 /** Reads any URL. Throws `LocatorError`. */
-export const parseLocator = (text: string): Locator => {
+export const parseGoUrl = (text: string): GoUrl => {
   const hash = text.indexOf('#');
   const front = hash === -1 ? text : text.slice(0, hash);
-  const url = told(front, () => parse(front, false));
-  return hash === -1 ? url : {...url, fragment: told(text, () => unescape(text.slice(hash + 1), 'fragment'))};
+  const url = withUrlInMessage(front, () => parse(front, false));
+  return hash === -1 ? url : {...url, fragment: withUrlInMessage(text, () => unescape(text.slice(hash + 1), 'fragment'))};
 };
 
 /** The host without its port, and the port. */
@@ -166,7 +166,7 @@ const decoded = (text: string): string | undefined => {
 };
 
 /** The parameters of a query by name. What is malformed is left out. */
-export const queryParameters = ({query = ''}: Locator): ReadonlyMap<string, readonly string[]> => {
+export const queryParameters = ({query = ''}: GoUrl): ReadonlyMap<string, readonly string[]> => {
   const parameters = new Map<string, string[]>();
   for (const part of query.split('&')) {
     if (part === '' || part.includes(';')) continue;
@@ -182,7 +182,7 @@ export const queryParameters = ({query = ''}: Locator): ReadonlyMap<string, read
 };
 
 /** The URL put together again. */
-export const locatorText = ({scheme, opaque, user, host, path, escapedPath, query, fragment}: Locator): string => {
+export const formatUrl = ({scheme, opaque, user, host, path, escapedPath, query, fragment}: GoUrl): string => {
   const front = scheme === '' ? '' : `${scheme}:`;
   const tail = `${query === undefined ? '' : `?${query}`}${fragment === '' ? '' : `#${escape(fragment, 'fragment')}`}`;
   if (opaque !== '') return `${front}${opaque}${tail}`;

@@ -10,51 +10,51 @@ const goNames: Readonly<Record<string, string>> = {
 };
 
 /** What looping over something that holds nothing ends with. */
-export const unlooped = (over: Value, isPaired: boolean): Failure => {
+export const notIterable = (over: Value, isPaired: boolean): Failure => {
   const {name} = typeOfValue(over);
   const shown = goNames[name] ?? name;
   return new Failure(isPaired ? `unsupported comprehension range type: ${shown}` : `got '${shown}', expected iterable type`);
 };
 
 /** What a fold that gathers from nothing gathers in. */
-export const growing = ({accumulator, init}: ComprehensionExpr): Step | undefined => {
+export const mutableAccumulator = ({accumulator, init}: ComprehensionExpr): Step | undefined => {
   if (accumulator !== '@result') return undefined;
   if (init.kind === 'list' && init.elements.length === 0) return () => new GrowingList();
   return init.kind === 'map' && init.entries.length === 0 ? () => new GrowingMap() : undefined;
 };
 
 /** What a fold gathered, which grows no more. */
-export const grown = (result: Value): Value => {
+export const immutableResult = (result: Value): Value => {
   if (result instanceof GrowingList) return new NativeList(result.items);
   return result instanceof GrowingMap ? new NativeMap(result.entries) : result;
 };
 
 /** Takes a turn for each element of a list or key of a map, put into the slot, until a turn says that it was the last. False for values that hold none. */
-export const eachOf = (slot: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
+export const forEachElement = (slot: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
   if (over instanceof ListValue) {
     const {size} = over;
     for (let index = 0; index < size; index += 1) {
       frame.locals[slot] = over.at(index);
-      if (!turn(frame)) break;
+      if (!iterate(frame)) break;
     }
     return true;
   }
   if (!(over instanceof MapValue)) return false;
   for (const key of over.keys()) {
     frame.locals[slot] = key;
-    if (!turn(frame)) break;
+    if (!iterate(frame)) break;
   }
   return true;
 };
 
 /** The same with two slots: index and element, or key and value. */
-export const eachPair = (first: number, second: number, turn: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
+export const forEachEntry = (first: number, second: number, iterate: (frame: Frame) => boolean) => (frame: Frame, over: Value): boolean => {
   if (over instanceof ListValue) {
     const {size} = over;
     for (let index = 0; index < size; index += 1) {
       frame.locals[first] = BigInt(index);
       frame.locals[second] = over.at(index);
-      if (!turn(frame)) break;
+      if (!iterate(frame)) break;
     }
     return true;
   }
@@ -62,7 +62,7 @@ export const eachPair = (first: number, second: number, turn: (frame: Frame) => 
   for (const key of over.keys()) {
     frame.locals[first] = key;
     frame.locals[second] = over.find(key) ?? null;
-    if (!turn(frame)) break;
+    if (!iterate(frame)) break;
   }
   return true;
 };

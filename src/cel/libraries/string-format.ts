@@ -1,13 +1,13 @@
 import {isUtf8} from 'node:buffer';
-import {writtenDouble} from '#src/cel/numbers.js';
-import {writtenDuration, writtenTimestamp} from '#src/cel/time.js';
+import {formatDouble} from '#src/cel/numbers.js';
+import {formatCelDuration, formatTimestamp} from '#src/cel/time.js';
 import {Bytes, Duration, Failure, ListValue, MapValue, Timestamp, typeOfValue, TypeValue, Uint, type Value} from '#src/cel/values.js';
 
 /** Why a text cannot be put together. */
-export class Unformattable extends Error {}
+export class FormatError extends Error {}
 
 /** What a clause takes, in the words of the complaint about what it does not. */
-export const clauseComplaints: Readonly<Record<string, string>> = {
+export const clauseErrors: Readonly<Record<string, string>> = {
   s: 'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
   d: 'decimal clause can only be used on integers',
   f: 'fixed-point clause can only be used on doubles',
@@ -18,10 +18,10 @@ export const clauseComplaints: Readonly<Record<string, string>> = {
   o: 'octal clause can only be used on integers',
 };
 
-export const misused = (letter: string, type: string): string => `error during formatting: ${clauseComplaints[letter]}, was given ${type}`;
+export const clauseErrorMessage = (letter: string, type: string): string => `error during formatting: ${clauseErrors[letter]}, was given ${type}`;
 
-const wrong = (letter: string, value: Value): never => {
-  throw new Unformattable(misused(letter, typeOfValue(value).name));
+const clauseError = (letter: string, value: Value): never => {
+  throw new FormatError(clauseErrorMessage(letter, typeOfValue(value).name));
 };
 
 const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigint' ? value : value instanceof Uint ? value.value : undefined);
@@ -29,40 +29,40 @@ const integerOf = (value: Value): bigint | undefined => (typeof value === 'bigin
 const quoted = (text: string): string => JSON.stringify(text);
 
 /** A double within a list or a map. */
-const innerDouble = (value: number): string => (Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'));
+const formatNestedDouble = (value: number): string => (Number.isFinite(value) ? value.toFixed(6) : quoted(Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'));
 
 /** A value as it stands within a list or a map. */
-const inner = (value: Value): string => {
+const formatNested = (value: Value): string => {
   if (typeof value === 'string') return quoted(value);
-  if (typeof value === 'number') return innerDouble(value);
+  if (typeof value === 'number') return formatNestedDouble(value);
   if (value instanceof Bytes) return `b${quoted(Buffer.from(value.data).toString())}`;
-  if (value instanceof Timestamp) return `timestamp(${quoted(writtenTimestamp(value))})`;
-  if (value instanceof Duration) return `duration(${quoted(writtenDuration(value))})`;
-  return written(value);
+  if (value instanceof Timestamp) return `timestamp(${quoted(formatTimestamp(value))})`;
+  if (value instanceof Duration) return `duration(${quoted(formatCelDuration(value))})`;
+  return formatValue(value);
 };
 
 const textOf = ({data}: Bytes): string => {
-  if (!isUtf8(data)) throw new Unformattable('error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string');
+  if (!isUtf8(data)) throw new FormatError('error during formatting: could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string');
   return Buffer.from(data).toString();
 };
 
-const written = (value: Value): string => {
+const formatValue = (value: Value): string => {
   const integer = integerOf(value);
   if (integer !== undefined) return String(integer);
   if (value === null) return 'null';
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
-  if (typeof value === 'number') return writtenDouble(value);
+  if (typeof value === 'number') return formatDouble(value);
   if (value instanceof Bytes) return textOf(value);
-  if (value instanceof Timestamp) return writtenTimestamp(value);
-  if (value instanceof Duration) return writtenDuration(value);
+  if (value instanceof Timestamp) return formatTimestamp(value);
+  if (value instanceof Duration) return formatCelDuration(value);
   if (value instanceof TypeValue) return value.type.name;
-  if (value instanceof ListValue) return `[${[...value].map(inner).join(', ')}]`;
+  if (value instanceof ListValue) return `[${[...value].map(formatNested).join(', ')}]`;
   if (value instanceof MapValue) {
-    const entries = [...value.keys()].map(key => [inner(key), inner(value.find(key) ?? null)] as const);
+    const entries = [...value.keys()].map(key => [formatNested(key), formatNested(value.find(key) ?? null)] as const);
     return `{${entries.toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([key, entry]) => `${key}:${entry}`).join(', ')}}`;
   }
-  return wrong('s', value);
+  return clauseError('s', value);
 };
 
 const special: Readonly<Record<string, number>> = {NaN: Number.NaN, Infinity: Number.POSITIVE_INFINITY, '-Infinity': Number.NEGATIVE_INFINITY};
@@ -70,7 +70,7 @@ const special: Readonly<Record<string, number>> = {NaN: Number.NaN, Infinity: Nu
 const doubleOf = (value: Value, letter: string): number => {
   if (typeof value === 'number') return value;
   const named = typeof value === 'string' ? special[value] : undefined;
-  return named ?? wrong(letter, value);
+  return named ?? clauseError(letter, value);
 };
 
 const infinite = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞');
@@ -105,7 +105,7 @@ const scientific = (value: Value, precision: number): string => {
 
 const superscripts: Readonly<Record<string, string>> = {'-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹'};
 
-const inBase = (value: Value, base: number, letter: string): string => integerOf(value)?.toString(base) ?? wrong(letter, value);
+const inBase = (value: Value, base: number, letter: string): string => integerOf(value)?.toString(base) ?? clauseError(letter, value);
 
 const hexadecimal = (value: Value): string => {
   if (typeof value === 'string') return Buffer.from(value).toString('hex');
@@ -115,10 +115,10 @@ const hexadecimal = (value: Value): string => {
 
 const defaultPrecision = 6;
 
-const clause = (letter: string, value: Value, precision: number): string => {
+const formatClause = (letter: string, value: Value, precision: number): string => {
   switch (letter) {
     case 's':
-      return written(value);
+      return formatValue(value);
     case 'd':
       return inBase(value, 10, 'd');
     case 'f':
@@ -137,10 +137,10 @@ const clause = (letter: string, value: Value, precision: number): string => {
 };
 
 /** A piece of a template: text as it is, or the clause for the argument of that index. */
-export type Piece = string | {readonly letter: string; readonly precision: number; readonly index: number};
+export type TemplatePart = string | {readonly letter: string; readonly precision: number; readonly index: number};
 
 /** The pieces of a template for so many arguments. Throws where it is none, or asks for more. */
-export function* pieces(template: string, count: number): Generator<Piece> {
+export function* parseTemplate(template: string, count: number): Generator<TemplatePart> {
   let index = 0;
   for (let at = 0; at < template.length; ) {
     const next = template.indexOf('%', at);
@@ -151,13 +151,13 @@ export function* pieces(template: string, count: number): Generator<Piece> {
       at = next + 2;
       continue;
     }
-    if (next + 1 >= template.length) throw new Unformattable('unexpected end of string');
-    if (index >= count) throw new Unformattable(`index ${index} out of range`);
+    if (next + 1 >= template.length) throw new FormatError('unexpected end of string');
+    if (index >= count) throw new FormatError(`index ${index} out of range`);
     const [precise = '', digits] = /^\.(\d*)/.exec(template.slice(next + 1)) ?? [];
     const letter = template[next + 1 + precise.length];
-    if (digits === '' && letter !== undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax');
-    if (letter === undefined) throw new Unformattable('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
-    if (!(letter in clauseComplaints)) throw new Unformattable(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
+    if (digits === '' && letter !== undefined) throw new FormatError('could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax');
+    if (letter === undefined) throw new FormatError('could not parse formatting clause: error while parsing precision: could not find end of precision specifier');
+    if (!(letter in clauseErrors)) throw new FormatError(`could not parse formatting clause: unrecognized formatting clause "${letter}"`);
     yield {letter, precision: digits === undefined ? defaultPrecision : Number(digits), index};
     index += 1;
     at = next + 2 + precise.length;
@@ -166,16 +166,16 @@ export function* pieces(template: string, count: number): Generator<Piece> {
 
 const format = (template: string, args: ListValue): string => {
   let out = '';
-  for (const piece of pieces(template, args.size)) out += typeof piece === 'string' ? piece : clause(piece.letter, args.at(piece.index), piece.precision);
+  for (const piece of parseTemplate(template, args.size)) out += typeof piece === 'string' ? piece : formatClause(piece.letter, args.at(piece.index), piece.precision);
   return out;
 };
 
 /** A text with values put in for `%s` and its like. */
-export const formatted = (template: string, args: ListValue): Value => {
+export const formatString = (template: string, args: ListValue): Value => {
   try {
     return format(template, args);
   } catch (error) {
-    if (error instanceof Unformattable) return new Failure(error.message);
+    if (error instanceof FormatError) return new Failure(error.message);
     throw error;
   }
 };

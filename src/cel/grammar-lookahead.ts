@@ -24,12 +24,12 @@ let restFirsts = new WeakMap<Rest, First>();
 
 /** What a part may begin with. */
 export const firstOf = (part: Part): First => {
-  const known = partFirsts.get(part) ?? foundFirst(part);
+  const known = partFirsts.get(part) ?? computeFirst(part);
   partFirsts.set(part, known);
   return known;
 };
 
-const foundFirst = (part: Part): First => {
+const computeFirst = (part: Part): First => {
   switch (part.kind) {
     case 'token':
       return {kinds: new Set(part.of), isNullable: false};
@@ -48,17 +48,17 @@ const foundFirst = (part: Part): First => {
   }
 };
 
-const nothingLeft: First = {kinds: new Set(), isNullable: true};
+const endOfRule: First = {kinds: new Set(), isNullable: true};
 
 /** What the rest of a rule may begin with. */
 export const firstOfRest = (rest: Rest | undefined): First => {
-  if (!rest) return nothingLeft;
-  const known = restFirsts.get(rest) ?? foundFirstOfRest(rest);
+  if (!rest) return endOfRule;
+  const known = restFirsts.get(rest) ?? computeFirstOfRest(rest);
   restFirsts.set(rest, known);
   return known;
 };
 
-const foundFirstOfRest = (rest: Rest): First => {
+const computeFirstOfRest = (rest: Rest): First => {
   const kinds = new Set<TokenKind>();
   for (let at: Rest | undefined = rest; at; at = at.next) {
     const first = firstOf(at.part);
@@ -74,9 +74,9 @@ export const expectedAt = (rest: Rest | undefined, call: Call | undefined): Read
   const kinds = new Set(first.kinds);
   let isOpen = first.isNullable;
   for (let at = call; isOpen && at; at = at.outer) {
-    const behind = firstOfRest(at.rest);
-    for (const kind of behind.kinds) kinds.add(kind);
-    isOpen = behind.isNullable;
+    const pathsAfter = firstOfRest(at.rest);
+    for (const kind of pathsAfter.kinds) kinds.add(kind);
+    isOpen = pathsAfter.isNullable;
   }
   return kinds;
 };
@@ -86,7 +86,7 @@ let rests = new WeakMap<object, Map<Part, Rest>>();
 let calls = new WeakMap<object, Map<Call | undefined, Call>>();
 const stars = new WeakMap<Part, Part>();
 
-const kept = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, second: K, make: () => W): W => {
+const memoized = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, second: K, make: () => W): W => {
   const inner = table.get(first) ?? new Map<K, W>();
   table.set(first, inner);
   const known = inner.get(second) ?? make();
@@ -95,16 +95,16 @@ const kept = <V extends WeakKey, K, W>(table: WeakMap<V, Map<K, W>>, first: V, s
 };
 
 /** Drops what is known of places, which are those of one expression. */
-export const forgetWays = (): void => {
+export const clearLookahead = (): void => {
   rests = new WeakMap();
   restFirsts = new WeakMap();
   calls = new WeakMap();
 };
 
 /** The rest of a part and what is behind it: the same each time, so that ways that have come to the same place are known for one. */
-export const restOf = (part: Part, next: Rest | undefined): Rest => kept(rests, next ?? nothing, part, () => ({part, next}));
+export const restOf = (part: Part, next: Rest | undefined): Rest => memoized(rests, next ?? nothing, part, () => ({part, next}));
 
-const callOf = (rest: Rest | undefined, outer: Call | undefined): Call => kept(calls, rest ?? nothing, outer, () => ({rest, outer}));
+const callOf = (rest: Rest | undefined, outer: Call | undefined): Call => memoized(calls, rest ?? nothing, outer, () => ({rest, outer}));
 
 /** A part any number of times. */
 export const repeated = (part: Part): Part => {
@@ -114,7 +114,7 @@ export const repeated = (part: Part): Part => {
 };
 
 /** A way on while a choice is looked into: which of the parts it began with, what is to come, and whether it left the rule of the choice. */
-export interface Way {
+export interface ParserPath {
   readonly alternative: number;
   readonly rest: Rest | undefined;
   readonly call: Call | undefined;
@@ -122,26 +122,26 @@ export interface Way {
 }
 
 /** The rest that some parts in a row are, with what is behind them. */
-export const inRow = (parts: readonly Part[], next: Rest | undefined): Rest | undefined => parts.reduceRight<Rest | undefined>((behind, part) => restOf(part, behind), next);
+export const sequenceRest = (parts: readonly Part[], next: Rest | undefined): Rest | undefined => parts.reduceRight<Rest | undefined>((pathsAfter, part) => restOf(part, pathsAfter), next);
 
 /** The ways on behind a token. `home` is the call of the rule in which the choice is. */
-export function* behind(way: Way, kind: TokenKind, home: Call | undefined): Generator<Way> {
-  const {rest, call} = way;
+export function* pathsAfter(path: ParserPath, kind: TokenKind, home: Call | undefined): Generator<ParserPath> {
+  const {rest, call} = path;
   if (!rest) {
-    if (call) yield* behind({...way, rest: call.rest, call: call.outer, hasLeft: way.hasLeft || call === home}, kind, home);
+    if (call) yield* pathsAfter({...path, rest: call.rest, call: call.outer, hasLeft: path.hasLeft || call === home}, kind, home);
     return;
   }
   const {part, next} = rest;
-  const on = (to: Rest | undefined): Generator<Way> => behind({...way, rest: to}, kind, home);
+  const on = (to: Rest | undefined): Generator<ParserPath> => pathsAfter({...path, rest: to}, kind, home);
   switch (part.kind) {
     case 'token':
-      if (part.of.includes(kind)) yield {...way, rest: next};
+      if (part.of.includes(kind)) yield {...path, rest: next};
       return;
     case 'rule':
-      yield* behind({...way, rest: restOf(grammar[part.name], undefined), call: callOf(next, call)}, kind, home);
+      yield* pathsAfter({...path, rest: restOf(grammar[part.name], undefined), call: callOf(next, call)}, kind, home);
       return;
     case 'row':
-      yield* on(inRow(part.parts, next));
+      yield* on(sequenceRest(part.parts, next));
       return;
     case 'choice':
       for (const inner of part.parts) yield* on(restOf(inner, next));
@@ -160,9 +160,9 @@ export function* behind(way: Way, kind: TokenKind, home: Call | undefined): Gene
 }
 
 /** The ways without those that have come to the same place by the same choice. */
-export const distinctWays = (ways: Iterable<Way>): readonly Way[] => {
+export const distinctPaths = (paths: Iterable<ParserPath>): readonly ParserPath[] => {
   const places = new Map<Rest | undefined, Map<Call | undefined, Set<number>>>();
-  return [...ways].filter(({alternative, rest, call}) => {
+  return [...paths].filter(({alternative, rest, call}) => {
     const byCall = places.get(rest) ?? new Map<Call | undefined, Set<number>>();
     places.set(rest, byCall);
     const known = byCall.get(call) ?? new Set();
@@ -174,9 +174,9 @@ export const distinctWays = (ways: Iterable<Way>): readonly Way[] => {
 };
 
 /** Whether all ways have come to the same places, whatever was chosen: looking further ahead would not tell them apart. */
-export const areAlike = (ways: readonly Way[], alternatives: number): boolean => {
+export const areIndistinguishable = (paths: readonly ParserPath[], alternatives: number): boolean => {
   const counts = new Map<Rest | undefined, Map<Call | undefined, number>>();
-  for (const {rest, call} of ways) {
+  for (const {rest, call} of paths) {
     const byCall = counts.get(rest) ?? new Map<Call | undefined, number>();
     counts.set(rest, byCall);
     byCall.set(call, (byCall.get(call) ?? 0) + 1);
@@ -185,7 +185,7 @@ export const areAlike = (ways: readonly Way[], alternatives: number): boolean =>
 };
 
 /** Whether a way can come to the end of the rule in which the choice is without another token. */
-export const leaves = ({rest, call, hasLeft}: Way, home: Call | undefined): boolean => {
+export const canLeaveRule = ({rest, call, hasLeft}: ParserPath, home: Call | undefined): boolean => {
   if (hasLeft) return true;
   let at = call;
   let left = rest;
