@@ -1,6 +1,6 @@
 import {requestController} from '#controllers/shared/certificate-requests.js';
 import {kinds} from '#src/api/kinds.js';
-import {defineController, every, theOnlyKey} from '#src/runtime/controller.js';
+import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner} from './reconcile.js';
 
 /** Deletes certificate signing requests that nobody will look at again: one pass over all of them at the start, and one each hour. */
@@ -11,7 +11,7 @@ export default defineController({
   reads: [kinds.certificateSigningRequests],
   watches: [every('1h')],
   create(context) {
-    context.enqueue(theOnlyKey);
+    context.enqueue(singletonKey);
     return cleaner(context);
   },
 });

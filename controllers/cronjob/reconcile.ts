@@ -3,7 +3,7 @@ import type {KubeObject} from '#src/api/types.js';
 import {exponentialBuckets} from '#src/base/meter.js';
 import {parseTime} from '#src/api/time.js';
 import {CronError, isTimeZone} from '#src/model/cron.js';
-import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {childrenOf, noteChildren, trimHistory, type Round} from './children.js';
 import type {CachedCronJob, CronJob} from './kinds.js';
 import {dueStart, nextStartIn, ScheduleError, scheduleOf, type Due, type Schedule} from './schedule.js';
@@ -88,7 +88,7 @@ export const starter = (context: KeyedContext): Reconcile => {
       if (due.missed === 'many') events.warning(round.cronJob, 'TooManyMissedTimes', 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew');
       if (!(await startIfAllowed(round, due.at, now))) return settled;
     }
-    return againAfter(nextStartIn({...round.cronJob, status: round.status}, schedule, now));
+    return requeueAfter(nextStartIn({...round.cronJob, status: round.status}, schedule, now));
   };
 
   return async key => {

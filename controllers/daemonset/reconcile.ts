@@ -8,7 +8,7 @@ import {kinds, type ObjectOf} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {nextAvailability} from '#src/model/pod/state.js';
-import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {failureBackoff} from './backoff.js';
 import {histories, type History} from './history.js';
@@ -80,7 +80,7 @@ export const nodeKeeper = (context: KeyedContext, selecting: Selecting<Made>, ex
     await writeStatus(set, status);
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || status.numberReady === (status.numberAvailable ?? 0)) return settled;
-    return againAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
+    return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
   };
 
   const sync = async (set: DaemonSet, selector: LabelSelector): Promise<Result> => {

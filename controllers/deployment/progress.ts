@@ -1,5 +1,5 @@
 import {parseTime} from '#src/api/time.js';
-import {againAfter, settled, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type Result} from '#src/runtime/controller.js';
 import {condition, conditionOf, withCondition, withoutCondition, type Conditions, type DeploymentCondition} from './conditions.js';
 import {progressDeadlineOf, replicasOf, type Deployment, type DeploymentStatus, type ReplicaSet} from './kinds.js';
 
@@ -90,5 +90,5 @@ export const nextCheck = (deployment: Deployment, status: DeploymentStatus, now:
   const last = conditionOf(deployment.status?.conditions ?? [], progressing);
   if (seconds === undefined || !last || isComplete(deployment, status) || last.reason === reasons.timedOut || last.reason === reasons.complete) return settled;
   const left = deadlineAfter(last, seconds) - now;
-  return againAfter(left < 1000 ? Math.max(left, 0) + 1 : left + 1000);
+  return requeueAfter(left < 1000 ? Math.max(left, 0) + 1 : left + 1000);
 };

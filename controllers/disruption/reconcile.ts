@@ -6,7 +6,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodDisruptionBudget} from '#src/api/pod.js';
 import {isConflict} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {againAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Loops, type Result} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {budgetsAbout, coveredBy, demandOf, evictionsOf, healthyAmong, needsScale, withVerdict, type BudgetStatus} from './budget.js';
 import {owners} from './owners.js';
@@ -87,7 +87,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
       ...(metadata?.generation === undefined ? {} : {observedGeneration: metadata.generation}),
       conditions: withVerdict(status?.conditions ?? [], {isAllowed, reason: isAllowed ? 'SufficientPods' : 'InsufficientPods'}, metadata?.generation, now),
     });
-    return evictions.nextAt === undefined ? settled : againAfter(evictions.nextAt - now + 1);
+    return evictions.nextAt === undefined ? settled : requeueAfter(evictions.nextAt - now + 1);
   };
 
   return {
@@ -109,7 +109,7 @@ export const budgetKeeper = (context: KeyedContext): Loops => {
       const expiry = pod && expiryOf(pod);
       if (!pod || expiry === undefined) return settled;
       const now = clock.now();
-      if (expiry > now) return againAfter(expiry - now);
+      if (expiry > now) return requeueAfter(expiry - now);
       const copy = copyOf<Pod>(pod);
       const generation = pod.metadata?.generation;
       const cleared = {type: 'DisruptionTarget', status: 'False', lastTransitionTime: wireTime(now), ...(generation === undefined ? {} : {observedGeneration: generation})};

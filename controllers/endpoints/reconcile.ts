@@ -9,7 +9,7 @@ import type {Naming} from '#src/api/naming.js';
 import {hasCause} from '#src/api/status.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Pieces} from '#src/base/turn.js';
-import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {truncated} from './capacity.js';
 import {sameSubsets, subsetsFor, type Endpoints, type Subset} from './subsets.js';
@@ -41,7 +41,7 @@ export const endpointsKeeper = ({lister, listen, enqueue, writer, client, clock,
   listen(kinds.endpoints, ({type, object}) => {
     if (type === 'deleted') enqueue(keyOf(object), {loop: 'services'});
   });
-  enqueue(theOnlyKey, {loop: 'leftovers'});
+  enqueue(singletonKey, {loop: 'leftovers'});
 
   const labelsFor = (service: Frozen<Service>): Record<string, string> => {
     const {[names.headless]: _, ...labels} = service.metadata?.labels ?? {};

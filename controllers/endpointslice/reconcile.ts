@@ -10,7 +10,7 @@ import {kinds} from '#src/api/kinds.js';
 import type {Pod} from '#src/api/pod.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import {Pieces} from '#src/base/turn.js';
-import {Expected, settled, theOnlyKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
+import {Expected, settled, singletonKey, type KeyedContext, type Loops, type Reconcile} from '#src/runtime/controller.js';
 import {messageOf} from '#src/base/message.js';
 import {addressTypesOf, endpointFor, portGroups} from './desired.js';
 import {distributionOf, withNearHints, withoutHints, type Plan} from './hints.js';
@@ -52,7 +52,7 @@ export const sliceKeeper = ({lister, listen, enqueue, writer, events, meter, clo
 
   listen(kinds.nodes, change => {
     const same = change.type === 'updated' && isReadyNode(change.old) === isReadyNode(change.object) && zoneOf(change.old, naming) === zoneOf(change.object, naming);
-    if (!same) enqueue(theOnlyKey, {loop: 'topology'});
+    if (!same) enqueue(singletonKey, {loop: 'topology'});
   });
 
   /** What the pods make up by their ports; and why some of them had to be left out. */

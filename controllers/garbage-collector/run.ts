@@ -1,11 +1,11 @@
 import {sleep} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
-import {standardLimiter} from '#src/queue/rate-limiter.js';
+import {defaultLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work, type Workers} from '#src/queue/workers.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {ControllerContext, Run} from '#src/runtime/controller.js';
-import {isPassing} from '#src/runtime/passing.js';
+import {isTransient} from '#src/runtime/transient.js';
 import {AbsentOwners} from './absent-owners.js';
 import {Collector} from './collect.js';
 import {graphPage} from './dump.js';
@@ -29,7 +29,7 @@ type Verdict = 'forget' | 'again';
 
 /** A queue of nodes with its workers. */
 const queueOf = ({clock, meter}: Context, name: string): WorkQueue<Node> =>
-  new WorkQueue<Node>({clock, meter, name: `garbage_collector_${name}`, limiter: standardLimiter(clock)});
+  new WorkQueue<Node>({clock, meter, name: `garbage_collector_${name}`, limiter: defaultLimiter(clock)});
 
 const workOn = ({options, log}: Context, queue: WorkQueue<Node>, process: (node: Node) => Promise<Verdict>): Workers =>
   work(
@@ -75,7 +75,7 @@ const engine = (context: Context) => {
   };
   const monitors = new Monitors({informers, naming, graph, definitionChanged, missed: () => pace.hurry()});
   const pausing = (queue: WorkQueue<Node>) => async (ms: number) => {
-    using _ = queue.rest();
+    using _ = queue.pauseHold();
     await sleep(clock, ms, signal);
   };
   const collector = new Collector({graph, kinds, suspect, live: new Live({kinds, random, pause: pausing(toDelete)})});
@@ -85,7 +85,7 @@ const engine = (context: Context) => {
 
   const tell = (queue: WorkQueue<Node>, node: Node, error: unknown, message: string) => {
     const fields = {item: identityText(node.identity), err: error};
-    if (isPassing(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
+    if (isTransient(error, queue.retries(node) + 1)) log.v(2).info(fields, message);
     else log.error(fields, message);
   };
   const attemptToDelete = async (node: Node): Promise<Verdict> => {

@@ -7,8 +7,8 @@ import {kinds} from '#src/api/kinds.js';
 import {parseQuantity, quantityNumber} from '#src/api/quantity.js';
 import {originsOf} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
-import {againAfter, settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
-import {isPassing} from '#src/runtime/passing.js';
+import {requeueAfter, settled, type Attempt, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {isTransient} from '#src/runtime/transient.js';
 import {messageOf} from '#src/base/message.js';
 import type {Tolerances} from './calculator.js';
 import {Report, type Status} from './conditions.js';
@@ -196,7 +196,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
   };
   /** What goes wrong with the status on top of a failure is told, and the failure stands. */
   const writeBeside = (hpa: Frozen<Autoscaler>, status: Status) =>
-    write(hpa, status).catch((error: unknown) => (isPassing(error, 1) ? context.log.v(2).info : context.log.error)({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
+    write(hpa, status).catch((error: unknown) => (isTransient(error, 1) ? context.log.v(2).info : context.log.error)({key: keyText(keyOf(hpa)), err: error}, 'the status of an autoscaler was not written'));
 
   /** Resolves to what was done. */
   const look = async (hpa: Frozen<Autoscaler>, attempt: Attempt): Promise<Action> => {
@@ -260,7 +260,7 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
 
   /** What is to be scaled may come later, or has gone before its autoscaler: its conditions and Events tell, and of every other failure while it stays the same. */
   const isQuiet = (key: ObjectKey, error: unknown): boolean => {
-    if (isPassing(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
+    if (isTransient(error, 1) || originsOf(error).every(origin => origin instanceof NoSuchKind)) return true;
     const isRepeated = logged.get(keyText(key)) === messageOf(error);
     logged.set(keyText(key), messageOf(error));
     return isRepeated;
@@ -278,6 +278,6 @@ export const autoscaler = (context: KeyedContext<Options>): Reconcile => {
       told.reconciled('none', error instanceof Failed ? error.fault : 'internal', since);
       (isQuiet(key, error) ? attempt.log.v(2).info : attempt.log.error)({err: error}, 'an autoscaler could not be served');
     }
-    return againAfter(periodMs);
+    return requeueAfter(periodMs);
   };
 };

@@ -1,6 +1,6 @@
 import {tokenSecrets} from '#controllers/shared/token-secrets.js';
 import {kinds} from '#src/api/kinds.js';
-import {defineController, every, theOnlyKey} from '#src/runtime/controller.js';
+import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {cleaner, type CleanerOptions} from './reconcile.js';
 
 /**
@@ -15,7 +15,7 @@ export default defineController<CleanerOptions>({
   reads: [kinds.serviceAccounts, kinds.pods, tokenSecrets],
   watches: [every('24h')],
   create(context) {
-    context.enqueue(theOnlyKey);
+    context.enqueue(singletonKey);
     return cleaner(context);
   },
 });

@@ -5,7 +5,7 @@ import {kinds} from '#src/api/kinds.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
 import {wireTime} from '#src/api/time.js';
 import type {Namespace} from '#src/api/types.js';
-import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {discoveryProblem, nextConditions, parsingProblem, type Findings} from './conditions.js';
 import {ContentDeleter, isPods, type Leftover} from './content.js';
 
@@ -70,7 +70,7 @@ export const terminator = ({lister, client, clock, naming}: KeyedContext<never>)
     const error = failureOf(found);
     if (error) throw error;
     const estimate = Math.max(0, ...found.leftovers.map(([, {estimateSeconds}]) => estimateSeconds));
-    if (estimate > 0) return againAfter((Math.floor(estimate / 2) + 1) * 1000);
+    if (estimate > 0) return requeueAfter((Math.floor(estimate / 2) + 1) * 1000);
     await unlessMissing(write(told, 'finalize', latest => withoutFinalizer(latest, naming.namespaceFinalizer)));
     return settled;
   };

@@ -6,7 +6,7 @@ import type {Lease, Node} from '#src/api/types.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import type {Selection} from '#informers/selection.js';
-import {attempts} from '#src/runtime/attempts.js';
+import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
 import {zones as zonesOf} from './disruption.js';
@@ -123,7 +123,7 @@ export const nodeLifecycle = (context: Context): Run => {
 
   return async signal => {
     const serve = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-      work(queue, hands, attempts({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+      work(queue, hands, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
     const workers = [serve(nodeQueue, nodeHands, nodeKeeper(context)), serve(podQueue, podHands, podKeeper)];
     const givingUp = periods(context, giveUpMs, {isBusy: () => zones.isBusy, act: patiently('nodes could not be given up', health.giveUp)}, signal);
     const looking = periods(

@@ -1,6 +1,6 @@
 import {kinds} from '#src/api/kinds.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
-import {defineController, every, theOnlyKey} from '#src/runtime/controller.js';
+import {defineController, every, singletonKey} from '#src/runtime/controller.js';
 import {collector} from './reconcile.js';
 
 type Options = Pick<ControllerManagerOptions, 'terminatedPodGcThreshold'>;
@@ -14,7 +14,7 @@ export default defineController<Options>({
   reads: [kinds.pods, kinds.nodes],
   watches: [every('20s')],
   create(context) {
-    context.enqueue(theOnlyKey);
+    context.enqueue(singletonKey);
     return collector(context);
   },
 });

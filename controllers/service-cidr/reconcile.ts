@@ -6,7 +6,7 @@ import {isNotFound} from '#src/api/status.js';
 import {parseTime, wireTime} from '#src/api/time.js';
 import type {Condition} from '#src/api/types.js';
 import {isServersAddress} from '#src/model/service-range.js';
-import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {addressOf, mayGo, type IPAddress, type ServiceCIDR} from './ranges.js';
 
 /** So long every server has to learn that a range is going, and to give out none of its addresses any more. */
@@ -46,7 +46,7 @@ export const serviceCidrs = ({name: fieldManager, lister, writer, client, clock,
       return settled; // A change to a range or an address asks again.
     }
     const leftMs = graceMs - (clock.now() - (parseTime(object.metadata?.deletionTimestamp) ?? 0));
-    if (leftMs > 0) return againAfter(leftMs);
+    if (leftMs > 0) return requeueAfter(leftMs);
     if (!object.metadata?.finalizers?.includes(finalizer)) return settled;
     await writer(kinds.serviceCIDRs)
       .patch(object, 'strategic', {metadata: {uid: object.metadata.uid, '$deleteFromPrimitiveList/finalizers': [finalizer]}})

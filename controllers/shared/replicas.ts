@@ -7,7 +7,7 @@ import type {LabelSelector} from '#src/api/selectors/label-selector.js';
 import {hasCause, isNotFound} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {isActive, isTerminating, nextAvailability} from '#src/model/pod/state.js';
-import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 import {controlledBy, filingChildren} from './children.js';
 import {claimer} from './claiming.js';
 import {podsToDelete, ranksByNode} from './deletion-order.js';
@@ -155,7 +155,7 @@ export const replicaKeeper = <T extends Replicated>({kind, selecting, tellsTermi
     if (failure !== undefined) throw failure;
     const {minReadySeconds = 0} = parent.spec ?? {};
     if (minReadySeconds > 0 && (status.readyReplicas ?? 0) !== (status.availableReplicas ?? 0)) {
-      return againAfter(nextAvailability(active.flatMap(each => each.pods()), minReadySeconds, now) ?? minReadySeconds * 1000);
+      return requeueAfter(nextAvailability(active.flatMap(each => each.pods()), minReadySeconds, now) ?? minReadySeconds * 1000);
     }
     return settled;
   };

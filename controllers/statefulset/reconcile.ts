@@ -11,7 +11,7 @@ import {isConflict} from '#src/api/status.js';
 import {controllerOf} from '#src/model/owners.js';
 import {nextAvailability} from '#src/model/pod/state.js';
 import type {WaitingPodsOptions} from '#controllers/shared/waiting-pods.js';
-import {againAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile, type Result} from '#src/runtime/controller.js';
 import {revisionOfPod, type StatefulSet, type StatefulSetStatus} from './kinds.js';
 import {inRow, setNameOf, sizeOf} from './ordinals.js';
 import {podWrites} from './pod-writes.js';
@@ -86,7 +86,7 @@ export const rowKeeper = (context: KeyedContext<WaitingPodsOptions>, selecting: 
   const nextLook = (set: StatefulSet, own: readonly Frozen<Pod>[], {availableReplicas}: StatefulSetStatus): Result => {
     const {minReadySeconds = 0} = set.spec ?? {};
     if (minReadySeconds === 0 || availableReplicas === sizeOf(set)) return settled;
-    return againAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
+    return requeueAfter(nextAvailability(own, minReadySeconds, clock.now()) ?? minReadySeconds * 1000);
   };
 
   return async (key, {log}) => {

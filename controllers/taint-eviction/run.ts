@@ -7,7 +7,7 @@ import type {Node} from '#src/api/types.js';
 import type {Taint} from '#src/model/taints.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
-import {attempts} from '#src/runtime/attempts.js';
+import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import {settled, type ControllerContext, type Reconcile, type Run} from '#src/runtime/controller.js';
 import {abortOf} from '#src/runtime/shutdown.js';
 import {evictor, teller} from './evict.js';
@@ -94,7 +94,7 @@ export const taintEviction = (context: ControllerContext): Run => {
 
   return async signal => {
     const serve = (queue: WorkQueue, reconcile: Reconcile) =>
-      work(queue, hands, attempts({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
+      work(queue, hands, reconcileHandler({controller, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a worker failed'));
     const workers = [serve(nodeQueue, nodeKeeper), serve(podQueue, podKeeper)];
     await abortOf(signal);
     appointments.stop();

@@ -4,7 +4,7 @@ import {keyText, keyOf, type Frozen} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import {parseTime} from '#src/api/time.js';
 import {exponentialBuckets} from '#src/base/meter.js';
-import {againAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type KeyedContext, type Reconcile} from '#src/runtime/controller.js';
 
 /** Whether the job has ended, and is to be kept for a time only. */
 export const isTimed = (job: Frozen<Job>): boolean => !job.metadata?.deletionTimestamp && job.spec?.ttlSecondsAfterFinished !== undefined && endOf(job) !== undefined;
@@ -34,13 +34,13 @@ export const collector = ({lister, writer, client, clock, meter}: KeyedContext):
     };
     const wait = left(cached.get(key));
     if (wait === undefined) return settled;
-    if (wait > 0) return againAfter(wait);
+    if (wait > 0) return requeueAfter(wait);
 
     // It may have been given more time since.
     const live = await unlessMissing(client.resource(kinds.jobs).get(key.name, {namespace: key.namespace}));
     const remaining = left(live);
     if (!live || remaining === undefined) return settled;
-    if (remaining > 0) return againAfter(remaining);
+    if (remaining > 0) return requeueAfter(remaining);
     await unlessMissing(writer(kinds.jobs).delete(live, {propagationPolicy: 'Foreground'}));
     delay.observe(-remaining / 1000);
     return settled;

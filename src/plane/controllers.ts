@@ -9,7 +9,7 @@ import {HealthChecks} from '#src/observe/health.js';
 import type {MetricsRegistry} from '#src/observe/metrics.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
 import type {Controller, DebugPages} from '#src/runtime/controller.js';
-import {chooseControllers} from '#src/runtime/choice.js';
+import {selectControllers} from '#src/runtime/selection.js';
 import {Manager} from '#src/runtime/manager.js';
 import {componentClients} from './component/clients.js';
 import {electionOf} from './component/election.js';
@@ -56,7 +56,7 @@ const managerUser = (naming: Naming): UserInfo => ({name: naming.componentUser('
 export const inProcessManager = (parts: InProcessControllers): InProcessManager => {
   const {options, set, controllers, naming, gate, metrics, ...shared} = parts;
   const agent = naming.component('controller-manager');
-  const {chosen, missing} = chooseControllers(controllers, options.controllers);
+  const {selected, missing} = selectControllers(controllers, options.controllers);
   if (missing.length > 0) shared.log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
   const checks = new HealthChecks(shared.log);
   const debugPages = new Map<string, DebugPages>();
@@ -70,7 +70,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
     meter: metrics,
     naming,
     name: agent,
-    controllers: chosen,
+    controllers: selected,
     options,
     gates: {enabled: gate},
     release: parts.release,
@@ -89,7 +89,7 @@ export const inProcessManager = (parts: InProcessControllers): InProcessManager 
   });
   return {
     manager,
-    runs: controller => chosen.some(({name}) => name === controller),
+    runs: controller => selected.some(({name}) => name === controller),
     async openPort() {
       if (!set.has('secure-port') || options.securePort === 0) return undefined;
       const [{openPort}, {configuration}] = await Promise.all([import('./component/port.js'), import('./controller-manager/configuration.js')]);

@@ -4,7 +4,7 @@ import {Heap} from '#src/base/heap.js';
 /** The longest wait that is taken; whatever is further off is not meant to happen in this process. */
 const longestMs = 10 * 365 * 86_400_000;
 
-interface Waiting<T> {
+interface DelayedItem<T> {
   readonly item: T;
   readonly at: number;
   readonly order: number;
@@ -14,9 +14,9 @@ interface Waiting<T> {
 export class Delays<T> {
   readonly #clock: Clock;
   readonly #due: (item: T) => void;
-  readonly #heap = new Heap<Waiting<T>>((a, b) => a.at - b.at || a.order - b.order);
+  readonly #heap = new Heap<DelayedItem<T>>((a, b) => a.at - b.at || a.order - b.order);
   /** The entry that counts for each item; others in the heap are stale. */
-  readonly #waiting = new Map<T, Waiting<T>>();
+  readonly #waiting = new Map<T, DelayedItem<T>>();
   #order = 0;
   #timer: {readonly at: number; readonly handle: Disposable} | undefined;
 

@@ -13,7 +13,7 @@ export interface RateLimiter<T> {
 }
 
 /** Each item's own delay: `baseMs` at first, doubled with every failure, never above `maxMs`. */
-export const perItem = <T>(baseMs: number, maxMs: number): RateLimiter<T> => {
+export const perItemBackoff = <T>(baseMs: number, maxMs: number): RateLimiter<T> => {
   const failures = new Map<T, number>();
   const delayAfter = exponential(baseMs, maxMs);
   return {
@@ -28,18 +28,18 @@ export const perItem = <T>(baseMs: number, maxMs: number): RateLimiter<T> => {
 };
 
 /** One bucket for all items: `rate` a second, `burst` at once. */
-export const overall = <T>(clock: Clock, rate: number, burst: number): RateLimiter<T> => {
+export const tokenBucketLimiter = <T>(clock: Clock, rate: number, burst: number): RateLimiter<T> => {
   const bucket = new TokenBucket(clock, rate, burst);
   return {delay: () => bucket.reserve(), forget() {}, retries: () => 0};
 };
 
 /** The longest of several delays, and the largest count. Every limiter is asked each time. */
-export const longest = <T>(...limiters: readonly RateLimiter<T>[]): RateLimiter<T> => ({
+export const maxOf = <T>(...limiters: readonly RateLimiter<T>[]): RateLimiter<T> => ({
   delay: item => Math.max(0, ...limiters.map(limiter => limiter.delay(item))),
   forget: item => limiters.forEach(limiter => limiter.forget(item)),
   retries: item => Math.max(0, ...limiters.map(limiter => limiter.retries(item))),
 });
 
 /** The limiter of every queue that asks for no other: 5 ms doubled up to 1000 s for each item, 10 a second with a burst of 100 for all. */
-export const standardLimiter = <T>(clock: Clock, {baseDelayMs = 5, maxDelayMs = 1_000_000}: {baseDelayMs?: number | undefined; maxDelayMs?: number | undefined} = {}): RateLimiter<T> =>
-  longest(perItem(baseDelayMs, maxDelayMs), overall(clock, 10, 100));
+export const defaultLimiter = <T>(clock: Clock, {baseDelayMs = 5, maxDelayMs = 1_000_000}: {baseDelayMs?: number | undefined; maxDelayMs?: number | undefined} = {}): RateLimiter<T> =>
+  maxOf(perItemBackoff(baseDelayMs, maxDelayMs), tokenBucketLimiter(clock, 10, 100));

@@ -3,7 +3,7 @@ import {noMeter, type Meter} from '#src/base/meter.js';
 import {Delays} from './delays.js';
 import {Fifo} from './fifo.js';
 import {QueueMetrics} from './queue-metrics.js';
-import {standardLimiter, type RateLimiter} from './rate-limiter.js';
+import {defaultLimiter, type RateLimiter} from './rate-limiter.js';
 
 export interface WorkQueueOptions<T> {
   readonly clock: Clock;
@@ -30,12 +30,12 @@ export class WorkQueue<T = string> {
   readonly #dirty = new Set<T>();
   readonly #processing = new Set<T>();
   readonly #delays: Delays<T>;
-  readonly #servants = new Map<() => void, number>();
+  readonly #workers = new Map<() => void, number>();
   #hold: Disposable | undefined;
-  #resting = 0;
+  #paused = 0;
   #closed = false;
 
-  constructor({clock, name, meter = noMeter, limiter = standardLimiter(clock)}: WorkQueueOptions<T>) {
+  constructor({clock, name, meter = noMeter, limiter = defaultLimiter(clock)}: WorkQueueOptions<T>) {
     this.name = name;
     this.clock = clock;
     this.#limiter = limiter;
@@ -107,27 +107,27 @@ export class WorkQueue<T = string> {
   }
 
   /** An item in work only waits for time to pass, until the answer is disposed of: it does not hold the clock meanwhile. */
-  rest(): Disposable {
-    let resting = true;
-    this.#resting++;
+  pauseHold(): Disposable {
+    let isPaused = true;
+    this.#paused++;
     this.#holdWhileBusy();
     return {
       [Symbol.dispose]: () => {
-        if (resting) this.#resting--;
-        resting = false;
+        if (isPaused) this.#paused--;
+        isPaused = false;
         this.#holdWhileBusy();
       },
     };
   }
 
   /** Calls `ready` once for each item that can be taken, those that wait already included, until the answer is disposed of. The servant has `hands` items at work at most. */
-  serve(hands: number, ready: () => void): Disposable {
-    this.#servants.set(ready, hands);
+  onReady(concurrency: number, callback: () => void): Disposable {
+    this.#workers.set(callback, concurrency);
     this.#holdWhileBusy();
-    for (let waiting = this.#ready.size; waiting > 0; waiting--) ready();
+    for (let waiting = this.#ready.size; waiting > 0; waiting--) callback();
     return {
       [Symbol.dispose]: () => {
-        this.#servants.delete(ready);
+        this.#workers.delete(callback);
         this.#holdWhileBusy();
       },
     };
@@ -143,18 +143,18 @@ export class WorkQueue<T = string> {
   #enqueue(item: T): void {
     this.#ready.push(item);
     this.#holdWhileBusy();
-    for (const ready of this.#servants.keys()) ready();
+    for (const callback of this.#workers.keys()) callback();
   }
 
-  #hands(): number {
-    let hands = 0;
-    for (const each of this.#servants.values()) hands += each;
-    return hands;
+  #concurrency(): number {
+    let concurrency = 0;
+    for (const each of this.#workers.values()) concurrency += each;
+    return concurrency;
   }
 
   #holdWhileBusy(): void {
     // Something is being done, or will be without time passing: a hand is free.
-    const isBusy = this.#processing.size > this.#resting || (this.#ready.size > 0 && this.#processing.size < this.#hands());
+    const isBusy = this.#processing.size > this.#paused || (this.#ready.size > 0 && this.#processing.size < this.#concurrency());
     if (isBusy) this.#hold ??= this.clock.hold();
     else {
       this.#hold?.[Symbol.dispose]();

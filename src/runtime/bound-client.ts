@@ -8,16 +8,16 @@ interface Signalled {
 }
 
 /** The same client for a part of a program: each of its calls ends, at the latest, when `life` does. */
-export const boundClient = (client: Client, life: AbortSignal): Client => {
+export const boundClient = (client: Client, lifetime: AbortSignal): Client => {
   const within = async <O extends Signalled, R>(options: O | undefined, call: (options: O) => Promise<R>): Promise<R> => {
-    if (!options?.signal) return call({...options, signal: life} as O);
-    using linked = firstOf(life, options.signal);
+    if (!options?.signal) return call({...options, signal: lifetime} as O);
+    using linked = firstOf(lifetime, options.signal);
     return await call({...options, signal: linked.signal});
   };
   const bound = <T extends KubeObject>(of: ResourceClient<T>): ResourceClient<T> => ({
     get: (name, options) => within(options, call => of.get(name, call)),
     list: options => within(options, call => of.list(call)),
-    watch: options => endingWith(life, of.watch(options)),
+    watch: options => endingWith(lifetime, of.watch(options)),
     create: (object, options) => within(options, call => of.create(object, call)),
     update: (object, options) => within(options, call => of.update(object, call)),
     patch: (name, type, body, options) => within(options, call => of.patch(name, type, body, call)),
@@ -33,11 +33,11 @@ export const boundClient = (client: Client, life: AbortSignal): Client => {
   };
 };
 
-const endingWith = <T>(life: AbortSignal, stream: Observable<T>): Observable<T> =>
+const endingWith = <T>(lifetime: AbortSignal, stream: Observable<T>): Observable<T> =>
   new Observable(subscriber => {
     const end = () => subscriber.complete();
-    if (life.aborted) return end();
-    life.addEventListener('abort', end, {once: true});
-    subscriber.add(() => life.removeEventListener('abort', end));
+    if (lifetime.aborted) return end();
+    lifetime.addEventListener('abort', end, {once: true});
+    subscriber.add(() => lifetime.removeEventListener('abort', end));
     subscriber.add(stream.subscribe(subscriber));
   });

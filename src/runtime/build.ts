@@ -1,14 +1,14 @@
 import type {Clock} from '#src/base/clock.js';
-import {perItem, standardLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
+import {perItemBackoff, defaultLimiter, type RateLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
-import {attempts} from './attempts.js';
-import {clientOf, contextOf, Sources, type Life} from './context.js';
+import {reconcileHandler} from './reconcile-handler.js';
+import {clientOf, contextOf, Sources, type ShutdownSignals} from './context.js';
 import type {Controller, DebugPages, KeyedContext, KeyedController, LongRunningController, Loop, Loops, QueueSettings, Reconcile} from './controller.js';
 import {abortOf} from './shutdown.js';
-import {connect, spelled, type Ask} from './triggers.js';
-import type {Wish} from './watches.js';
-import type {BuiltController, World} from './world.js';
+import {registerTriggers, toQueueItem, type Enqueue} from './triggers.js';
+import type {EnqueueRequest} from './watches.js';
+import type {BuiltController, RuntimeEnvironment} from './environment.js';
 
 interface BuiltLoop {
   readonly name: string;
@@ -19,9 +19,9 @@ interface BuiltLoop {
 }
 
 const limiterOf = (clock: Clock, {baseDelayMs, maxDelayMs, unshared}: QueueSettings): RateLimiter<string> =>
-  unshared ? perItem(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : standardLimiter(clock, {baseDelayMs, maxDelayMs});
+  unshared ? perItemBackoff(baseDelayMs ?? 5, maxDelayMs ?? 1_000_000) : defaultLimiter(clock, {baseDelayMs, maxDelayMs});
 
-const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: World): BuiltLoop[] => {
+const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock, meter}: RuntimeEnvironment): BuiltLoop[] => {
   const {name, queue: settings = {}} = controller;
   const loops = typeof created === 'function' ? {'': created} : created;
   const several = Object.keys(loops).length > 1;
@@ -33,27 +33,27 @@ const loopsOf = (created: Reconcile | Loops, controller: KeyedController, {clock
 };
 
 /** Asks the queues of the loops; what is asked for before they exist is kept for them. */
-const asking = () => {
+const enqueuerOf = () => {
   let loops: readonly BuiltLoop[] | undefined;
-  const early: (readonly [Wish, string | undefined])[] = [];
-  const ask: Ask = (wish, only) => {
-    if (!loops) return void early.push([wish, only]);
-    const {text, afterMs} = spelled(wish);
+  const pending: (readonly [EnqueueRequest, string | undefined])[] = [];
+  const enqueue: Enqueue = (request, only) => {
+    if (!loops) return void pending.push([request, only]);
+    const {text, afterMs} = toQueueItem(request);
     for (const {name, queue} of loops) {
       if (only !== undefined && only !== name) continue;
       if (afterMs > 0) queue.addAfter(text, afterMs);
       else queue.add(text);
     }
   };
-  const open = (built: readonly BuiltLoop[]) => {
+  const attach = (built: readonly BuiltLoop[]) => {
     loops = built;
-    for (const [wish, only] of early.splice(0)) ask(wish, only);
+    for (const [request, only] of pending.splice(0)) enqueue(request, only);
   };
-  return {ask, open};
+  return {enqueue, attach};
 };
 
 /** What a controller may offer beside its work while it is created. */
-const offered = () => {
+const registrations = () => {
   let check: BuiltController['check'] = () => {};
   let debugPages: BuiltController['debugPages'];
   return {
@@ -62,30 +62,30 @@ const offered = () => {
   };
 };
 
-const buildKeyed = async (controller: KeyedController, world: World, life: Life): Promise<BuiltController> => {
+const buildKeyed = async (controller: KeyedController, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> => {
   const {name, primary, reads = [], workers = 1} = controller;
-  const sources = new Sources(world, name);
+  const sources = new Sources(environment, name);
   for (const source of [...(primary ? [primary] : []), ...reads]) sources.informer(source);
-  const {ask, open} = asking();
-  const offers = offered();
+  const {enqueue, attach} = enqueuerOf();
+  const registered = registrations();
   const context: KeyedContext = {
-    ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
-    enqueue: (key, {afterMs = 0, loop} = {}) => ask({key, afterMs}, loop),
-    ...offers.context,
+    ...contextOf(environment, controller, await clientOf(environment, controller, shutdown), sources, shutdown),
+    enqueue: (key, {afterMs = 0, loop} = {}) => enqueue({key, afterMs}, loop),
+    ...registered.context,
   };
-  const loops = loopsOf(await controller.create(context), controller, world);
-  open(loops);
-  const {listeners, startPeriods} = connect(controller, sources, {lister: context.lister, naming: world.naming, options: world.options}, ask);
+  const loops = loopsOf(await controller.create(context), controller, environment);
+  attach(loops);
+  const {listeners, startPeriods} = registerTriggers(controller, sources, {lister: context.lister, naming: environment.naming, options: environment.options}, enqueue);
   sources.close();
-  const concurrency = typeof workers === 'function' ? workers(world.options) : workers;
+  const concurrency = typeof workers === 'function' ? workers(environment.options) : workers;
   const {log, clock, meter} = context;
   return {
     name,
-    ...offers.built(),
+    ...registered.built(),
     whenSynced: signal => sources.whenSynced(signal),
     async run(signal) {
       const running = loops.map(({queue, reconcile, workers: own = concurrency}) => {
-        const attempt = attempts({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
+        const attempt = reconcileHandler({controller: name, queue, reconcile, maxRetries: controller.queue?.maxRetries, clock, log, meter, signal});
         return work(queue, own, attempt, (error, key) => log.error({key, err: error}, 'a worker failed'));
       });
       startPeriods(clock, log, signal);
@@ -97,19 +97,19 @@ const buildKeyed = async (controller: KeyedController, world: World, life: Life)
   };
 };
 
-const buildRunning = async (controller: LongRunningController, world: World, life: Life): Promise<BuiltController> => {
+const buildRunning = async (controller: LongRunningController, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> => {
   const {name, reads = []} = controller;
-  const sources = new Sources(world, name);
+  const sources = new Sources(environment, name);
   for (const source of reads) sources.informer(source);
-  const offers = offered();
+  const registered = registrations();
   const run = await controller.create({
-    ...contextOf(world, controller, await clientOf(world, controller, life), sources, life),
-    ...offers.context,
+    ...contextOf(environment, controller, await clientOf(environment, controller, shutdown), sources, shutdown),
+    ...registered.context,
   });
   sources.close();
-  return {name, ...offers.built(), whenSynced: signal => sources.whenSynced(signal), run};
+  return {name, ...registered.built(), whenSynced: signal => sources.whenSynced(signal), run};
 };
 
 /** Builds a controller: its handlers are registered, its informers asked for, nothing runs yet. */
-export const build = (controller: Controller, world: World, life: Life): Promise<BuiltController> =>
-  controller.shape === 'keyed' ? buildKeyed(controller, world, life) : buildRunning(controller, world, life);
+export const build = (controller: Controller, environment: RuntimeEnvironment, shutdown: ShutdownSignals): Promise<BuiltController> =>
+  controller.shape === 'keyed' ? buildKeyed(controller, environment, shutdown) : buildRunning(controller, environment, shutdown);

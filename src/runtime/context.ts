@@ -7,27 +7,27 @@ import type {KubeObject} from '#src/api/types.js';
 import {boundClient} from './bound-client.js';
 import type {Controller, ControllerContext} from './controller.js';
 import {Recorder} from './events.js';
-import type {World} from './world.js';
+import type {RuntimeEnvironment} from './environment.js';
 import {writerOf} from './writer.js';
 
 /** The informers a controller reads, each by its selection. Closed once the controller is built. */
 export class Sources {
-  readonly #world: World;
+  readonly #environment: RuntimeEnvironment;
   readonly #controller: string;
   readonly #informers = new Map<string, SharedInformer>();
   #closed = false;
 
-  constructor(world: World, controller: string) {
-    this.#world = world;
+  constructor(environment: RuntimeEnvironment, controller: string) {
+    this.#environment = environment;
     this.#controller = controller;
   }
 
   informer<T extends KubeObject>(source: Source<T>): SharedInformer<T> {
-    const {id, kind} = resolveSelection(source, this.#world.naming);
+    const {id, kind} = resolveSelection(source, this.#environment.naming);
     const known = this.#informers.get(id);
     if (known) return known as unknown as SharedInformer<T>;
     if (this.#closed) throw new Error(`${this.#controller} reads ${kind.plural} without having declared it`);
-    const informer = this.#world.informers.informer(source);
+    const informer = this.#environment.informers.informer(source);
     this.#informers.set(id, informer as unknown as SharedInformer);
     return informer;
   }
@@ -46,33 +46,33 @@ export class Sources {
 }
 
 /** When a controller's parts end: `stopping` ends the taking of work, `calls` ends what still waits for the server. */
-export interface Life {
+export interface ShutdownSignals {
   readonly stopping: AbortSignal;
   readonly calls: AbortSignal;
 }
 
 /** The client of a controller's own identity, ended with its calls. */
-export const clientOf = async (world: World, {name, serviceAccount, clientLimits}: Controller, life: Life): Promise<Client> => {
+export const clientOf = async (environment: RuntimeEnvironment, {name, serviceAccount, clientLimits}: Controller, shutdown: ShutdownSignals): Promise<Client> => {
   const {qpsFactor = 1, burstFactor = 1} = clientLimits ?? {};
-  return boundClient(await world.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), life.calls);
+  return boundClient(await environment.clientFor({controller: name, serviceAccount, qpsFactor, burstFactor}), shutdown.calls);
 };
 
 /** What a controller gets to touch, but for its queue and for what it offers. */
 export const contextOf = (
-  world: World,
+  environment: RuntimeEnvironment,
   {name, eventSource = name}: Controller,
   client: Client,
   sources: Sources,
-  life: Life,
+  shutdown: ShutdownSignals,
 ): Omit<ControllerContext, 'healthCheck' | 'debugPages'> => {
-  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = ''} = world;
-  const log = world.log.child({component: name, controller: name});
+  const {clock, random, meter, naming, options, gates, informers, host, files = systemFiles, serverAuthority = ''} = environment;
+  const log = environment.log.child({component: name, controller: name});
   return {
     name,
     lister: source => sources.lister(source),
     listen(source, listener) {
       const listening = sources.informer(source).listen(listener);
-      life.stopping.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
+      shutdown.stopping.addEventListener('abort', () => listening[Symbol.dispose](), {once: true});
     },
     writer: kind => writerOf(client, kind),
     client,
@@ -86,7 +86,7 @@ export const contextOf = (
     options,
     gates,
     serverAuthority,
-    events: new Recorder({client, clock, random, log, component: eventSource, signal: life.calls, ...(host ? {host} : {})}),
-    signal: life.stopping,
+    events: new Recorder({client, clock, random, log, component: eventSource, signal: shutdown.calls, ...(host ? {host} : {})}),
+    signal: shutdown.stopping,
   };
 };

@@ -18,8 +18,8 @@ import type {Result} from './result.js';
 import type {OwnedWatch, Watch} from './watches.js';
 import type {Writer} from './writer.js';
 
-export {againAfter, Expected, settled, Terminal, type Result} from './result.js';
-export {every, forLoop, mapped, owned, sameKey, theOnlyKey} from './watches.js';
+export {requeueAfter, Expected, settled, Terminal, type Result} from './result.js';
+export {every, forLoop, mapped, owned, sameKey, singletonKey} from './watches.js';
 
 /** Which feature gates are on. */
 export type Gates = Pick<FeatureGates, 'enabled'>;
@@ -70,7 +70,7 @@ export type DebugPages = (path: string, query: URLSearchParams) => DebugPage | u
 /** What a controller by key gets besides. */
 export interface KeyedContext<O = unknown> extends ControllerContext<O> {
   /** Asks for a key from outside of any watch; `afterMs` later if given. */
-  enqueue(key: ObjectKey, how?: {readonly afterMs?: number; readonly loop?: string}): void;
+  enqueue(key: ObjectKey, options?: {readonly afterMs?: number; readonly loop?: string}): void;
 }
 
 /** One look at one key. */
@@ -120,7 +120,7 @@ interface Declaration<O> {
   /** The flags it reads, as the command line spells them. */
   readonly flags?: readonly string[];
   /** Whether the options let it run; a text says why not. */
-  enabled?(options: Readonly<O>, world: {readonly gates: Gates; readonly naming: Naming}): true | string;
+  enabled?(options: Readonly<O>, context: {readonly gates: Gates; readonly naming: Naming}): true | string;
   /** Sources it reads beside those it watches; all are synced before work begins. */
   readonly reads?: readonly Source[];
   /** How much more its client may ask of the server than others. */

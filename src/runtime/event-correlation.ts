@@ -6,7 +6,7 @@ import {TokenBucket} from '#src/base/token-bucket.js';
 
 /** Bounds of what one source says of one object, and of what is remembered. */
 const limits = {
-  remembered: 4096,
+  maxEntries: 4096,
   /** So many different messages in one group within this time stay apart; then they are told as one. */
   similarMessages: 10,
   similarWithinMs: 600_000,
@@ -14,7 +14,7 @@ const limits = {
   refillPerSecond: 1 / 300,
 } as const;
 
-const combined = '(combined from similar events): ';
+const combinedPrefix = '(combined from similar events): ';
 
 interface Group {
   readonly messages: Set<string>;
@@ -46,9 +46,9 @@ const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVers
  */
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #groups = new Lru<string, Group>(bound, {bytesOf: bytesOfGroup, mostEntries: limits.remembered});
-  readonly #observed = new Lru<string, Observation>(bound, {bytesOf: ({name}) => 100 + name.length, mostEntries: limits.remembered});
-  readonly #buckets = new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limits.remembered});
+  readonly #groups = new Lru<string, Group>(bound, {bytesOf: bytesOfGroup, mostEntries: limits.maxEntries});
+  readonly #observed = new Lru<string, Observation>(bound, {bytesOf: ({name}) => 100 + name.length, mostEntries: limits.maxEntries});
+  readonly #buckets = new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limits.maxEntries});
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -61,12 +61,12 @@ export class EventCorrelator {
     const metadata = {...grouped.metadata, ...(seen ? {name: seen.name} : {})};
     const merged: CoreEvent = {...grouped, metadata, count, ...(seen ? {firstTimestamp: seen.firstTimestamp} : {})};
     this.#observed.set(key, {count, name: metadata.name ?? '', firstTimestamp: merged.firstTimestamp ?? ''});
-    if (!this.#mayPass(event)) return {kind: 'drop'};
+    if (!this.#isWithinRateLimit(event)) return {kind: 'drop'};
     return {kind: count > 1 ? 'count' : 'create', key, event: merged};
   }
 
   /** The event is not on the server: the next one like it is a new one. */
-  lost(key: string): void {
+  forget(key: string): void {
     this.#observed.delete(key);
   }
 
@@ -83,10 +83,10 @@ export class EventCorrelator {
       group.messages.delete(oldest);
       break;
     }
-    return {event: {...event, message: `${combined}${event.message ?? ''}`}, key: groupKey};
+    return {event: {...event, message: `${combinedPrefix}${event.message ?? ''}`}, key: groupKey};
   }
 
-  #mayPass(event: CoreEvent): boolean {
+  #isWithinRateLimit(event: CoreEvent): boolean {
     const key = objectKey(event);
     const bucket = this.#buckets.get(key) ?? new TokenBucket(this.#clock, limits.refillPerSecond, limits.burst);
     this.#buckets.set(key, bucket);

@@ -14,8 +14,8 @@ export type Regarding = Frozen<KubeObject> & {readonly fieldPath?: string};
 
 /** Tells people what happened to an object, as core Events. Never waits and never fails: what cannot be written is dropped. */
 export interface EventRecorder {
-  normal(about: Regarding, reason: string, message: string): void;
-  warning(about: Regarding, reason: string, message: string): void;
+  normal(regarding: Regarding, reason: string, message: string): void;
+  warning(regarding: Regarding, reason: string, message: string): void;
 }
 
 export interface RecorderOptions {
@@ -30,15 +30,15 @@ export interface RecorderOptions {
 }
 
 /** How many events may wait to be written; more are dropped. */
-const most = 1000;
-const tries = 12;
+const maxPending = 1000;
+const maxAttempts = 12;
 const retryMs = 10_000;
 
 /** Writes Events one after the other. While some are due and the server answers, the clock is held. */
 export class Recorder implements EventRecorder {
   readonly #options: RecorderOptions;
   readonly #correlator: EventCorrelator;
-  readonly #waiting: CoreEvent[] = [];
+  readonly #pending: CoreEvent[] = [];
   #writing = false;
   #serial = 0n;
 
@@ -47,23 +47,23 @@ export class Recorder implements EventRecorder {
     this.#correlator = new EventCorrelator(options.clock);
   }
 
-  normal(about: Regarding, reason: string, message: string): void {
-    this.#record(about, 'Normal', reason, message);
+  normal(regarding: Regarding, reason: string, message: string): void {
+    this.#record(regarding, 'Normal', reason, message);
   }
 
-  warning(about: Regarding, reason: string, message: string): void {
-    this.#record(about, 'Warning', reason, message);
+  warning(regarding: Regarding, reason: string, message: string): void {
+    this.#record(regarding, 'Warning', reason, message);
   }
 
-  #record(about: Regarding, type: string, reason: string, message: string): void {
+  #record(regarding: Regarding, type: string, reason: string, message: string): void {
     const {log, signal, component} = this.#options;
-    log.v(3).info({kind: about.kind, object: about.metadata?.name, type, reason, message}, 'event occurred');
+    log.v(3).info({kind: regarding.kind, object: regarding.metadata?.name, type, reason, message}, 'event occurred');
     if (signal.aborted) return;
-    if (this.#waiting.length >= most) {
+    if (this.#pending.length >= maxPending) {
       log.warn({reason, component}, 'too many events wait to be written; one is dropped');
       return;
     }
-    this.#waiting.push(this.#event(about, type, reason, message));
+    this.#pending.push(this.#event(regarding, type, reason, message));
     if (!this.#writing) this.#writeAll().catch((error: unknown) => this.#options.clock.unhandled(error));
   }
 
@@ -73,11 +73,11 @@ export class Recorder implements EventRecorder {
     const time = wireTime(clock.now());
     // Nanoseconds in hexadecimal, as the field names events; the serial keeps those of one moment apart.
     const stamp = (BigInt(Math.floor(clock.now())) * 1_000_000n + (this.#serial++ % 1_000_000n)).toString(16);
-    const place = namespace || 'default';
+    const eventNamespace = namespace || 'default';
     return {
       apiVersion: client.naming.apiVersion('', 'v1'),
       kind: 'Event',
-      metadata: {name: `${name}.${stamp}`, namespace: place},
+      metadata: {name: `${name}.${stamp}`, namespace: eventNamespace},
       involvedObject: {
         ...(kind ? {kind} : {}),
         ...(namespace ? {namespace} : {}),
@@ -102,27 +102,27 @@ export class Recorder implements EventRecorder {
   async #writeAll(): Promise<void> {
     this.#writing = true;
     try {
-      for (let event = this.#waiting.shift(); event; event = this.#waiting.shift()) {
+      for (let event = this.#pending.shift(); event; event = this.#pending.shift()) {
         const correlated = this.#correlator.correlate(event);
-        if (correlated.kind !== 'drop') await this.#writePatiently(correlated);
+        if (correlated.kind !== 'drop') await this.#writeWithRetries(correlated);
       }
     } finally {
       this.#writing = false;
     }
   }
 
-  async #writePatiently(what: Exclude<Correlated, {kind: 'drop'}>): Promise<void> {
+  async #writeWithRetries(correlated: Exclude<Correlated, {kind: 'drop'}>): Promise<void> {
     const {clock, random, signal, log} = this.#options;
     for (let attempt = 1; !signal.aborted; attempt++) {
       const hold = clock.hold();
       try {
-        await this.#write(what);
+        await this.#write(correlated);
         return;
       } catch (error) {
-        const isLast = attempt >= tries;
+        const isLast = attempt >= maxAttempts;
         if (error instanceof StatusError || isLast) {
-          this.#correlator.lost(what.key);
-          log.v(isLast ? 0 : 2).warn({reason: what.event.reason, err: error}, 'an event could not be written and is dropped');
+          this.#correlator.forget(correlated.key);
+          log.v(isLast ? 0 : 2).warn({reason: correlated.event.reason, err: error}, 'an event could not be written and is dropped');
           return;
         }
       } finally {

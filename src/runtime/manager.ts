@@ -8,14 +8,14 @@ import type {Client} from '#src/client/client.js';
 import type {HealthAnswer, HealthChecks} from '#src/observe/health.js';
 import {messageOf} from '#src/base/message.js';
 import {build} from './build.js';
-import {checkNames, requirementsOf} from './choice.js';
-import type {Life} from './context.js';
+import {checkNames, requirementsOf} from './selection.js';
+import type {ShutdownSignals} from './context.js';
 import type {Controller, DebugPages} from './controller.js';
 import {Elector, LeadLost, type ElectorOptions} from './leader-election/elector.js';
 import {abortOf, allEnded, unlessAborted} from './shutdown.js';
-import type {BuiltController, World} from './world.js';
+import type {BuiltController, RuntimeEnvironment} from './environment.js';
 
-export interface ManagerOptions extends Omit<World, 'informers'> {
+export interface ManagerOptions extends Omit<RuntimeEnvironment, 'informers'> {
   /** The manager's name in metrics. */
   readonly name: string;
   /** The controllers chosen to run, built in this order. */
@@ -46,10 +46,10 @@ export interface ManagerOptions extends Omit<World, 'informers'> {
 }
 
 /** How a manager's run ended: as asked, because another replica took the lead, or with controllers that did not end in time. */
-export type Ending = 'stopped' | 'lost' | 'stuck';
+export type RunOutcome = 'stopped' | 'lost' | 'stuck';
 
 /** How long the API server may take to answer at the start. */
-const serverPatienceMs = 10_000;
+const serverTimeoutMs = 10_000;
 /** A long-running controller that failed is run again after this. */
 const restartMs = 1_000;
 /** How long a stop without time limit waits before it cancels calls that hang. */
@@ -62,25 +62,25 @@ const unlimitedGraceMs = 5_000;
  */
 export class Manager {
   /** Resolves once every chosen controller is at work, all its caches synced. Rejects if the run ends before. */
-  readonly atWork: Promise<void>;
+  readonly started: Promise<void>;
   /** As `atWork`, but rejects with `ListRefused` too, as soon as the server keeps refusing a list that a controller needs. The run goes on then. */
   readonly ready: Promise<void>;
   readonly #options: ManagerOptions;
   readonly #elector: Elector | undefined;
-  #becomeAtWork: () => void = () => {};
-  #becomeNever: (why: unknown) => void = () => {};
-  #refuse: (why: ListRefused) => void = () => {};
+  #resolveStarted: () => void = () => {};
+  #rejectStarted: (why: unknown) => void = () => {};
+  #rejectReady: (why: ListRefused) => void = () => {};
 
   constructor(options: ManagerOptions) {
     checkNames(options.controllers);
     this.#options = options;
-    this.atWork = new Promise((resolve, reject) => {
-      this.#becomeAtWork = resolve;
-      this.#becomeNever = reject;
+    this.started = new Promise((resolve, reject) => {
+      this.#resolveStarted = resolve;
+      this.#rejectStarted = reject;
     });
     this.ready = new Promise((resolve, reject) => {
-      this.#refuse = reject;
-      this.atWork.then(resolve, reject);
+      this.#rejectReady = reject;
+      this.started.then(resolve, reject);
     });
     this.ready.catch(() => {}); // Whoever waits for it hears of it; nobody has to.
     if (!options.election) return;
@@ -97,39 +97,39 @@ export class Manager {
   }
 
   /** Runs until the signal aborts or the lead is lost, and keeps the process running so long. Rejects when a controller cannot be built or the server does not answer. */
-  async run(signal: AbortSignal): Promise<Ending> {
+  async run(signal: AbortSignal): Promise<RunOutcome> {
     using _alive = this.#options.clock.keepAlive();
     try {
-      if (!this.#elector) return await this.#lead(signal);
+      if (!this.#elector) return await this.#runControllers(signal);
       const elector = this.#elector;
       using _ = this.#options.checks.add(this.#options.election?.check ?? 'leaderElection', () => elector.check());
-      let led: Ending = 'stopped';
+      let outcome: RunOutcome = 'stopped';
       const election = await elector.run(signal, async leading => {
-        led = await this.#lead(leading);
+        outcome = await this.#runControllers(leading);
       });
-      return election === 'lost' ? 'lost' : led;
+      return election === 'lost' ? 'lost' : outcome;
     } finally {
-      this.#becomeNever(new Error('the controllers were stopped before they were ready'));
+      this.#rejectStarted(new Error('the controllers were stopped before they were ready'));
     }
   }
 
-  async #lead(signal: AbortSignal): Promise<Ending> {
+  async #runControllers(signal: AbortSignal): Promise<RunOutcome> {
     const stopping = new AbortController();
     const calls = new AbortController();
     setMaxListeners(0, stopping.signal, calls.signal); // Every informer and every call in work listens.
-    const life: Life = {stopping: stopping.signal, calls: calls.signal};
+    const shutdown: ShutdownSignals = {stopping: stopping.signal, calls: calls.signal};
     const checks: Disposable[] = [];
     const running = new Map<string, Promise<void>>();
     try {
-      await this.#serverAnswers(signal);
+      await this.#waitForServer(signal);
       const informers = new InformerFactory({...this.#options, component: this.#options.name, signal: calls.signal});
-      const controllers = await this.#buildAll({...this.#options, informers}, life, signal);
+      const controllers = await this.#buildAll({...this.#options, informers}, shutdown, signal);
       checks.push(...controllers.map(({name, check}) => this.#options.checks.add(name, check)));
       for (const {name, debugPages} of controllers) if (debugPages) this.#options.debugPages?.set(name, debugPages);
       informers.start();
       const synced = controllers.map(controller => this.#synced(controller, stopping.signal));
       for (const [index, controller] of controllers.entries()) running.set(controller.name, this.#runOne(controller, synced[index]!, stopping.signal));
-      Promise.all(synced).then(this.#becomeAtWork, () => {});
+      Promise.all(synced).then(this.#resolveStarted, () => {});
       await abortOf(signal);
       return await this.#stop(running, stopping, calls, signal.reason instanceof LeadLost);
     } catch (error) {
@@ -143,11 +143,11 @@ export class Manager {
     }
   }
 
-  async #serverAnswers(signal: AbortSignal): Promise<void> {
+  async #waitForServer(signal: AbortSignal): Promise<void> {
     const {client, clock} = this.#options;
-    const late = new AbortController();
-    using _ = clock.schedule(serverPatienceMs, () => late.abort(new Error('it did not answer')));
-    using linked = firstOf(signal, late.signal);
+    const timeout = new AbortController();
+    using _ = clock.schedule(serverTimeoutMs, () => timeout.abort(new Error('it did not answer')));
+    using linked = firstOf(signal, timeout.signal);
     const either = linked.signal;
     let failure: unknown;
     while (!either.aborted) {
@@ -164,18 +164,18 @@ export class Manager {
     throw new Error('failed to wait for the API server to be healthy', {cause: failure});
   }
 
-  async #buildAll(world: World, life: Life, signal: AbortSignal): Promise<BuiltController[]> {
+  async #buildAll(environment: RuntimeEnvironment, shutdown: ShutdownSignals, signal: AbortSignal): Promise<BuiltController[]> {
     const built: BuiltController[] = [];
     for (const controller of this.#options.controllers) {
       signal.throwIfAborted();
       const {name} = controller;
-      const without = this.#reasonAgainst(controller);
-      if (without !== undefined) {
-        this.#options.log.v(1).info({controller: name, reason: without}, 'controller is not started');
+      const disabled = this.#disabledReason(controller);
+      if (disabled !== undefined) {
+        this.#options.log.v(1).info({controller: name, reason: disabled}, 'controller is not started');
         continue;
       }
       try {
-        built.push(await unlessAborted(build(controller, world, life), signal));
+        built.push(await unlessAborted(build(controller, environment, shutdown), signal));
       } catch (error) {
         signal.throwIfAborted();
         throw new Error(`controller ${name} could not be started: ${messageOf(error)}`, {cause: error});
@@ -185,7 +185,7 @@ export class Manager {
     return built;
   }
 
-  #reasonAgainst(controller: Controller): string | undefined {
+  #disabledReason(controller: Controller): string | undefined {
     const {gates, options, naming, hasCloudProvider = false} = this.#options;
     const needs = requirementsOf(controller.name);
     const missing = needs.gates.find(gate => !gates.enabled(gate));
@@ -202,7 +202,7 @@ export class Manager {
         return await whenSynced(signal);
       } catch (error) {
         if (!(error instanceof ListRefused)) throw error;
-        this.#refuse(error);
+        this.#rejectReady(error);
         if (times === 0) this.#options.log.error({controller: name, err: error}, 'controller waits for what the server refuses');
       }
     }
@@ -236,7 +236,7 @@ export class Manager {
     log.v(1).info({controller: name}, 'controller has ended');
   }
 
-  async #stop(running: ReadonlyMap<string, Promise<void>>, stopping: AbortController, calls: AbortController, isLeadLost: boolean): Promise<Ending> {
+  async #stop(running: ReadonlyMap<string, Promise<void>>, stopping: AbortController, calls: AbortController, isLeadLost: boolean): Promise<RunOutcome> {
     const {clock, log, shutdownTimeoutMs: timeoutMs} = this.#options;
     stopping.abort(new Error('the controller manager stops'));
     // Whoever lost the lead must not write any more.

@@ -1,11 +1,11 @@
 /** What a reconcile says when it has not failed. Failure is a throw. */
-export type Result = {readonly kind: 'settled'} | {readonly kind: 'again'; readonly afterMs: number};
+export type Result = {readonly kind: 'settled'} | {readonly kind: 'requeue'; readonly afterMs: number};
 
 /** Nothing more to do until something changes. */
 export const settled: Result = {kind: 'settled'};
 
 /** Look again after that time, or earlier if something changes. */
-export const againAfter = (ms: number): Result => ({kind: 'again', afterMs: Math.max(0, ms)});
+export const requeueAfter = (ms: number): Result => ({kind: 'requeue', afterMs: Math.max(0, ms)});
 
 /** Thrown to say that trying again is useless until something changes. */
 export class Terminal extends Error {

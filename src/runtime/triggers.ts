@@ -7,15 +7,15 @@ import {every as repeatEvery, type Clock} from '#src/base/clock.js';
 import type {Log} from '#src/base/log.js';
 import type {KeyedController} from './controller.js';
 import type {Sources} from './context.js';
-import {controllerKey, sameKey, theOnlyKey, type MappedWatch, type MapWorld, type OwnedWatch, type PeriodicWatch, type Wish} from './watches.js';
+import {controllerKey, sameKey, singletonKey, type MappedWatch, type MapContext, type OwnedWatch, type PeriodicWatch, type EnqueueRequest} from './watches.js';
 
 /** Asks for a key, of one loop or of all. */
-export type Ask = (wish: Wish, loop: string | undefined) => void;
+export type Enqueue = (request: EnqueueRequest, loop: string | undefined) => void;
 
 const kindOf = (source: Source): Kind => (typeof source.kind === 'object' ? source.kind : (source as Kind));
 
 /** The owner before and after a change; a mere reminder concerns nobody. */
-const ownersOf = (change: Change, primary: Kind, {naming}: MapWorld): ObjectKey[] => {
+const ownersOf = (change: Change, primary: Kind, {naming}: MapContext): ObjectKey[] => {
   if (isResync(change)) return [];
   const seen = change.type === 'updated' ? [change.old, change.object] : [change.object];
   return seen.map(object => controllerKey(object, primary, naming)).filter(key => key !== undefined);
@@ -24,27 +24,27 @@ const ownersOf = (change: Change, primary: Kind, {naming}: MapWorld): ObjectKey[
 const asMapped = (watch: MappedWatch | OwnedWatch, {name, primary}: KeyedController): MappedWatch => {
   if (watch.watch === 'mapped') return watch;
   if (!primary) throw new Error(`${name} watches what its primary kind owns, but has no primary kind`);
-  return {...watch, watch: 'mapped', map: (change, world) => ownersOf(change, kindOf(primary), world)};
+  return {...watch, watch: 'mapped', map: (change, context) => ownersOf(change, kindOf(primary), context)};
 };
 
 /** Lets every change that a controller watches ask for the keys it concerns. Periods begin with `startPeriods`. */
-export const connect = (controller: KeyedController, sources: Sources, world: MapWorld, ask: Ask): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
+export const registerTriggers = (controller: KeyedController, sources: Sources, context: MapContext, enqueue: Enqueue): {readonly listeners: Disposable[]; readonly startPeriods: (clock: Clock, log: Log, signal: AbortSignal) => void} => {
   const {primary, watches = []} = controller;
   const changes = [...(primary ? [sameKey(primary)] : []), ...watches.filter(watch => watch.watch !== 'every').map(watch => asMapped(watch, controller))];
   const listeners = changes.map(watch =>
     sources.informer(watch.source).listen(change => {
-      for (const wish of watch.map(change, world)) ask(wish, watch.loop);
+      for (const request of watch.map(change, context)) enqueue(request, watch.loop);
     }),
   );
-  const allKeys = (): Iterable<Wish> => (primary ? world.lister(primary).list().map(keyOf) : [theOnlyKey]);
+  const allKeys = (): Iterable<EnqueueRequest> => (primary ? context.lister(primary).list().map(keyOf) : [singletonKey]);
   const startPeriods = (clock: Clock, log: Log, signal: AbortSignal) => {
     for (const watch of watches) {
       if (watch.watch !== 'every') continue;
-      const periodMs = periodOf(watch, world.options);
+      const periodMs = periodOf(watch, context.options);
       if (periodMs <= 0) continue;
       repeatEvery(clock, periodMs, signal, () => {
         try {
-          for (const wish of watch.keys ? watch.keys(world) : allKeys()) ask(wish, watch.loop);
+          for (const request of watch.keys ? watch.keys(context) : allKeys()) enqueue(request, watch.loop);
         } catch (error) {
           log.error({err: error}, 'the keys of a period could not be told');
         }
@@ -63,5 +63,5 @@ const periodOf = ({period}: PeriodicWatch, options: unknown): number => {
 };
 
 /** The key and delay of a wish. */
-export const spelled = (wish: Wish): {readonly text: string; readonly afterMs: number} =>
-  'key' in wish ? {text: keyText(wish.key), afterMs: wish.afterMs} : {text: keyText(wish), afterMs: 0};
+export const toQueueItem = (request: EnqueueRequest): {readonly text: string; readonly afterMs: number} =>
+  'key' in request ? {text: keyText(request.key), afterMs: request.afterMs} : {text: keyText(request), afterMs: 0};

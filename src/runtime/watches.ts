@@ -7,24 +7,24 @@ import type {Naming} from '#src/api/naming.js';
 import type {KubeObject} from '#src/api/types.js';
 
 /** What a mapping may look at. */
-export interface MapWorld<O = unknown> {
+export interface MapContext<O = unknown> {
   lister<T extends KubeObject>(source: Source<T>): Lister<T>;
   readonly naming: Naming;
   readonly options: Readonly<O>;
 }
 
 /** A key to look at, at once or later. */
-export type Wish = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number};
+export type EnqueueRequest = ObjectKey | {readonly key: ObjectKey; readonly afterMs: number};
 
 /** The key of controllers that know one thing to do only. */
-export const theOnlyKey: ObjectKey = {namespace: '', name: 'all'};
+export const singletonKey: ObjectKey = {namespace: '', name: 'all'};
 
 /** Watches a source and says which keys a change concerns. */
 export interface MappedWatch {
   readonly watch: 'mapped';
   readonly source: Source;
   /** Method syntax: a watch of pods is one of the watches of objects. */
-  map(change: Change, world: MapWorld): Iterable<Wish>;
+  map(change: Change, context: MapContext): Iterable<EnqueueRequest>;
   readonly loop?: string;
 }
 
@@ -32,7 +32,7 @@ export interface MappedWatch {
 export interface PeriodicWatch {
   readonly watch: 'every';
   readonly period: string | number | ((options: never) => number);
-  keys?(world: MapWorld): Iterable<Wish>;
+  keys?(context: MapContext): Iterable<EnqueueRequest>;
   readonly loop?: string;
 }
 
@@ -46,18 +46,18 @@ export const owned = <T extends KubeObject>(source: Source<T>): {readonly watch:
 export type OwnedWatch = ReturnType<typeof owned>;
 
 /** Objects of `source` concern the keys that `map` names. */
-export const mapped = <T extends KubeObject>(source: Source<T>, map: (change: Change<T>, world: MapWorld) => Iterable<Wish>): MappedWatch => ({
+export const mapped = <T extends KubeObject>(source: Source<T>, map: (change: Change<T>, context: MapContext) => Iterable<EnqueueRequest>): MappedWatch => ({
   watch: 'mapped',
   source: source as Source,
   map: map as MappedWatch['map'],
 });
 
 /** Objects of `source` concern the key that is their own. */
-export const sameKey = <T extends KubeObject>(source: Source<T>, when: (change: Change<T>, world: MapWorld) => boolean = () => true): MappedWatch =>
-  mapped(source, (change, world) => (when(change, world) ? [keyOf(change.object)] : []));
+export const sameKey = <T extends KubeObject>(source: Source<T>, when: (change: Change<T>, context: MapContext) => boolean = () => true): MappedWatch =>
+  mapped(source, (change, context) => (when(change, context) ? [keyOf(change.object)] : []));
 
 /** Each period (`5m`, ms, or as the options say), the keys given or all of the primary kind; the first time after one period. */
-export const every = (period: PeriodicWatch['period'], keys?: (world: MapWorld) => Iterable<Wish>): PeriodicWatch => ({
+export const every = (period: PeriodicWatch['period'], keys?: (context: MapContext) => Iterable<EnqueueRequest>): PeriodicWatch => ({
   watch: 'every',
   period,
   ...(keys ? {keys} : {}),

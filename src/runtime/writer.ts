@@ -4,9 +4,9 @@ import type {DeleteOptions, KubeObject} from '#src/api/types.js';
 import type {Client, PatchType, WriteOptions} from '#src/client/client.js';
 
 /** What tells which object is meant. */
-type Meant = Frozen<KubeObject>;
+type ObjectReference = Frozen<KubeObject>;
 
-export interface DeleteHow {
+export interface WriterDeleteOptions {
   /** What must still hold: the same object (default), the very version seen, or nothing but the name. */
   readonly onlyIf?: 'same' | 'unchanged' | 'named';
   readonly propagationPolicy?: NonNullable<DeleteOptions['propagationPolicy']>;
@@ -19,18 +19,18 @@ export interface Writer<T extends KubeObject> {
   create(object: T, options?: WriteOptions): Promise<T>;
   update(object: T, options?: WriteOptions & {subresource?: string}): Promise<T>;
   updateStatus(object: T, options?: WriteOptions): Promise<T>;
-  patch(of: Meant, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
+  patch(of: ObjectReference, type: PatchType, body: unknown, options?: WriteOptions & {subresource?: string; force?: boolean}): Promise<T>;
   /** Rejects with `NotFound` when it is gone already, with `Conflict` when `onlyIf` does not hold. */
-  delete(of: Meant, how?: DeleteHow): Promise<void>;
+  delete(of: ObjectReference, options?: WriterDeleteOptions): Promise<void>;
 }
 
-const preconditions = ({metadata}: Meant, onlyIf: DeleteHow['onlyIf']): Pick<DeleteOptions, 'preconditions'> => {
+const preconditions = ({metadata}: ObjectReference, onlyIf: WriterDeleteOptions['onlyIf']): Pick<DeleteOptions, 'preconditions'> => {
   const {uid, resourceVersion} = metadata ?? {};
   if (onlyIf === 'named' || !uid) return {};
   return {preconditions: {uid, ...(onlyIf === 'unchanged' && resourceVersion ? {resourceVersion} : {})}};
 };
 
-const within = ({metadata}: Meant): {namespace?: string} => (metadata?.namespace ? {namespace: metadata.namespace} : {});
+const namespaceOf = ({metadata}: ObjectReference): {namespace?: string} => (metadata?.namespace ? {namespace: metadata.namespace} : {});
 
 /** Writes of one kind through `client`. */
 export const writerOf = <T extends KubeObject>(client: Client, kind: Kind<T>): Writer<T> => {
@@ -39,9 +39,9 @@ export const writerOf = <T extends KubeObject>(client: Client, kind: Kind<T>): W
     create: (object, options) => resource.create(object, options),
     update: (object, options) => resource.update(object, options),
     updateStatus: (object, options) => resource.update(object, {...options, subresource: 'status'}),
-    patch: (of, type, body, options) => resource.patch(of.metadata?.name ?? '', type, body, {...within(of), ...options}),
-    async delete(of, {onlyIf = 'same', ...how} = {}) {
-      await resource.delete(of.metadata?.name ?? '', {...within(of), ...how, ...preconditions(of, onlyIf)});
+    patch: (of, type, body, options) => resource.patch(of.metadata?.name ?? '', type, body, {...namespaceOf(of), ...options}),
+    async delete(of, {onlyIf = 'same', ...options} = {}) {
+      await resource.delete(of.metadata?.name ?? '', {...namespaceOf(of), ...options, ...preconditions(of, onlyIf)});
     },
   };
 };

@@ -3,7 +3,7 @@ import {keyOf, keyText} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isForbidden, isInvalid, isNotFound, type StatusError} from '#src/api/status.js';
 import type {Node} from '#src/api/types.js';
-import {againAfter, settled, type Reconcile} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import {isDrained, isOff, nextSwitch, nodeReference, type Agent} from './node/agent.js';
 import {drain} from './node/drain.js';
 import {renew, renewMs, report} from './node/heartbeat.js';
@@ -52,7 +52,7 @@ export const nodeKeeper = (world: SimulationWorld, {registered, reported, refuse
     const now = clock.monotonic();
     const again = (afterMs: number) => {
       const wait = Math.min(afterMs, nextSwitch(agent, now) - now);
-      return wait === Infinity ? settled : againAfter(Math.max(0, wait));
+      return wait === Infinity ? settled : requeueAfter(Math.max(0, wait));
     };
     // A Node that somebody deleted stays away until the agent is started again.
     const node = agent.registered ? nodes.get(name) : await register(world, agent).catch(tellRefusal);

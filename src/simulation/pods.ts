@@ -1,7 +1,7 @@
 import type {Frozen} from '#src/api/key.js';
 import type {Pod} from '#src/api/pod.js';
 import {isConflict, isNotFound} from '#src/api/status.js';
-import {againAfter, settled, type Reconcile} from '#src/runtime/controller.js';
+import {requeueAfter, settled, type Reconcile} from '#src/runtime/controller.js';
 import {refusal} from './node/admission.js';
 import {logKey, writeInstructed} from './log/instruction.js';
 import {lastWords} from './log/last-words.js';
@@ -170,11 +170,11 @@ export const podKeeper = (world: SimulationWorld): PodKeeper => {
       if (!agent.registered || isOff(naming, agent, nodes.get(agent.machine.name), clock.monotonic())) return settled;
       try {
         const next = await keep(agent, key, pod);
-        return next === Infinity ? settled : againAfter(Math.max(0, next - clock.now()));
+        return next === Infinity ? settled : requeueAfter(Math.max(0, next - clock.now()));
       } catch (error) {
         if (isNotFound(error)) return settled;
         // Another one of that name, of which the cache will tell, or one that others change much.
-        if (isConflict(error)) return againAfter(soonMs);
+        if (isConflict(error)) return requeueAfter(soonMs);
         throw error;
       }
     },

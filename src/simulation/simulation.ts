@@ -15,10 +15,10 @@ import type {Log} from '#src/base/log.js';
 import type {Meter} from '#src/base/meter.js';
 import type {Random} from '#src/base/random.js';
 import type {Client} from '#src/client/client.js';
-import {standardLimiter} from '#src/queue/rate-limiter.js';
+import {defaultLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
-import {attempts} from '#src/runtime/attempts.js';
+import {reconcileHandler} from '#src/runtime/reconcile-handler.js';
 import type {Reconcile} from '#src/runtime/controller.js';
 import {Recorder} from '#src/runtime/events.js';
 import {AddressPool} from './node/addresses.js';
@@ -98,7 +98,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   const informers = new InformerFactory({...options, component: 'simulation', minResyncMs: 0, signal});
   const pods = informers.informer<Pod>(kinds.pods);
   const nodes = informers.informer<Node>(kinds.nodes);
-  const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: standardLimiter(clock, {maxDelayMs: 30_000})});
+  const queueOf = (name: string) => new WorkQueue<string>({clock, meter, name, limiter: defaultLimiter(clock, {maxDelayMs: 30_000})});
   const [podQueue, nodeQueue] = [queueOf('simulated-pods'), queueOf('simulated-nodes')];
 
   const agentOf = (index: number): Agent => {
@@ -140,7 +140,7 @@ export const startSimulation = async (options: SimulationOptions): Promise<Simul
   for (const pod of pods.lister.list()) keeper.takeOver(pod);
   const heard = [pods.listen(hearPod), nodes.listen(hearNode)];
   const run = (queue: WorkQueue, hands: number, reconcile: Reconcile) =>
-    work(queue, hands, attempts({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
+    work(queue, hands, reconcileHandler({controller: queue.name, queue, reconcile, clock, log, meter, signal}), (error, key) => log.error({key, err: error}, 'a simulated node failed'));
   for (const name of agents.keys()) nodeQueue.add(name);
   const hands = [run(nodeQueue, nodeHands, nodeReconcile)];
   const stop = async () => {

@@ -5,7 +5,7 @@ import {packed, type Address, type Place, type Port} from '#controllers/endpoint
 import type {Frozen, ObjectKey} from '#src/api/key.js';
 import {kinds} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
-import {theOnlyKey, type Reconcile} from '#src/runtime/controller.js';
+import {singletonKey, type Reconcile} from '#src/runtime/controller.js';
 import {podStatus, world, type Behind, type Endpoints} from './backends.js';
 import {attempt, contextOver} from './context.js';
 import {namespace} from './workloads.js';
@@ -219,7 +219,7 @@ test('the first look is at all there is, but for records of leaders, and deletes
   const {services, leftovers, asked} = over(at, [left, leader]);
   asked.length = 0;
 
-  await leftovers.reconcile(theOnlyKey, attempt);
+  await leftovers.reconcile(singletonKey, attempt);
   t.deepEqual(asked, [key]);
   await services(key, attempt);
   t.deepEqual((await at.list(kinds.endpoints)).map(({metadata}) => metadata?.name), ['leader']);

@@ -24,7 +24,7 @@ import type {DebugPages} from '#src/runtime/controller.js';
 import type {ManagerOptions} from '#src/runtime/manager.js';
 import {startServer} from '#test/fixtures/server.js';
 import {FaultyClient} from '#test/runtime/faulty-client.js';
-import {listeningLog, managed} from '#test/runtime/world.js';
+import {recordingLog, startManager} from '#test/runtime/environment.js';
 
 const namespace = 'x';
 const options = {enableGarbageCollector: true, concurrentGcSyncs: 20};
@@ -32,7 +32,7 @@ const ref = ({metadata}: KubeObject, rest: Partial<OwnerReference> = {}): OwnerR
 
 /** The collector alone over a real server, with a client of its own that can be made to fail. */
 const collecting = async (t: ExecutionContext, managerOptions: Partial<ManagerOptions> = {}, server = startServer({garbageCollector: true})) => {
-  const world = managed(t, [garbageCollector], {options, ...managerOptions}, server);
+  const world = startManager(t, [garbageCollector], {options, ...managerOptions}, server);
   const maps = world.client.resource(kinds.configMaps);
   const create = async (name: string, ownerReferences: OwnerReference[] = [], metadata: KubeObject['metadata'] = {}): Promise<ConfigMap> => {
     const created = await maps.create({metadata: {namespace, name, ownerReferences, ...metadata}});
@@ -268,7 +268,7 @@ test('the collector begins after half a minute although a kind cannot be listed'
 test('a server that does not tell what it serves is asked again after half a minute', async t => {
   const {clock, own, start, names, create, remove} = await (async () => {
     const server = startServer({garbageCollector: true});
-    const world = managed(t, [garbageCollector], {options}, server);
+    const world = startManager(t, [garbageCollector], {options}, server);
     const maps = world.client.resource(kinds.configMaps);
     return {
       ...world,
@@ -374,7 +374,7 @@ const changing = () => {
   const graph = new Graph(new AbsentOwners(), {suspect() {}, suspectLater() {}, orphan() {}, strayed() {}});
   const pace = new Pace(clock);
   const monitors = new Monitors({informers, naming: words, graph, definitionChanged: () => pace.hurry(), missed() {}});
-  const {lines, log} = listeningLog();
+  const {lines, log} = recordingLog();
   const watch = new ResourceWatch({client, clock, log, kinds: kindMap, monitors, pace, kindsRead() {}, failures: noMeter.counter({name: 'f', help: 'f'})});
   let synced = 0;
   const serveFor = async (ms: number, ...served: readonly Served[]) => {

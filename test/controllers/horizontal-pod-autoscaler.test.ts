@@ -5,7 +5,7 @@ import {kinds, type Kind} from '#src/api/kinds.js';
 import type {KubeObject} from '#src/api/types.js';
 import type {Client} from '#src/client/client.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {listeningLog} from '#test/runtime/world.js';
+import {recordingLog} from '#test/runtime/environment.js';
 import {attempt, contextOver} from './context.js';
 import {aPlane} from './plane.js';
 import {aTemplate, hands} from './workloads.js';
@@ -172,7 +172,7 @@ const alone = async (world: Awaited<ReturnType<typeof aWorld>>, ...failures: (Er
   };
   const context = contextOver(plane, [{...(await world.hpa()), kind: 'HorizontalPodAutoscaler'}, ...(await world.list(kinds.pods)).map(pod => ({...pod, kind: 'Pod'}))], options);
   const reconcile = autoscaler({...context, clock, meter, events: {normal: tell, warning: tell}, client: {...client, resource: resource as unknown as Client['resource']}});
-  const {log, lines} = listeningLog();
+  const {log, lines} = recordingLog();
   const again = () => reconcile({namespace: 'default', name: 'web'}, {...attempt, log});
   const result = await again();
   return {result, told, again, errors: () => lines.filter(line => line.startsWith('error')).length, figure: (name: string, labels: Record<string, string> = {}) => meter.value(`horizontal_pod_autoscaler_controller_${name}`, labels)};

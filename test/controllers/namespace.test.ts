@@ -9,7 +9,7 @@ import {kinds} from '#src/api/kinds.js';
 import {isNotFound, serviceUnavailable} from '#src/api/status.js';
 import type {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Plane} from '#src/plane/plane.js';
-import {managed} from '#test/runtime/world.js';
+import {startManager} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 
 const namespace = 'doomed';
@@ -143,7 +143,7 @@ test('pods that outlive their grace are told of as a failure', async t => {
 });
 
 test('a namespace is looked at again when its pods are due to have ended, without an error', async t => {
-  const {client, clock, start, lines, own} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
   const [namespaces, pods] = [client.resource(kinds.namespaces), client.resource(kinds.pods)];
   await namespaces.create({metadata: {name: namespace}});
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 4, containers: [{name: 'c', image: 'i'}]};
@@ -168,7 +168,7 @@ test('a namespace is looked at again when its pods are due to have ended, withou
 });
 
 test('pods that take longer than they may are looked at every few seconds, without an error', async t => {
-  const {client, clock, start, lines, own} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 3_600_000}});
+  const {client, clock, start, lines, own} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 3_600_000}});
   const namespaces = client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: namespace}});
   const spec = {nodeName: 'n', terminationGracePeriodSeconds: 1, containers: [{name: 'c', image: 'i'}]};
@@ -199,7 +199,7 @@ test('what was created before all servers knew that the namespace ends goes too'
 });
 
 test('a namespace stays while the server does not tell what it serves', async t => {
-  const {own, client, clock, start} = managed(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
+  const {own, client, clock, start} = startManager(t, [namespaceController], {options: {concurrentNamespaceSyncs: 1, namespaceSyncPeriod: 300_000}});
   const namespaces = client.resource(kinds.namespaces);
   await namespaces.create({metadata: {name: namespace}});
   await start();

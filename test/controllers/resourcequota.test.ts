@@ -1,7 +1,7 @@
 import test from 'ava';
 import {kinds} from '#src/api/kinds.js';
 import type {Pod, PodSpec} from '#src/api/pod.js';
-import {listeningLog} from '#test/runtime/world.js';
+import {recordingLog} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 import {aPlaneWith, aTemplate, hands, namespace} from './workloads.js';
 
@@ -41,7 +41,7 @@ test('a new quota soon tells what is used of what, also of what was there before
 });
 
 test('a quota of custom resources is counted on when their definition goes, and counts them again when it is back', async t => {
-  const {log, lines} = listeningLog();
+  const {log, lines} = recordingLog();
   const at = over(await aPlane({log, controllers: ['resourcequota-controller']}));
   await using _ = at.plane;
   const names = {plural: 'widgets', kind: 'Widget'};

@@ -9,7 +9,7 @@ import {controllerOf} from '#src/model/owners.js';
 import type {Plane} from '#src/plane/plane.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer, type ServerWorld} from '#test/fixtures/server.js';
-import {managed} from '#test/runtime/world.js';
+import {startManager} from '#test/runtime/environment.js';
 import {aPlane} from './plane.js';
 
 /** A plane on which these controllers run, and the accounts that pods need are made. */
@@ -18,7 +18,7 @@ export const aPlaneWith = (controllers: readonly string[], args: readonly string
 
 /** A bare server on which these controllers run, and nothing else does: days pass in no time. Their client can be made to fail. */
 export const alone = async (t: ExecutionContext, controllers: readonly Controller[], options: object = {}, server: ServerWorld = startServer()) => {
-  const world = managed(t, controllers, {options: {...options}}, server);
+  const world = startManager(t, controllers, {options: {...options}}, server);
   await world.start();
   const {own, meter, lines, stop} = world;
   return {...hands({client: () => world.client, clock: world.clock}), own, meter, lines, stop};

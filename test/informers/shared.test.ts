@@ -17,7 +17,7 @@ import {resolveSelection} from '#informers/selection.js';
 import {ListRefused} from '#informers/refusal.js';
 import {SharedInformer} from '#informers/shared.js';
 import {startServer} from '#test/fixtures/server.js';
-import {listeningLog} from '#test/runtime/world.js';
+import {recordingLog} from '#test/runtime/environment.js';
 import {FaultyApi} from './faults.js';
 
 const hour = 3_600_000;
@@ -282,7 +282,7 @@ test('liveness is a metric: silence grows while nothing comes, failures are coun
 });
 
 test('a collection that is gone, or whose history is, is no fault; one that never was is warned of', async t => {
-  const {log, lines} = listeningLog();
+  const {log, lines} = recordingLog();
   const {api, clock, start} = informing(t, {log});
   api.listFaults.push(pathUnknown());
   await start();
@@ -434,7 +434,7 @@ test('metadata of a kind that is followed as a whole is borrowed from there', as
 });
 
 test('who borrows the metadata of a kind hears when it is not served, and that is no fault', async t => {
-  const {log, lines} = listeningLog();
+  const {log, lines} = recordingLog();
   const {clock, factory} = manufacturing(t, log);
   const unknown = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true});
   const heard: string[] = [];

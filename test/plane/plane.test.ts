@@ -11,7 +11,7 @@ import {VirtualClock} from '#src/base/virtual-clock.js';
 import type {Client} from '#src/client/client.js';
 import {identityLabel} from '#src/model/storage-version.js';
 import {startPlane} from '#src/plane/plane.js';
-import {listeningLog} from '#test/runtime/world.js';
+import {recordingLog} from '#test/runtime/environment.js';
 
 for (const naming of ['plat', 'kubernetes'] as const) {
   test(`a plane in memory with the ${naming} naming serves objects to clients in its process`, async t => {
@@ -195,7 +195,7 @@ const inhabited = async (client: Client, namespace: string): Promise<void> => {
 };
 
 test('a plane logs nothing at its default level while objects, kinds and namespaces come and go', async t => {
-  const {lines, fields, log} = listeningLog();
+  const {lines, fields, log} = recordingLog();
   const usual: Log = {...log, v: () => noLog, child: () => usual};
   const clock = new VirtualClock();
   await using plane = await startPlane({listen: false, clock, nodes: 1, log: usual});

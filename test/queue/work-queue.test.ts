@@ -1,7 +1,7 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {longest, overall, perItem, standardLimiter} from '#src/queue/rate-limiter.js';
+import {maxOf, tokenBucketLimiter, perItemBackoff, defaultLimiter} from '#src/queue/rate-limiter.js';
 import {WorkQueue} from '#src/queue/work-queue.js';
 import {work} from '#src/queue/workers.js';
 import {WorkingClock} from '#test/fixtures/working-clock.js';
@@ -89,7 +89,7 @@ test('a time that never comes is clamped, and an earlier wish still counts', asy
 });
 
 test('a failing item waits longer each time, up to the cap, until it is forgotten', t => {
-  const limiter = perItem<string>(5, 1_000_000);
+  const limiter = perItemBackoff<string>(5, 1_000_000);
   const waits = Array.from({length: 20}, () => limiter.delay('a'));
 
   t.deepEqual(waits.slice(0, 5), [5, 10, 20, 40, 80]);
@@ -103,7 +103,7 @@ test('a failing item waits longer each time, up to the cap, until it is forgotte
 
 test('all items share a bucket of ten a second with a burst of a hundred', async t => {
   const clock = new VirtualClock();
-  const limiter = overall<number>(clock, 10, 100);
+  const limiter = tokenBucketLimiter<number>(clock, 10, 100);
   const waits = Array.from({length: 103}, (_, item) => limiter.delay(item));
 
   t.deepEqual(waits.slice(98).map(Math.round), [0, 0, 100, 200, 300]);
@@ -113,7 +113,7 @@ test('all items share a bucket of ten a second with a burst of a hundred', async
 
 test('the longer of two delays counts', t => {
   const clock = new VirtualClock();
-  const limiter = longest(perItem<number>(5, 1000), overall<number>(clock, 10, 1));
+  const limiter = maxOf(perItemBackoff<number>(5, 1000), tokenBucketLimiter<number>(clock, 10, 1));
 
   t.deepEqual([limiter.delay(0), limiter.delay(1), limiter.delay(0)].map(Math.round), [5, 100, 200]);
   t.is(limiter.retries(0), 2);
@@ -159,7 +159,7 @@ test('tells depth, adds, retries, waits and work under the names of the field', 
 
   queue.take();
   queue.take();
-  for (let each = 0; each < 2; each++) queue.rest();
+  for (let each = 0; each < 2; each++) queue.pauseHold();
   await clock.advance(2000);
   t.deepEqual([value('unfinished_work_seconds'), value('longest_running_processor_seconds')], [4, 2]);
   queue.done('a');
@@ -212,7 +212,7 @@ test('virtual time waits for what is ready or at work, but not for what rests', 
     async item => {
       for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve));
       log.push(`${item} at ${clock.monotonic()}`);
-      using _ = queue.rest();
+      using _ = queue.pauseHold();
       await new Promise<void>(resolve => clock.schedule(50, resolve));
       log.push(`${item} rested at ${clock.monotonic()}`);
     },
@@ -329,6 +329,6 @@ test('a worker that throws is reported and goes on', async t => {
 test('the standard limiter begins at 5 ms and may be told to begin elsewhere', t => {
   const clock = new VirtualClock();
 
-  t.is(standardLimiter(clock).delay('a'), 5);
-  t.is(standardLimiter(clock, {baseDelayMs: 200}).delay('a'), 200);
+  t.is(defaultLimiter(clock).delay('a'), 5);
+  t.is(defaultLimiter(clock, {baseDelayMs: 200}).delay('a'), 200);
 });

@@ -3,8 +3,8 @@ import {kinds} from '#src/api/kinds.js';
 import {keyText} from '#src/api/key.js';
 import {alreadyExists, conflict, forbidden, notFound, plainFailure} from '#src/api/status.js';
 import type {ConfigMap, Secret} from '#src/api/types.js';
-import {againAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, theOnlyKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
-import {managed} from './world.js';
+import {requeueAfter, defineController, every, Expected, forLoop, mapped, owned, sameKey, settled, Terminal, singletonKey, type KeyedController, type Reconcile} from '#src/runtime/controller.js';
+import {startManager} from './environment.js';
 
 const minute = 60_000;
 const aMap = (name: string, rest: Partial<ConfigMap> = {}): ConfigMap => ({...rest, metadata: {namespace: 'default', name, ...rest.metadata}});
@@ -29,7 +29,7 @@ test('a key is asked about when its object is there at the start, added, changed
         return settled;
       },
   });
-  const {create, client, clock, start, manager} = managed(t, [controller]);
+  const {create, client, clock, start, manager} = startManager(t, [controller]);
   const a = await create(kinds.configMaps, aMap('a', {data: {k: '1'}}));
 
   await start();
@@ -51,7 +51,7 @@ test('a failing key is retried later and later, and forgotten once it is well', 
     if (at.length < 5) throw new Error('not yet');
     return settled;
   });
-  const {clock, create, start, meter, lines} = managed(t, [controller]);
+  const {clock, create, start, meter, lines} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -71,7 +71,7 @@ test('what is terminal is not retried, until something changes', async t => {
     attempts++;
     throw new Terminal('hopeless');
   });
-  const {clock, client, create, start, lines} = managed(t, [controller]);
+  const {clock, client, create, start, lines} = startManager(t, [controller]);
   await start();
   const a = await create(kinds.configMaps, aMap('a'));
   await clock.advance(60 * minute);
@@ -93,7 +93,7 @@ test('a retry cap ends retrying', async t => {
     },
     {queue: {maxRetries: 3}},
   );
-  const {clock, create, start} = managed(t, [controller]);
+  const {clock, create, start} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -108,7 +108,7 @@ test('an expected failure is retried without an error line', async t => {
     if (++attempts < 3) throw new Expected('not approved yet');
     return settled;
   });
-  const {clock, create, start, lines} = managed(t, [controller]);
+  const {clock, create, start, lines} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -124,7 +124,7 @@ test('a conflict is told only when it does not go away', async t => {
     if (++attempts <= 12) throw conflict({group: '', resource: 'configmaps'}, 'a');
     return settled;
   });
-  const {clock, create, start, lines} = managed(t, [controller]);
+  const {clock, create, start, lines} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -144,7 +144,7 @@ const errorLines = async (t: ExecutionContext, error: Error, times = 10): Promis
     if (++attempts <= times) throw error;
     return settled;
   });
-  const {clock, create, start, lines} = managed(t, [controller]);
+  const {clock, create, start, lines} = startManager(t, [controller]);
   await start();
   await create(kinds.configMaps, aMap('a'));
   await clock.advance(minute);
@@ -172,9 +172,9 @@ test('a key that is to be looked at again comes at its time', async t => {
   const at: number[] = [];
   const controller = noting(async () => {
     at.push(clock.monotonic());
-    return at.length < 3 ? againAfter(60 * minute) : settled;
+    return at.length < 3 ? requeueAfter(60 * minute) : settled;
   });
-  const {clock, create, start} = managed(t, [controller]);
+  const {clock, create, start} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -192,7 +192,7 @@ test('what an object owns asks for its owner, before and after a change of hands
     },
     {watches: [owned(kinds.secrets)]},
   );
-  const {client, clock, create, start} = managed(t, [controller], {minResyncMs: 60 * minute});
+  const {client, clock, create, start} = startManager(t, [controller], {minResyncMs: 60 * minute});
   await start();
   const ownerOf = (name: string) => [{apiVersion: 'v1', kind: 'ConfigMap', name, uid: `u-${name}`, controller: true}];
   const secret = await create(kinds.secrets, {metadata: {namespace: 'default', name: 's', ownerReferences: ownerOf('first')}} as Secret);
@@ -224,7 +224,7 @@ test('a mapping names any keys, at once or later, and may read caches', async t 
       ],
     },
   );
-  const {clock, create, start} = managed(t, [controller]);
+  const {clock, create, start} = startManager(t, [controller]);
   await create(kinds.configMaps, aMap('a'));
   await start();
   seen.length = 0;
@@ -250,7 +250,7 @@ test('what a controller listens to is told before keys are looked at, and not af
       };
     },
   });
-  const {clock, create, start, stop} = managed(t, [controller]);
+  const {clock, create, start, stop} = startManager(t, [controller]);
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 'early'}});
   await start();
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 'late'}});
@@ -276,11 +276,11 @@ test('a period asks for all keys of the primary kind, or for the only one, as lo
     serviceAccount: 'one',
     watches: [every((options: {period: number}) => options.period)],
     create({enqueue}) {
-      enqueue(theOnlyKey);
+      enqueue(singletonKey);
       return note('one');
     },
   });
-  const {clock, create, start} = managed(t, [each, one], {options: {period: 4 * minute}});
+  const {clock, create, start} = startManager(t, [each, one], {options: {period: 4 * minute}});
   await create(kinds.configMaps, aMap('a'));
   await create(kinds.configMaps, aMap('b'));
   await start();
@@ -306,7 +306,7 @@ test('several loops each have a queue of their own', async t => {
       },
     }),
   });
-  const {create, start, meter} = managed(t, [controller]);
+  const {create, start, meter} = startManager(t, [controller]);
   await start();
 
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 's'}});
@@ -332,7 +332,7 @@ test('a loop may have workers and a queue name of its own, and a queue no bucket
     queue: {baseDelayMs: 100, unshared: true},
     create: () => ({wide: counting('wide'), narrow: {reconcile: counting('narrow'), workers: 1, queueName: 'narrow_one'}}),
   });
-  const {clock, create, start, meter} = managed(t, [controller]);
+  const {clock, create, start, meter} = startManager(t, [controller]);
   for (let i = 0; i < 150; i++) await create(kinds.configMaps, aMap(`m${i}`));
   await start();
   await clock.advance(400);
@@ -357,7 +357,7 @@ test('writes carry namespace, name and preconditions, and leave the cached objec
       return settled;
     },
   });
-  const {client, create, clock, start} = managed(t, [controller]);
+  const {client, create, clock, start} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -376,7 +376,7 @@ test('a source that was not declared cannot be read later', async t => {
       return settled;
     },
   });
-  const {create, start, fields} = managed(t, [controller]);
+  const {create, start, fields} = startManager(t, [controller]);
   await start();
 
   await create(kinds.configMaps, aMap('a'));
@@ -397,7 +397,7 @@ test('no worker begins before every cache is synced, sources asked for in create
       };
     },
   });
-  const {create, start} = managed(t, [controller]);
+  const {create, start} = startManager(t, [controller]);
   await create(kinds.configMaps, aMap('a'));
   await create(kinds.secrets, {metadata: {namespace: 'default', name: 's'}});
 
@@ -415,7 +415,7 @@ test('a pause within an attempt lets virtual time go on and ends with the stop',
     log.push('never');
     return settled;
   });
-  const {clock, create, start, stop, end} = managed(t, [controller]);
+  const {clock, create, start, stop, end} = startManager(t, [controller]);
   await start();
   await create(kinds.configMaps, aMap('a'));
   await clock.advance(1000);

@@ -3,12 +3,12 @@ import {ListRefused} from '#informers/refusal.js';
 import {kindOnWire, kinds} from '#src/api/kinds.js';
 import {naming} from '#src/api/naming.js';
 import {seededRandom} from '#src/base/random.js';
-import {chooseControllers} from '#src/runtime/choice.js';
+import {selectControllers} from '#src/runtime/selection.js';
 import {defineController, defineLongRunning, settled, type KeyedController, type Run} from '#src/runtime/controller.js';
-import {runMigrating} from '#src/runtime/migrating.js';
+import {runWithLeaderMigration} from '#src/runtime/leader-migration.js';
 import {LeaseLock} from '#src/runtime/leader-election/lease-lock.js';
 import {startServer} from '#test/fixtures/server.js';
-import {managed} from './world.js';
+import {startManager} from './environment.js';
 
 const second = 1000;
 const timing = {leaseDurationMs: 15 * second, renewDeadlineMs: 10 * second, retryPeriodMs: 2 * second};
@@ -21,7 +21,7 @@ const running = (name: string, run: Run) => defineLongRunning({doc: 'Runs.', nam
 const untilAborted = (signal: AbortSignal): Promise<void> => new Promise(resolve => signal.addEventListener('abort', () => resolve(), {once: true}));
 
 test('each controller gets a client of its own, with its account and share of the limits', async t => {
-  const {start, identities, manager} = managed(t, [named('one-controller'), named('two-controller', {clientLimits: {qpsFactor: 20, burstFactor: 100}})]);
+  const {start, identities, manager} = startManager(t, [named('one-controller'), named('two-controller', {clientLimits: {qpsFactor: 20, burstFactor: 100}})]);
 
   await start();
   await manager.ready;
@@ -41,7 +41,7 @@ test('all controllers are built before any informer starts, and run only then', 
         };
       },
     });
-  const {start, create} = managed(t, [telling('one-controller'), telling('two-controller')]);
+  const {start, create} = startManager(t, [telling('one-controller'), telling('two-controller')]);
   await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'a'}});
 
   await start();
@@ -51,7 +51,7 @@ test('all controllers are built before any informer starts, and run only then', 
 
 test('a controller whose list the server keeps refusing is told of, and the others work meanwhile', async t => {
   const nothings = kindOnWire(naming('plat'), {group: 'example.com', version: 'v1', kind: 'Nothing', plural: 'nothings', namespaced: true});
-  const {start, clock, manager, lines, fields, end} = managed(t, [named('one-controller', {primary: nothings}), named('two-controller')]);
+  const {start, clock, manager, lines, fields, end} = startManager(t, [named('one-controller', {primary: nothings}), named('two-controller')]);
   let refusal: unknown;
   manager.ready.catch((error: unknown) => (refusal = error));
   await start();
@@ -71,7 +71,7 @@ test('a run keeps the process running until it ends', async t => {
     kept++;
     return {[Symbol.dispose]: () => void kept--};
   };
-  const {start, stop, clock, end} = managed(t, [running('one-controller', untilAborted)], {}, world);
+  const {start, stop, clock, end} = startManager(t, [running('one-controller', untilAborted)], {}, world);
   await start();
   t.is(kept, 1);
 
@@ -83,7 +83,7 @@ test('a run keeps the process running until it ends', async t => {
 });
 
 test('what is off by gate, by provider or by its own options is left out and says why', async t => {
-  const {start, fields, identities} = managed(
+  const {start, fields, identities} = startManager(
     t,
     [named('selinux-warning-controller'), named('node-route-controller'), named('picky-controller', {enabled: () => 'no certificate is given'}), named('ttl-controller')],
     {gates: {enabled: () => false}},
@@ -99,7 +99,7 @@ test('what is off by gate, by provider or by its own options is left out and say
 });
 
 test('a controller that cannot be built ends the start with its name and cause', async t => {
-  const {start, end, manager} = managed(t, [
+  const {start, end, manager} = startManager(t, [
     named('one-controller', {
       create() {
         throw new Error('the key does not match');
@@ -114,8 +114,8 @@ test('a controller that cannot be built ends the start with its name and cause',
 });
 
 test('a server that does not answer is waited for, ten seconds at most', async t => {
-  const {client, start, end, clock} = managed(t, [], {});
-  const away = managed(t, [named('one-controller')], {client: {...client, naming: client.naming, request: () => Promise.reject(new Error('connection refused'))}});
+  const {client, start, end, clock} = startManager(t, [], {});
+  const away = startManager(t, [named('one-controller')], {client: {...client, naming: client.naming, request: () => Promise.reject(new Error('connection refused'))}});
 
   await away.start();
   await away.clock.advance(9 * second);
@@ -137,7 +137,7 @@ test('controllers begin between one and two start intervals after they were buil
       await untilAborted(signal);
     }),
   );
-  const {clock, start} = managed(t, controllers, {startIntervalMs: 10 * second});
+  const {clock, start} = startManager(t, controllers, {startIntervalMs: 10 * second});
   await start();
 
   await clock.advance(60 * second);
@@ -156,7 +156,7 @@ test('every controller that runs is shown by a gauge and has a health check of i
       return async () => settled;
     },
   });
-  const {start, meter, checks, stop, clock} = managed(t, [named('one-controller'), sick]);
+  const {start, meter, checks, stop, clock} = startManager(t, [named('one-controller'), sick]);
   const gauge = (name: string) => meter.value('running_managed_controllers', {manager: 'plat-controller-manager', name});
   await start();
 
@@ -176,7 +176,7 @@ test('a long-running controller that fails is run again after a second', async t
     if (at.length < 3) throw new Error('crashed');
     await untilAborted(signal);
   });
-  const {clock, start, lines} = managed(t, [failing]);
+  const {clock, start, lines} = startManager(t, [failing]);
   await start();
 
   await clock.advance(10 * second);
@@ -195,7 +195,7 @@ test('a stop finishes what is at work, takes nothing more and leaves nothing beh
       return settled;
     },
   });
-  const {clock, create, start, stop, end} = managed(t, [slow]);
+  const {clock, create, start, stop, end} = startManager(t, [slow]);
   await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'a'}});
   await create(kinds.configMaps, {metadata: {namespace: 'default', name: 'b'}});
   const timers = clock.pending;
@@ -224,7 +224,7 @@ test('a call that hangs is cancelled at half of the shutdown timeout', async t =
         await client.request('GET', '/hangs').catch(() => {});
       },
   });
-  const {clock, own, start, stop, end} = managed(t, [hanging]);
+  const {clock, own, start, stop, end} = startManager(t, [hanging]);
   own.fail('GET /hangs', 'hang');
   await start();
 
@@ -236,7 +236,7 @@ test('a call that hangs is cancelled at half of the shutdown timeout', async t =
 });
 
 test('a controller that does not end makes the stop end at its timeout, named every third of it', async t => {
-  const {clock, start, stop, end, fields} = managed(t, [running('stubborn-controller', () => new Promise(() => {})), named('one-controller')], {shutdownTimeoutMs: 9 * second});
+  const {clock, start, stop, end, fields} = startManager(t, [running('stubborn-controller', () => new Promise(() => {})), named('one-controller')], {shutdownTimeoutMs: 9 * second});
   await start();
 
   stop();
@@ -248,7 +248,7 @@ test('a controller that does not end makes the stop end at its timeout, named ev
 });
 
 test('a stop before the start has come to an end is a stop', async t => {
-  const {clock, start, stop, end} = managed(t, [named('one-controller')], {startIntervalMs: 60 * second});
+  const {clock, start, stop, end} = startManager(t, [named('one-controller')], {startIntervalMs: 60 * second});
   await start();
 
   stop();
@@ -258,7 +258,7 @@ test('a stop before the start has come to an end is a stop', async t => {
 });
 
 test('a stop does not wait for a controller that never gets built', async t => {
-  const {clock, start, stop, end} = managed(t, [named('one-controller', {create: () => new Promise(() => {})})]);
+  const {clock, start, stop, end} = startManager(t, [named('one-controller', {create: () => new Promise(() => {})})]);
   await start();
 
   stop();
@@ -268,7 +268,7 @@ test('a stop does not wait for a controller that never gets built', async t => {
 });
 
 test('a stop that comes before everything else starts nothing', async t => {
-  const {start, stop, end, identities} = managed(t, [named('one-controller')]);
+  const {start, stop, end, identities} = startManager(t, [named('one-controller')]);
 
   stop();
   await start();
@@ -280,11 +280,11 @@ test('a stop that comes before everything else starts nothing', async t => {
 const lockOf = (client: ConstructorParameters<typeof LeaseLock>[0]['client']) => new LeaseLock({client, namespace: 'plat-system', name: 'plat-controller-manager'});
 
 test('under an election only the leader builds controllers; a standby serves its health and nothing else', async t => {
-  const server = managed(t, []);
+  const server = startManager(t, []);
   const election = (identity: string) => ({lock: lockOf(server.own), identity, ...timing});
   const shared = {clock: server.clock, client: server.client};
-  const a = managed(t, [named('one-controller')], {...shared, election: election('a'), random: seededRandom(1)});
-  const b = managed(t, [named('one-controller')], {...shared, election: election('b'), random: seededRandom(2)});
+  const a = startManager(t, [named('one-controller')], {...shared, election: election('a'), random: seededRandom(1)});
+  const b = startManager(t, [named('one-controller')], {...shared, election: election('b'), random: seededRandom(2)});
 
   await a.start();
   await b.start();
@@ -296,10 +296,10 @@ test('under an election only the leader builds controllers; a standby serves its
 });
 
 test('whoever loses the lead cancels its calls at once and ends as lost; the other takes over', async t => {
-  const server = managed(t, []);
+  const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
-  const a = managed(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
-  const b = managed(t, [named('one-controller')], {...shared, election: {lock: lockOf(server.client), identity: 'b', ...timing}, random: seededRandom(2)});
+  const a = startManager(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
+  const b = startManager(t, [named('one-controller')], {...shared, election: {lock: lockOf(server.client), identity: 'b', ...timing}, random: seededRandom(2)});
   await a.start();
   await b.start();
 
@@ -312,12 +312,12 @@ test('whoever loses the lead cancels its calls at once and ends as lost; the oth
 });
 
 test('two managers of one process lead one after the other, and who loses one lock loses both', async t => {
-  const server = managed(t, []);
+  const server = startManager(t, []);
   const shared = {clock: server.clock, client: server.client};
   const other = new LeaseLock({client: server.client, namespace: 'plat-system', name: 'moving'});
-  const own = managed(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
-  const moved = managed(t, [running('two-controller', untilAborted)], {...shared, election: {lock: other, identity: 'a', check: 'leaderElection-migration', ...timing}, random: seededRandom(2)});
-  const ending = runMigrating(own.manager, moved.manager, new AbortController().signal);
+  const own = startManager(t, [running('one-controller', untilAborted)], {...shared, election: {lock: lockOf(server.own), identity: 'a', ...timing}, random: seededRandom(1)});
+  const moved = startManager(t, [running('two-controller', untilAborted)], {...shared, election: {lock: other, identity: 'a', check: 'leaderElection-migration', ...timing}, random: seededRandom(2)});
+  const ending = runWithLeaderMigration(own.manager, moved.manager, new AbortController().signal);
   await server.clock.advance(30 * second);
   t.deepEqual([own.manager.isLeader, moved.manager.isLeader, moved.checks.names], [true, true, ['leaderElection-migration', 'two-controller']]);
 
@@ -329,7 +329,7 @@ test('two managers of one process lead one after the other, and who loses one lo
 
 test('a choice takes aliases, the first item that names a controller decides, and what is not built is refused by name', t => {
   const built = [named('ttl-controller'), named('token-cleaner-controller'), named('namespace-controller')];
-  const chosen = (...items: string[]) => chooseControllers(built, items).chosen.map(({name}) => name);
+  const chosen = (...items: string[]) => selectControllers(built, items).selected.map(({name}) => name);
 
   t.deepEqual(chosen('*'), ['ttl-controller', 'namespace-controller']);
   t.deepEqual(chosen('*', '-namespace', 'tokencleaner'), ['ttl-controller', 'token-cleaner-controller']);
@@ -337,6 +337,6 @@ test('a choice takes aliases, the first item that names a controller decides, an
   t.deepEqual(chosen(), []);
   t.throws(() => chosen('-nonsense'), {message: '"nonsense" is not in the list of known controllers'});
   t.throws(() => chosen('job'), {message: 'controller "job-controller" is not built into this version'});
-  t.true(chooseControllers(built, ['*']).missing.includes('job-controller'));
-  t.throws(() => chooseControllers([...built, named('ttl-controller')], ['*']), {message: 'controller ttl-controller is declared twice'});
+  t.true(selectControllers(built, ['*']).missing.includes('job-controller'));
+  t.throws(() => selectControllers([...built, named('ttl-controller')], ['*']), {message: 'controller ttl-controller is declared twice'});
 });

@@ -15,10 +15,10 @@ import {addBuildMetrics} from '#src/plane/component/metrics.js';
 import {openPort} from '#src/plane/component/port.js';
 import {configuration} from '#src/plane/controller-manager/configuration.js';
 import type {Migration} from '#src/plane/controller-manager/migration.js';
-import {chooseControllers} from '#src/runtime/choice.js';
+import {selectControllers} from '#src/runtime/selection.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {Manager, type ManagerOptions} from '#src/runtime/manager.js';
-import {runMigrating} from '#src/runtime/migrating.js';
+import {runWithLeaderMigration} from '#src/runtime/leader-migration.js';
 import type {Invocation} from '#src/cli/program.js';
 import {openConnection, type ServerConnection} from '#src/cli/connection.js';
 import {ownManagerOf} from './doubled.js';
@@ -31,7 +31,7 @@ const program = 'plat-controller-manager';
 export const runControllerManager = async ({parsed, log, clock, unhandled, version, verbosity, stopping, ready}: Given): Promise<number> => {
   const {options, set} = parsed;
   const {controllers} = await import('#controllers/index.js');
-  const {chosen, missing} = chooseControllers(controllers, options.controllers);
+  const {selected, missing} = selectControllers(controllers, options.controllers);
   if (missing.length > 0) log.v(1).info({controllers: missing.join(',')}, 'controllers that are not part of this build are passed over');
   log.info({version: version.gitVersion}, 'starting');
   for (const flag of set) log.v(1).info({flag}, 'flag is set');
@@ -49,7 +49,7 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
   const debugPages: NonNullable<ManagerOptions['debugPages']> = new Map();
   const shared = {options, connection, clock, random, log, gate, signal: ending.signal};
   const migration = options.enableLeaderMigration && options.leaderElect ? await migrationIn(options, connection.naming) : undefined;
-  const under = (place: ReturnType<Migration['placeOf']>) => chosen.filter(({name}) => (migration ? placeOf(migration, name) : 'own') === place);
+  const under = (place: ReturnType<Migration['placeOf']>) => selected.filter(({name}) => (migration ? placeOf(migration, name) : 'own') === place);
   const parts = {...shared, checks, metrics, debugPages, set, release: parsed.versions.emulated};
   const manager = new Manager(managerOptions({...parts, chosen: under('own')}));
   const second = migration && new Manager(managerOptions({...parts, chosen: under('migrated'), second: {name: migration.leaderName, check: migrationCheck}}));
@@ -77,8 +77,8 @@ export const runControllerManager = async ({parsed, log, clock, unhandled, versi
     () => ready(`${checks.names.filter(name => name !== 'leaderElection' && name !== migrationCheck).length} controllers at work against ${connection.server} (${connection.naming.name} naming)`),
     () => {},
   );
-  await warnOfDoubles({...shared, chosen, set});
-  const end = await (second ? runMigrating(manager, second, stopping) : manager.run(stopping));
+  await warnOfDoubles({...shared, chosen: selected, set});
+  const end = await (second ? runWithLeaderMigration(manager, second, stopping) : manager.run(stopping));
   if (end === 'lost') log.error('the lead was lost');
   return end === 'stopped' ? 0 : 1;
 };

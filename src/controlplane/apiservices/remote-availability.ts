@@ -3,7 +3,7 @@ import type {Frozen, ObjectKey} from '#src/api/key.js';
 import type {Naming} from '#src/api/naming.js';
 import {jittered} from '#src/base/random.js';
 import type {Index} from '#informers/lister.js';
-import {againAfter, defineController, Expected, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
+import {requeueAfter, defineController, Expected, mapped, settled, type KeyedController} from '#src/runtime/controller.js';
 import {ofOthers, teller, type ApiService, type Availability} from './condition.js';
 
 type Service = ObjectOf<typeof kinds.services>;
@@ -92,7 +92,7 @@ export const remoteAvailabilityLoop = ({naming, check}: RemoteAvailabilityParts)
           }
         }
         await tell(object, seen ?? passed);
-        return againAfter(jittered(random, periodMs, mostJitterMs / periodMs));
+        return requeueAfter(jittered(random, periodMs, mostJitterMs / periodMs));
       };
     },
   });

@@ -1,5 +1,5 @@
 import {kinds} from '#src/api/kinds.js';
-import {againAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
+import {requeueAfter, defineController, settled, type KeyedController} from '#src/runtime/controller.js';
 import {ofOthers} from './condition.js';
 
 const periodMs = 60_000;
@@ -15,7 +15,7 @@ export const remoteDocumentsLoop = (name: string, refresh: (name: string) => Pro
       const objects = lister(kinds.apiServices);
       return async key => {
         await refresh(key.name);
-        return objects.get(key)?.spec?.service ? againAfter(periodMs) : settled;
+        return objects.get(key)?.spec?.service ? requeueAfter(periodMs) : settled;
       };
     },
   });

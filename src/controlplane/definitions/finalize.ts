@@ -5,7 +5,7 @@ import {messageOf} from '#src/base/message.js';
 import {isTrue, setCondition} from '#src/resources/apiextensions/conditions.js';
 import {cleanupFinalizer} from '#src/resources/apiextensions/customresourcedefinition.js';
 import type {Condition, Definition} from '#src/resources/apiextensions/types.js';
-import {againAfter, defineController, sameKey, settled, type Attempt, type KeyedController} from '#src/runtime/controller.js';
+import {requeueAfter, defineController, sameKey, settled, type Attempt, type KeyedController} from '#src/runtime/controller.js';
 import {writeStatus, type Cached} from './status.js';
 
 /** The objects of a custom resource, as the server that serves them reaches them, whether or not they are still served. */
@@ -89,7 +89,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
         const marked = copyOf(cached) as Definition;
         setCondition(marked, {type, status: 'True', reason: 'InstanceDeletionInProgress', message: 'CustomResource deletion is in progress'}, clock.now());
         const definition = await writeStatus({updateStatus}, marked);
-        if (!definition) return againAfter(retryMs);
+        if (!definition) return requeueAfter(retryMs);
         const last = structuredClone(definition);
         const say = (verdict: Verdict) => setCondition(last, verdict, clock.now());
         if (overlaps(definition)) say({type, status: 'False', reason: 'OverlappingBuiltInResource', message: 'instances overlap with built-in resources in storage'});
@@ -102,7 +102,7 @@ export const finalizeLoop = (instances: Instances): KeyedController =>
           }
         } else say({type, status: 'False', reason: 'NeverEstablished', message: 'resource was never established'});
         last.metadata!.finalizers = (last.metadata!.finalizers ?? []).filter(other => other !== finalizer);
-        return (await writeStatus({updateStatus}, last)) ? settled : againAfter(retryMs);
+        return (await writeStatus({updateStatus}, last)) ? settled : requeueAfter(retryMs);
       };
     },
   });

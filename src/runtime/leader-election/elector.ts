@@ -5,7 +5,7 @@ import {jittered, type Random} from '#src/base/random.js';
 import {firstOf} from '#src/base/signals.js';
 import type {LeaseLock} from './lease-lock.js';
 import {isSameRecord, type LeaderRecord} from './record.js';
-import {callTimeoutMs, electionObjection, retryJitter, type LeaseTiming} from './timing.js';
+import {callTimeoutMs, validateElection, retryJitter, type LeaseTiming} from './timing.js';
 
 export interface ElectorOptions extends LeaseTiming {
   readonly lock: LeaseLock;
@@ -38,8 +38,8 @@ export class Elector {
   #reported: string | undefined;
 
   constructor(options: ElectorOptions) {
-    const objection = electionObjection(options, options.lock, options.identity);
-    if (objection !== undefined) throw new Error(objection);
+    const error = validateElection(options, options.lock, options.identity);
+    if (error !== undefined) throw new Error(error);
     this.#options = options;
     const labels = ['name'];
     this.#status = options.meter.gauge({name: 'leader_election_master_status', help: 'Whether this replica leads: 1, or stands by: 0.', labels});
@@ -68,21 +68,21 @@ export class Elector {
    * Acquires the lock, calls `lead` with a signal that aborts when the lead is lost or `signal` aborts, and resolves when `lead` is over
    * after that. Rejects with what `lead` rejects with. `stopped` also when `signal` came before the lead.
    */
-  async run(signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<'stopped' | 'lost'> {
+  async run(signal: AbortSignal, onStartedLeading: (leading: AbortSignal) => Promise<void>): Promise<'stopped' | 'lost'> {
     if (!(await this.#acquire(signal))) return 'stopped';
     const {lock, identity, log} = this.#options;
     const leading = new AbortController();
-    lock.announce(`${identity} became leader`);
+    lock.recordEvent(`${identity} became leader`);
     log.info({identity, lease: lock.name}, 'successfully acquired lease');
     this.#status.set(1, this.#labels);
-    const led = lead(leading.signal).finally(() => leading.abort());
-    led.catch(() => {}); // Awaited below, once renewing has ended.
+    const work = onStartedLeading(leading.signal).finally(() => leading.abort());
+    work.catch(() => {}); // Awaited below, once renewing has ended.
     using either = firstOf(signal, leading.signal);
     const ending = await this.#renew(either.signal);
     this.#status.set(0, this.#labels);
-    lock.announce(`${identity} stopped leading`);
+    lock.recordEvent(`${identity} stopped leading`);
     leading.abort(ending === 'lost' ? new LeadLost() : signal.reason);
-    await led;
+    await work;
     if (ending === 'stopped' && this.#options.releaseOnStop) await this.#release();
     return ending;
   }
@@ -130,7 +130,7 @@ export class Elector {
   /** Tries once to get or keep the lock. Whatever goes wrong counts as not having it. */
   async #attempt(signal: AbortSignal): Promise<boolean> {
     try {
-      return (await this.#renewUnread(signal)) || (await this.#readAndTake(signal));
+      return (await this.#renewFast(signal)) || (await this.#readAndAcquire(signal));
     } catch (error) {
       const {log, lock} = this.#options;
       if (!signal.aborted) log.error({lease: lock.name, err: error}, 'could not retrieve or update the lease');
@@ -139,12 +139,12 @@ export class Elector {
   }
 
   /** As the holder of a valid lease: writes on the strength of the last seen version, without reading. */
-  async #renewUnread(signal: AbortSignal): Promise<boolean> {
+  async #renewFast(signal: AbortSignal): Promise<boolean> {
     const {lock, log} = this.#options;
     if (!this.#observed || !this.isLeader || !this.#isValid()) return false;
     const record = this.#claim(this.#observed);
     try {
-      await this.#timely(signal, call => lock.update(record, call));
+      await this.#withTimeout(signal, call => lock.update(record, call));
     } catch (error) {
       if (signal.aborted) throw error;
       log.error({lease: lock.name, err: error}, 'failed to update lease optimistically, falling back to slow path');
@@ -154,12 +154,12 @@ export class Elector {
     return true;
   }
 
-  async #readAndTake(signal: AbortSignal): Promise<boolean> {
+  async #readAndAcquire(signal: AbortSignal): Promise<boolean> {
     const {lock} = this.#options;
-    const found = await this.#timely(signal, call => lock.get(call));
+    const found = await this.#withTimeout(signal, call => lock.get(call));
     if (!found) {
       const record = this.#claim(undefined);
-      await this.#timely(signal, call => lock.create(record, call));
+      await this.#withTimeout(signal, call => lock.create(record, call));
       this.#observe(record);
       return true;
     }
@@ -167,7 +167,7 @@ export class Elector {
     if (found.holder && !this.isLeader && this.#isValid()) return false;
     if (this.isLeader) this.#slowPath.add(this.#labels);
     const record = this.#claim(found);
-    await this.#timely(signal, call => lock.update(record, call));
+    await this.#withTimeout(signal, call => lock.update(record, call));
     this.#observe(record);
     return true;
   }
@@ -202,11 +202,11 @@ export class Elector {
   }
 
   /** A call that ends with the signal, or when it takes too long. */
-  async #timely<R>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<R>): Promise<R> {
+  async #withTimeout<R>(signal: AbortSignal, call: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const {clock} = this.#options;
-    const late = new AbortController();
-    using _ = clock.schedule(callTimeoutMs(this.#options), () => late.abort(new Error('the call about the lease took too long')));
-    using either = firstOf(signal, late.signal);
+    const timeout = new AbortController();
+    using _ = clock.schedule(callTimeoutMs(this.#options), () => timeout.abort(new Error('the call about the lease took too long')));
+    using either = firstOf(signal, timeout.signal);
     either.signal.throwIfAborted();
     const ended = new Promise<never>((_resolve, reject) => either.signal.addEventListener('abort', () => reject(either.signal.reason as Error), {once: true}));
     return await Promise.race([call(either.signal), ended]);
@@ -218,11 +218,11 @@ export class Elector {
     const window = new AbortController();
     using _ = clock.schedule(renewDeadlineMs, () => window.abort());
     try {
-      const found = await this.#timely(window.signal, call => lock.get(call));
+      const found = await this.#withTimeout(window.signal, call => lock.get(call));
       if (found?.holder !== identity) return;
       const now = Math.floor(clock.now());
       const record: LeaderRecord = {holder: '', durationSeconds: 1, acquiredMs: now, renewedMs: now, transitions: found.transitions};
-      await this.#timely(window.signal, call => lock.update(record, call));
+      await this.#withTimeout(window.signal, call => lock.update(record, call));
       this.#observe(record);
     } catch (error) {
       log.error({lease: lock.name, err: error}, 'failed to release lease');

@@ -43,7 +43,7 @@ export class LeaseLock {
   }
 
   /** Tells people on the Lease. */
-  announce(message: string): void {
+  recordEvent(message: string): void {
     const metadata = this.#seen?.metadata ?? {namespace: this.namespace, name: this.name};
     this.#events?.normal({...this.#identified(), metadata}, 'LeaderElection', message);
   }

@@ -14,7 +14,7 @@ export interface LeaseTiming {
 export const retryJitter = 1.2;
 
 /** What is wrong with an election, in the words of the flags that set it. */
-export const electionObjection = ({leaseDurationMs, renewDeadlineMs, retryPeriodMs}: LeaseTiming, lock: {readonly namespace: string; readonly name: string}, identity: string): string | undefined => {
+export const validateElection = ({leaseDurationMs, renewDeadlineMs, retryPeriodMs}: LeaseTiming, lock: {readonly namespace: string; readonly name: string}, identity: string): string | undefined => {
   if (!identity) return 'the identity of an elector must not be empty';
   if (!lock.namespace || !lock.name) return 'the lock of an election must have a namespace and a name';
   if (renewDeadlineMs <= 0 || retryPeriodMs <= 0) return 'the times of an election must be greater than 0';

@@ -5,10 +5,10 @@ import type {Log} from '#src/base/log.js';
 import {exponentialBuckets, type Meter} from '#src/base/meter.js';
 import type {WorkQueue} from '#src/queue/work-queue.js';
 import type {Reconcile} from './controller.js';
-import {isPassing} from './passing.js';
+import {isTransient} from './transient.js';
 import {Terminal, type Result} from './result.js';
 
-export interface AttemptOptions {
+export interface ReconcileHandlerOptions {
   readonly controller: string;
   readonly queue: WorkQueue;
   readonly reconcile: Reconcile;
@@ -30,7 +30,7 @@ const outcomeOf = async (attempt: () => Promise<Result>): Promise<Outcome> => {
 };
 
 /** Turns what a reconcile says into calls of the queue, figures and log lines: the only place that does. The answer never rejects. */
-export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, clock, log, meter, signal}: AttemptOptions): ((text: string) => Promise<void>) => {
+export const reconcileHandler = ({controller, queue, reconcile, maxRetries = Infinity, clock, log, meter, signal}: ReconcileHandlerOptions): ((text: string) => Promise<void>) => {
   const total = meter.counter({name: 'controller_reconcile_total', help: 'Reconciliations by their result.', labels: ['controller', 'result']});
   const errors = meter.counter({name: 'controller_reconcile_errors_total', help: 'Reconciliations that failed.', labels: ['controller']});
   const time = meter.histogram({name: 'controller_reconcile_time_seconds', help: 'How long a reconciliation takes.', labels: ['controller'], buckets: exponentialBuckets(0.001, 4, 10)});
@@ -41,7 +41,7 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     errors.add({controller});
     const fields = {key: text, err: error};
     const failures = queue.retries(text) + 1;
-    const tell = (message: string) => (isPassing(error, failures) ? log.v(4).info(fields, message) : log.error(fields, message));
+    const logFailure = (message: string) => (isTransient(error, failures) ? log.v(4).info(fields, message) : log.error(fields, message));
     if (error instanceof Terminal) {
       count('terminal');
       queue.forget(text);
@@ -49,11 +49,11 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     } else if (queue.retries(text) >= maxRetries) {
       count('given_up');
       queue.forget(text);
-      tell('reconciling failed too often and is given up');
+      logFailure('reconciling failed too often and is given up');
     } else {
       count('error');
       queue.addRateLimited(text);
-      tell('reconciling failed and is tried again');
+      logFailure('reconciling failed and is tried again');
     }
   };
 
@@ -61,7 +61,7 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
     const key = parseKey(text);
     const started = clock.monotonic();
     const pause = async (ms: number) => {
-      using _ = queue.rest();
+      using _ = queue.pauseHold();
       await sleep(clock, ms, signal);
     };
     // Few say anything, and a log of one's own costs as much as a short attempt.
@@ -73,7 +73,7 @@ export const attempts = ({controller, queue, reconcile, maxRetries = Infinity, c
       case 'settled':
         queue.forget(text);
         return count('success');
-      case 'again':
+      case 'requeue':
         queue.forget(text);
         queue.addAfter(text, outcome.afterMs);
         return count('requeue_after');

@@ -3,8 +3,8 @@ import type {GateName} from '#src/options/gate-table.js';
 import type {Controller} from './controller.js';
 
 /** What a `--controllers` list makes of the controllers there are. */
-export interface Choice {
-  readonly chosen: readonly Controller[];
+export interface ControllerSelection {
+  readonly selected: readonly Controller[];
   /** Names that `*` would choose, but which this build does not have. */
   readonly missing: readonly string[];
 }
@@ -20,15 +20,15 @@ export const checkNames = (controllers: readonly Controller[]): void => {
 };
 
 /** Chooses among `built`, in its order. Throws on an unknown name, and on a name asked for that is not built. */
-export const chooseControllers = (built: readonly Controller[], items: readonly string[]): Choice => {
-  checkNames(built);
-  const objection = selectionObjection(items);
-  if (objection !== undefined) throw new Error(objection);
-  const has = new Set(built.map(({name}) => name));
+export const selectControllers = (available: readonly Controller[], items: readonly string[]): ControllerSelection => {
+  checkNames(available);
+  const error = selectionObjection(items);
+  if (error !== undefined) throw new Error(error);
+  const has = new Set(available.map(({name}) => name));
   const absent = controllerNames.map(({name}) => name).filter(name => !has.has(name) && isControllerEnabled(name, items));
   const named = absent.find(name => isControllerNamed(name, items));
   if (named !== undefined) throw new Error(`controller "${named}" is not built into this version`);
-  return {chosen: built.filter(({name}) => isControllerEnabled(name, items)), missing: absent};
+  return {selected: available.filter(({name}) => isControllerEnabled(name, items)), missing: absent};
 };
 
 /** What has to be given before a controller of that name may run. */

@@ -6,28 +6,28 @@ import {seededRandom} from '#src/base/random.js';
 import {HealthChecks} from '#src/observe/health.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
 import type {Controller} from '#src/runtime/controller.js';
-import {Manager, type Ending, type ManagerOptions} from '#src/runtime/manager.js';
+import {Manager, type RunOutcome, type ManagerOptions} from '#src/runtime/manager.js';
 import {startServer, type ServerWorld} from '#test/fixtures/server.js';
 import {FaultyClient} from './faulty-client.js';
 
 /** A log that remembers. */
-export const listeningLog = () => {
+export const recordingLog = () => {
   const lines: string[] = [];
   const fields: LogFields[] = [];
-  const say = (level: string) => (first: string | LogFields, message?: string) => {
+  const record = (level: string) => (first: string | LogFields, message?: string) => {
     lines.push(`${level} ${message ?? String(first)}`);
     fields.push(typeof first === 'string' ? {} : first);
   };
-  const log: Log = {info: say('info'), warn: say('warn'), error: say('error'), v: level => (level > 2 ? noLog : log), child: () => log};
+  const log: Log = {info: record('info'), warn: record('warn'), error: record('error'), v: level => (level > 2 ? noLog : log), child: () => log};
   return {lines, fields, log};
 };
 
 /** Controllers under a manager over a real server, on virtual time. */
-export const managed = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<ServerWorld, 'clock' | 'clientOf'> = startServer()) => {
+export const startManager = (t: ExecutionContext, controllers: readonly Controller[], options: Partial<ManagerOptions> = {}, {clock, clientOf}: Pick<ServerWorld, 'clock' | 'clientOf'> = startServer()) => {
   const client = clientOf();
   const own = new FaultyClient(clientOf('system:serviceaccount:plat-system:own'));
   const meter = new MetricsRegistry();
-  const {log, lines, fields} = listeningLog();
+  const {log, lines, fields} = recordingLog();
   const checks = new HealthChecks(noLog);
   const identities: string[] = [];
   const stop = new AbortController();
@@ -53,7 +53,7 @@ export const managed = (t: ExecutionContext, controllers: readonly Controller[],
     },
     ...options,
   });
-  const end: {ending?: Ending; error?: unknown; at?: number} = {};
+  const end: {ending?: RunOutcome; error?: unknown; at?: number} = {};
   const start = async () => {
     void manager.run(stop.signal).then(
       ending => Object.assign(end, {ending, at: clock.monotonic()}),

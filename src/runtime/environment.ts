@@ -18,7 +18,7 @@ export interface ControllerIdentity {
 }
 
 /** What all controllers of a process share. */
-export interface World {
+export interface RuntimeEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
