@@ -93,7 +93,7 @@ test('an evaluation that costs more than its budget is stopped', t => {
   const program = compile(environment, 'items.all(i, items.all(j, i + j > 0))');
   if (isCompileError(program)) return t.fail(program.message);
 
-  t.like(program.evaluate(bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isTooCostly: true});
+  t.like(program.evaluate(bindings, 20), {error: 'operation cancelled: actual cost limit exceeded', isCostLimitExceeded: true});
   t.false('error' in program.evaluate(bindings));
 });
 
