@@ -1,5 +1,4 @@
 import {readFile} from 'node:fs/promises';
-import type {Naming} from '#src/api/naming.js';
 import {StatusError} from '#src/api/status.js';
 import type {VersionInfo} from '#src/api/version.js';
 import {sleep, type Clock} from '#src/base/clock.js';
@@ -12,6 +11,7 @@ import {NamingMismatch} from '#src/client/detect-naming.js';
 import {rateOf} from '#src/client/limits.js';
 import type {GateName} from '#src/options/gate-table.js';
 import type {ControllerManagerOptions} from '#src/options/controller-manager.js';
+import type {Allowance, ComponentConnection} from '#src/plane/component/connection.js';
 import {bearing} from '#src/transport/bearing.js';
 import {connect, type HttpConnection} from '#src/transport/http-connection.js';
 import {loadSettings} from '#src/transport/load-settings.js';
@@ -28,35 +28,22 @@ export interface ConnectionParts {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** The host that Events are reported from. */
+  readonly host?: string;
   gate(name: GateName): boolean;
 }
 
-/** How a client may ask: by how much more than the flags say, and how long a call may take. */
-export interface Allowance {
-  readonly qpsFactor?: number;
-  readonly burstFactor?: number;
-  readonly timeoutMs?: number;
-}
-
-/** The API server a component works against. */
-export interface ServerConnection extends AsyncDisposable {
+/** The connection of a program: over HTTPS, by a kubeconfig. */
+export interface ServerConnection extends ComponentConnection, AsyncDisposable {
   readonly server: string;
-  readonly naming: Naming;
-  /** The PEM bundle the settings trust; empty where they name none. */
   readonly authority: string;
-  /** A client with limits of its own. `part` says in its user agent for whom it asks. */
-  client(part: string, allowance?: Allowance): Client;
-  /** Like `client`, but acting as a service account of the system's namespace, without the credentials of the settings. */
-  accountClient(account: string, part: string, allowance?: Allowance): Promise<Client>;
-  /** A client by another file's credentials, for a flag that names such a file. */
-  delegate(file: string, flag: string): Promise<Client>;
 }
 
 /** How long a server may be away at the start while its vocabulary is asked for. */
 const patienceMs = 10_000;
 
 /** Finds the server by the flags or in the pod we run in, and learns which vocabulary it speaks. */
-export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate}: ConnectionParts): Promise<ServerConnection> => {
+export const openConnection = async ({program, options, version, clock, meter, log, env, signal, gate, host}: ConnectionParts): Promise<ServerConnection> => {
   const {platconfig, master, platApiContentType: contentType} = options;
   const cbor = !gate('ClientsAllowCBOR') ? 'never' : gate('ClientsPreferCBOR') ? 'written' : 'read';
   const agent = (part?: string) => userAgent({program, version: version.gitVersion, commit: version.gitCommit}, part);
@@ -86,20 +73,31 @@ export const openConnection = async ({program, options, version, clock, meter, l
     connections.push(own);
     return own;
   };
+  const client = (part: string, allowance?: Allowance) => clientOn(connection, part, allowance);
+  const reviewer = async (file: string, flag: string): Promise<Client | undefined> => {
+    if (!file) return undefined;
+    const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock, log});
+    connections.push(other);
+    return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: patienceMs});
+  };
   return {
     server: settings.server,
     naming,
     authority: await authorityOf(settings),
-    client: (part, allowance) => clientOn(connection, part, allowance),
+    client,
+    lockClient: client,
     async accountClient(account, part, allowance) {
       const tokens = accountTokens({client: clientOn(connection, 'tokens'), clock, namespace: naming.systemNamespace, account, signal});
       return clientOn(bearing(await (bare ??= openBare()), tokens), part, allowance);
     },
-    async delegate(file, flag) {
-      const other = await connect(await loadSettings({file, fileFlag: flag, env}), {clock, log});
-      connections.push(other);
-      return connectedClient(other, {clock, meter, naming, userAgent: agent('delegated-review'), timeoutMs: patienceMs});
+    async reviewers({authenticationKubeconfig, authorizationKubeconfig}) {
+      return {
+        authentication: await reviewer(authenticationKubeconfig, '--authentication-kubeconfig'),
+        authorization: await reviewer(authorizationKubeconfig, '--authorization-kubeconfig'),
+      };
     },
+    opensPortOnlyIfAsked: false,
+    ...(host === undefined ? {} : {host}),
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map(each => each[Symbol.asyncDispose]()));
     },

@@ -10,7 +10,7 @@ import type {ApiserverOptions} from '#src/options/apiserver.js';
 import type {Rules} from '#src/simulation/rules/rules.js';
 import type {Simulation} from '#src/simulation/simulation.js';
 import type {RunningApiServer} from './api-server.js';
-import {watchSecondsInProcess} from './watch-seconds.js';
+import {watchSecondsInProcess} from './component/in-process.js';
 
 export interface PlaneNodes {
   readonly count: number;

@@ -19,6 +19,7 @@ import {parseFlags, type Parsed} from '#src/options/parse.js';
 import {planeNaming} from '#src/options/shared/naming.js';
 import {schedulerFlags} from '#src/options/scheduler.js';
 import {gateOf, versionOf} from '#src/options/parsed.js';
+import {selectControllers} from '#src/runtime/selection.js';
 import type {Manager} from '#src/runtime/manager.js';
 import {unlessAborted} from '#src/runtime/shutdown.js';
 import type {Simulation} from '#src/simulation/simulation.js';
@@ -28,7 +29,9 @@ import {apiserverArgs, concerns, controllerManagerArgs, schedulerArgs} from './a
 import {checkOptions} from './check-options.js';
 import {addBuildMetrics} from './component/metrics.js';
 import type {ComponentParts} from './components.js';
-import {inProcessManager} from './controllers.js';
+import {createComponent} from './component/component.js';
+import {inProcessConnection} from './component/in-process.js';
+import {controllerManager} from './controller-manager/component.js';
 import {checkKubeconfig, mergeKubeconfig} from './kubeconfig/file.js';
 import {kubeconfig, type AdminSettings} from './kubeconfig/settings.js';
 import type {Plane as EmbeddedPlane} from './embedded.js';
@@ -40,7 +43,7 @@ import type {LocalWebhooks} from './manifests/webhooks.js';
 import {localServingPair, planeMaterial, type PlaneMaterial} from './material.js';
 import {firstServiceAddress} from './self-service.js';
 import {simulatedNetwork} from './simulated-network.js';
-import {inProcessScheduler} from './scheduler.js';
+import {scheduler as schedulerOf} from './scheduler.js';
 import {storeServersOf} from './store-servers.js';
 import {planeServingCertificate, renewAfterMs} from './serving-certificate.js';
 import {hostPort, openSockets, type Sockets} from './sockets.js';
@@ -124,45 +127,17 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
 
   const {controllers: all} = await import('#controllers/index.js');
   const stopping = new AbortController();
-  const {manager, runs: runsController, openPort: openManagerPort} = inProcessManager({
-    options: controllers.options,
-    set: controllers.set,
-    controllers: all,
-    naming,
-    clock,
-    random,
-    log,
-    metrics: managerMetrics,
-    version: versionOf(controllers),
-    flags: () => flagValues(controllerManagerFlags, controllers.options),
-    gate: gateOf(controllers),
-    release: controllers.versions.emulated,
-    handler: api.handler,
-    freeze: options.freeze ?? false,
-    signal: stopping.signal,
-  });
-  const closeManagerPort = await openManagerPort();
-  if (closeManagerPort) undo.defer(closeManagerPort);
-  const {manager: scheduler, openPort: openSchedulerPort} = inProcessScheduler({
-    options: scheduling.options,
-    set: scheduling.set,
-    naming,
-    clock,
-    random,
-    log,
-    metrics: schedulerMetrics,
-    version: versionOf(scheduling),
-    flags: () => flagValues(schedulerFlags, scheduling.options),
-    gate: gateOf(scheduling),
-    release: scheduling.versions.emulated,
-    handler: api.handler,
-    freeze: options.freeze ?? false,
-    signal: stopping.signal,
-  });
-  const closeSchedulerPort = await openSchedulerPort();
-  if (closeSchedulerPort) undo.defer(closeSchedulerPort);
+  const environment = {clock, random, log, freeze: options.freeze ?? false, signal: stopping.signal};
+  const inProcess = (role: string, {options: own, set}: typeof controllers | typeof scheduling) => inProcessConnection({role, handler: api.handler, naming, clock, options: own, set});
+  const managerComponent = await createComponent(controllerManager(all), controllers, inProcess('controller-manager', controllers), {...environment, metrics: managerMetrics});
+  const schedulerComponent = await createComponent(schedulerOf, scheduling, inProcess('scheduler', scheduling), {...environment, metrics: schedulerMetrics});
+  for (const component of [managerComponent, schedulerComponent]) {
+    const closePort = await component.openPort();
+    if (closePort) undo.defer(closePort);
+  }
+  const [{manager}, {manager: scheduler}] = [managerComponent, schedulerComponent];
   beside = {scheduler: () => scheduler.health(), 'controller-manager': () => manager.health()};
-  const runs = [manager, scheduler].map(each => each.run(stopping.signal));
+  const runs = [managerComponent, schedulerComponent].map(each => each.run(stopping.signal));
   undo.defer(async () => {
     stopping.abort();
     await Promise.allSettled(runs); // Why one failed is told by `failed`.
@@ -196,7 +171,7 @@ export const startPlane = async (given: PlaneOptions = {}): Promise<Plane> => {
   const applyAll = async (documents: readonly Document[], webhooks: LocalWebhooks | undefined) => {
     const {applyManifests} = await import('./manifests/apply.js');
     const serving = webhooks && {...webhooks, caBundle: (await webhookPair()).caBundle};
-    return applyManifests(documents, {client: client(), clock, serving, makesAccounts: runsController('serviceaccount-controller')});
+    return applyManifests(documents, {client: client(), clock, serving, makesAccounts: selectControllers(all, controllers.options.controllers).selected.some(({name}) => name === 'serviceaccount-controller')});
   };
   if (manifests.length > 0) await wanted(Promise.race([applyAll(manifests, options.webhooks), failed]));
 

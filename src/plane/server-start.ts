@@ -38,7 +38,7 @@ import type {ServerHealth, StartHook} from './health.js';
 import type {ProxyClient} from './proxy-client.js';
 import {selfServiceOf, serviceRangesOf} from './self-service.js';
 import {storePrefix} from './store-servers.js';
-import {watchSecondsInProcess} from './watch-seconds.js';
+import {watchSecondsInProcess} from './component/in-process.js';
 
 export interface ServerStartParts {
   readonly options: ApiserverOptions;

@@ -3,11 +3,12 @@ import type {Kind} from '#src/api/kinds.js';
 import {expired} from '#src/api/status.js';
 import {noLog, type Log, type LogFields} from '#src/base/log.js';
 import {seededRandom} from '#src/base/random.js';
-import {inProcessManager} from '#src/plane/controllers.js';
+import {createComponent} from '#src/plane/component/component.js';
+import {inProcessConnection} from '#src/plane/component/in-process.js';
+import {controllerManager} from '#src/plane/controller-manager/component.js';
 import {controllerManagerFlags} from '#src/options/controller-manager.js';
 import {parseFlags} from '#src/options/parse.js';
 import {MetricsRegistry} from '#src/observe/metrics.js';
-import {gateOf, versionOf} from '#src/options/parsed.js';
 import type {Controller} from '#src/runtime/controller.js';
 import {startServer} from '#test/fixtures/server.js';
 import {comparable, touchKey} from './comparable.js';
@@ -177,27 +178,16 @@ export const play = async (controller: Controller, scenario: Scenario, files: re
   const begin = () => {
     const life: Life = {isOver: false, stop: new AbortController()};
     current = life;
-    const {manager} = inProcessManager({
-      options: parsed.options,
-      set: parsed.set,
-      controllers: [controller],
-      naming,
-      clock,
-      random: seededRandom(3),
-      log,
-      metrics: new MetricsRegistry(),
-      version: versionOf(parsed),
-      flags: () => ({}),
-      gate: gateOf(parsed),
-      release: parsed.versions.emulated,
-      handler: handlerOf(life),
-      freeze: true,
-      signal: life.stop.signal,
-    });
+    const connection = inProcessConnection({role: 'controller-manager', handler: handlerOf(life), naming, clock, options: parsed.options, set: parsed.set});
+    const run = async () => {
+      const environment = {clock, random: seededRandom(3), log, metrics: new MetricsRegistry(), freeze: true, signal: life.stop.signal};
+      const {manager} = await createComponent(controllerManager([controller]), parsed, connection, environment);
+      void manager.ready.catch(() => {}).finally(() => starting[Symbol.dispose]());
+      await manager.run(life.stop.signal);
+    };
     // Files are read at the start, which no virtual clock knows of.
     const starting = clock.hold();
-    void manager.ready.catch(() => {}).finally(() => starting[Symbol.dispose]());
-    void manager.run(life.stop.signal).catch((error: unknown) => life.isOver || bugs.push(error));
+    void run().catch((error: unknown) => life.isOver || bugs.push(error));
   };
   const restart = (life: Life): never => {
     life.isOver = true;

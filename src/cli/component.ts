@@ -1,0 +1,47 @@
+import {hostname} from 'node:os';
+import {systemRandom as random} from '#src/base/random.js';
+import {Undo} from '#src/base/undo.js';
+import {MetricsRegistry} from '#src/observe/metrics.js';
+import type {OptionsOf} from '#src/options/flag.js';
+import {gateOf} from '#src/options/parsed.js';
+import {createComponent, type Component, type ComponentOptions, type RunnableComponent} from '#src/plane/component/component.js';
+import {addBuildMetrics} from '#src/plane/component/metrics.js';
+import {openConnection, type ConnectionParts, type ServerConnection} from './connection.js';
+import type {Invocation} from './program.js';
+
+/** What a program does beside running its component. */
+export interface ComponentProgram {
+  /** Returns the text of the line that says that the component works. */
+  describe(component: RunnableComponent, connection: ServerConnection): string;
+  /** Called once before the component runs. */
+  begin?(connection: ServerConnection): Promise<void>;
+}
+
+/** Runs a component against the API server that its flags name, while it leads, until it is asked to stop. Returns the program's exit code. */
+export const runComponent = async <R>(component: Component<R>, invocation: Invocation<R>, {describe, begin}: ComponentProgram): Promise<number> => {
+  const {parsed, log, clock, unhandled, version, verbosity, stopping, ready} = invocation;
+  const options = parsed.options as OptionsOf<R> & ComponentOptions & ConnectionParts['options'];
+  component.check(options); // Bad settings are refused before the server is called.
+  log.info({version: version.gitVersion}, 'starting');
+  for (const flag of parsed.set) log.v(1).info({flag}, 'flag is set');
+
+  await using undo = new Undo();
+  const metrics = new MetricsRegistry({process: true, disabled: options.disabledMetrics});
+  unhandled.countIn(metrics);
+  const connection = await openConnection({program: component.program, options, version, clock, meter: metrics, log, env: process.env, signal: stopping, gate: gateOf(parsed), host: hostname()});
+  undo.defer(() => connection[Symbol.asyncDispose]());
+  addBuildMetrics(metrics, parsed, connection.naming);
+  const ending = new AbortController();
+  undo.defer(() => ending.abort());
+  const runnable = await createComponent(component, parsed, connection, {clock, random, log, metrics, verbosity, signal: ending.signal});
+  const closePort = await runnable.openPort();
+  if (closePort) undo.defer(closePort);
+  runnable.manager.ready.then(
+    () => ready(`${describe(runnable, connection)} against ${connection.server} (${connection.naming.name} naming)`),
+    () => {},
+  );
+  await begin?.(connection);
+  const end = await runnable.run(stopping);
+  if (end === 'lost') log.error('the lead was lost');
+  return end === 'stopped' ? 0 : 1;
+};
