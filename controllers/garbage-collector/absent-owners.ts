@@ -10,7 +10,7 @@ const textOf = ({apiVersion, kind, namespace, name, uid}: Identity): string => `
 
 /** The owners that were found not to exist, so that the server is not asked once for each of their dependents. A uid never comes back. */
 export class AbsentOwners {
-  readonly #known = new Lru<string, true>(bound, {bytesOf: () => 0, mostEntries: most});
+  readonly #known = new Lru<string, true>(bound, {bytesOf: () => 0, maxEntries: most});
 
   add(identity: Identity): void {
     this.#known.set(textOf(identity), true);

@@ -130,7 +130,7 @@ const withoutTokens = ({actions, ...definition}: ResourceDefinition): ResourceDe
   return left.length > 0 ? {...definition, actions: Object.fromEntries(left)} : definition;
 };
 
-const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, mostBytes: defaultSelectionBytes}));
+const selections = new OwnedCaches<SelectionCache>('selections', ({bytes}) => ({bytes, maxBytes: defaultSelectionBytes}));
 
 export const createApiServer = (settings: ApiServerSettings): ApiServer => {
   const {naming, clock, random, store, log = noLog} = settings;

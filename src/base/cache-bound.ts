@@ -2,7 +2,7 @@
 export interface CacheFigures {
   readonly name: string;
   readonly bytes: number;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 /** Something that holds entries within a bound. */
@@ -33,7 +33,7 @@ export const caches = (): CacheFigures[] => [...known.values()].map(figures => f
  */
 export class CacheBound {
   readonly name: string;
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** The one that grew last is at the end. */
   readonly #shares = new Set<Share>();
   readonly #gone = new FinalizationRegistry<Share>(share => {
@@ -43,10 +43,10 @@ export class CacheBound {
   #bytes = 0;
 
   /** Throws for a name that is taken, or bytes that are no bound. */
-  constructor(name: string, mostBytes: number) {
-    if (!(mostBytes > 0 && mostBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
+  constructor(name: string, maxBytes: number) {
+    if (!(maxBytes > 0 && maxBytes < Infinity)) throw new Error(`the cache ${name} has no bound`);
     this.name = name;
-    this.mostBytes = mostBytes;
+    this.maxBytes = maxBytes;
     register(name, () => this);
   }
 
@@ -71,13 +71,13 @@ export class CacheBound {
       this.#shares.add(share);
       this.#last = share;
     }
-    if (this.#bytes > this.mostBytes) this.#fit();
+    if (this.#bytes > this.maxBytes) this.#fit();
   }
 
   #fit(): void {
     for (const share of this.#shares) {
-      while (this.#bytes > this.mostBytes && share.map.deref()?.dropOldest());
-      if (this.#bytes <= this.mostBytes) return;
+      while (this.#bytes > this.maxBytes && share.map.deref()?.dropOldest());
+      if (this.#bytes <= this.maxBytes) return;
       this.#shares.delete(share);
       if (!share.map.deref()) this.#bytes -= share.bytes;
     }
@@ -92,15 +92,15 @@ export class OwnedCaches<T extends object> {
 
   constructor(name: string, figures: (owner: T) => Omit<CacheFigures, 'name'>) {
     register(name, () => {
-      let [bytes, mostBytes] = [0, 0];
+      let [bytes, maxBytes] = [0, 0];
       for (const ref of this.#owners) {
         const owner = ref.deref();
         if (!owner) continue;
         const of = figures(owner);
         bytes += of.bytes;
-        mostBytes += of.mostBytes;
+        maxBytes += of.maxBytes;
       }
-      return {name, bytes, mostBytes};
+      return {name, bytes, maxBytes};
     });
   }
 

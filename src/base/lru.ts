@@ -5,7 +5,7 @@ export interface LruOptions<K, V> {
   /** About what a value takes, in bytes. */
   readonly bytesOf: (value: V, key: K) => number;
   /** So many entries and no more, where there is a reason besides memory. */
-  readonly mostEntries?: number;
+  readonly maxEntries?: number;
   /** Given what is dropped for want of room, or cleared away. */
   readonly forgotten?: (value: V) => void;
 }
@@ -53,16 +53,16 @@ export class Lru<K, V> implements Bounded {
   }
 
   set(key: K, value: V): void {
-    const {bytesOf, mostEntries = Infinity} = this.#options;
+    const {bytesOf, maxEntries = Infinity} = this.#options;
     const before = this.#entries.get(key);
     if (before) this.#entries.delete(key);
     const bytes = entryBytes + (typeof key === 'string' ? key.length : 0) + bytesOf(value, key);
-    if (bytes > this.#bound.mostBytes * largestPart) {
+    if (bytes > this.#bound.maxBytes * largestPart) {
       if (before) this.#bound.account(this.#share, -before.bytes);
       return;
     }
     this.#entries.set(key, {value, bytes});
-    if (this.#entries.size > mostEntries) this.dropOldest();
+    if (this.#entries.size > maxEntries) this.dropOldest();
     this.#bound.account(this.#share, bytes - (before?.bytes ?? 0));
   }
 

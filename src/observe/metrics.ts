@@ -120,7 +120,7 @@ export class MetricsRegistry implements Meter {
 const observeCaches = (meter: Meter): void => {
   const labels = ['cache'];
   meter.observed({name: 'process_cache_bytes', help: 'Bytes that each cache takes, about.', labels}, () => caches().map(({name, bytes}) => [{cache: name}, bytes] as const));
-  meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () => caches().map(({name, mostBytes}) => [{cache: name}, mostBytes] as const));
+  meter.observed({name: 'process_cache_limit_bytes', help: 'Bytes that each cache takes at most.', labels}, () => caches().map(({name, maxBytes}) => [{cache: name}, maxBytes] as const));
 };
 
 const silentSeries = {...deaf, observe: () => ({[Symbol.dispose]() {}})};

@@ -23,7 +23,7 @@ export const storeServersOf = ({options, naming, gate, minCompatibility}: StoreS
     tls: {caFile: kvstoreCafile, certFile: kvstoreCertfile, keyFile: kvstoreKeyfile},
     prefix: storePrefix(options),
     cached: watchCache,
-    form: async () => {
+    encoding: async () => {
       const {storedForm} = await import('#src/apiserver/registry/stored-form.js');
       const isBinary = storageMediaType.startsWith('application/vnd.');
       return storedForm({naming, mediaType: isBinary ? naming.protobufMediaType : storageMediaType, cbor: gate('CBORServingAndStorage'), minCompatibility});

@@ -46,9 +46,9 @@ const objectKey = ({source, involvedObject: {kind, namespace, name, uid, apiVers
  */
 export class EventCorrelator {
   readonly #clock: Clock;
-  readonly #groups = new Lru<string, Group>(bound, {bytesOf: bytesOfGroup, mostEntries: limits.maxEntries});
-  readonly #observed = new Lru<string, Observation>(bound, {bytesOf: ({name}) => 100 + name.length, mostEntries: limits.maxEntries});
-  readonly #buckets = new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limits.maxEntries});
+  readonly #groups = new Lru<string, Group>(bound, {bytesOf: bytesOfGroup, maxEntries: limits.maxEntries});
+  readonly #observed = new Lru<string, Observation>(bound, {bytesOf: ({name}) => 100 + name.length, maxEntries: limits.maxEntries});
+  readonly #buckets = new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, maxEntries: limits.maxEntries});
 
   constructor(clock: Clock) {
     this.#clock = clock;

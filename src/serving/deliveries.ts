@@ -17,7 +17,7 @@ export type Outlet = Pick<Writable, 'destroy' | 'destroyed' | 'once'>;
  */
 export class Deliveries {
   readonly #clock: Clock;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #timed = new Set<Sent>();
   /** Who waits longest is first. */
   readonly #waiting = new Set<Sent>();
@@ -27,9 +27,9 @@ export class Deliveries {
   /** How many readers were cut off because too much waited, and because their time was up. */
   readonly cutOff = {bytes: 0, time: 0};
 
-  constructor(clock: Clock, mostBytes = defaultWaitingBytes) {
+  constructor(clock: Clock, maxBytes = defaultWaitingBytes) {
     this.#clock = clock;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
   }
 
   /** Looks after an answer until its outlet closes. */
@@ -49,11 +49,11 @@ export class Deliveries {
     this.waitingBytes += bytes - before;
     if (hasTaken || bytes === 0) this.#waiting.delete(sent);
     if (bytes > 0) this.#waiting.add(sent);
-    if (this.waitingBytes <= this.#mostBytes) return;
+    if (this.waitingBytes <= this.#maxBytes) return;
     for (const slowest of this.#waiting) {
       this.cutOff.bytes++;
       slowest.cut();
-      if (this.waitingBytes <= this.#mostBytes) return;
+      if (this.waitingBytes <= this.#maxBytes) return;
     }
   }
 

@@ -30,11 +30,11 @@ export const openStore = async ({timeoutMs, signal, waiting, ...options}: OpenSt
   let last = '';
   const late = new AbortController();
   using either = firstOf(signal, late.signal);
-  const told = (reason: string) => {
+  const report = (reason: string) => {
     last = reason;
     waiting?.(reason);
   };
-  const opening = open({...options, waiting: told}, either.signal);
+  const opening = open({...options, waiting: report}, either.signal);
   using _ = timeoutMs === undefined ? undefined : (options.clock ?? systemClock).schedule(timeoutMs, () => late.abort(new StoreUnusable(`--storage-initialization-timeout: the store was not ready within ${timeoutMs / 1000} s${last && `: ${last}`}`)));
   return await unlessAborted(opening, either.signal);
 };

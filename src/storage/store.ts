@@ -27,7 +27,7 @@ export interface ReadOptions {
 }
 
 /** Lets some of the records of a range through. */
-export interface Sieve {
+export interface RecordFilter {
   /** Whether the record that a key has at a revision passes, where that is known without reading its value. */
   known(key: string, revision: number): boolean | undefined;
   /** Whether a record passes that nothing was known of. */
@@ -45,16 +45,16 @@ export interface RangeQuery extends ReadOptions {
   /** The exact revision to read at; absent means the newest durable one. */
   readonly revision?: number;
   /** Only what passes is answered, and counts for the limit. The range then also ends where much was looked at, though little or nothing passed. */
-  readonly sieve?: Sieve | undefined;
+  readonly filter?: RecordFilter | undefined;
 }
 
 export interface Range {
   readonly records: readonly StoredRecord[];
   /** The revision the range was read at. */
   readonly revision: number;
-  /** Whether keys of the range were left out by the limit, the bound in bytes or that on what a sieve looks at. */
+  /** Whether keys of the range were left out by the limit, the bound in bytes or that on what a filter looks at. */
   readonly more: boolean;
-  /** Of a range with a sieve, the last key that was looked at: what was left out begins behind it. */
+  /** Of a range with a filter, the last key that was looked at: what was left out begins behind it. */
   readonly reached?: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface Call {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** An answer with a longer body is refused. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 export interface Answer {
@@ -112,28 +112,28 @@ const attempt = (agent: Agent, call: Call, leftMs: number, clock: Clock): Promis
     asked.on('error', (error: NodeJS.ErrnoException) => fail(asked!.reusedSocket && error.code === 'ECONNRESET' ? new Stale(error.message, {cause: error}) : requestError(error, asked!)));
     asked.on('response', response => {
       isAnswering = true;
-      void read(response, call.mostBytes).then(answer => settle(() => resolve(answer)), fail);
+      void read(response, call.maxBytes).then(answer => settle(() => resolve(answer)), fail);
     });
     asked.end(body);
   });
 
 const brokenOff = (why: string, cause: unknown): BrokenAnswer => new BrokenAnswer(`unexpected error when reading response body. Please retry. Original error: ${why}`, {cause});
 
-const read = async (response: IncomingMessage, mostBytes: number): Promise<Answer> => {
+const read = async (response: IncomingMessage, maxBytes: number): Promise<Answer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > mostBytes) break;
+      if (length > maxBytes) break;
       chunks.push(chunk);
     }
   } catch (cause) {
     throw brokenOff('unexpected EOF', cause);
   }
-  if (length > mostBytes) {
+  if (length > maxBytes) {
     response.destroy();
-    throw new BrokenAnswer(`the response has more than ${mostBytes} bytes`);
+    throw new BrokenAnswer(`the response has more than ${maxBytes} bytes`);
   }
   const {headers, statusCode: status = 0} = response;
   return {

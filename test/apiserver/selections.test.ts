@@ -23,9 +23,9 @@ const start = async () => {
   const looked: string[] = [];
   const range = store.range.bind(store);
   store.range = query => {
-    const {sieve} = query;
-    if (!sieve) return range(query);
-    return range({...query, sieve: {known: (key, revision) => sieve.known(key, revision), passes: record => (looked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), sieve.passes(record))}});
+    const {filter} = query;
+    if (!filter) return range(query);
+    return range({...query, filter: {known: (key, revision) => filter.known(key, revision), passes: record => (looked.push(record.key.slice(record.key.lastIndexOf('/') + 1)), filter.passes(record))}});
   };
   const world = await startWire({clock, store});
   for (let i = 0; i < 10; i++) await world.post(configMaps, aConfigMap(`m${i}`, {metadata: {name: `m${i}`, labels: {odd: String(i % 2 === 1)}}}));

@@ -55,7 +55,7 @@ test('an entry that would drive out many others is not kept', t => {
 });
 
 test('a cache may have a bound of entries besides', t => {
-  const map = new Lru<string, number>(new CacheBound('test entries', 1 << 20), {...sized, mostEntries: 2});
+  const map = new Lru<string, number>(new CacheBound('test entries', 1 << 20), {...sized, maxEntries: 2});
   for (const key of ['a', 'b', 'c']) map.set(key, 200);
 
   t.deepEqual([map.get('a'), map.get('b'), map.get('c')], [undefined, 200, 200]);
@@ -77,7 +77,7 @@ test('a cache cannot be made without a bound, nor under a name that is taken', t
   t.throws(() => new CacheBound('test nothing', Number.NaN), {message: 'the cache test nothing has no bound'});
   t.is(new CacheBound('test twice', 1).bytes, 0);
   t.throws(() => new CacheBound('test twice', 1), {message: 'there is a cache test twice already'});
-  t.throws(() => new OwnedCaches('test twice', () => ({bytes: 0, mostBytes: 0})), {message: 'there is a cache test twice already'});
+  t.throws(() => new OwnedCaches('test twice', () => ({bytes: 0, maxBytes: 0})), {message: 'there is a cache test twice already'});
 });
 
 test('rules of users are remembered within 32 MiB however many groups the users are in', t => {
@@ -85,9 +85,9 @@ test('rules of users are remembered within 32 MiB however many groups the users 
   const groups = Array.from({length: 5000}, (_, index) => `group-${'x'.repeat(40)}-${index}`);
   for (let index = 0; index < 200; index++) rbac.authorize({user: {name: `user-${index}`, groups}, verb: 'get', path: '/'});
 
-  const {bytes, mostBytes} = figuresOf('rbac_rules')!;
-  t.is(mostBytes, 32 << 20);
-  t.true(bytes > mostBytes / 2 && bytes <= mostBytes, String(bytes));
+  const {bytes, maxBytes} = figuresOf('rbac_rules')!;
+  t.is(maxBytes, 32 << 20);
+  t.true(bytes > maxBytes / 2 && bytes <= maxBytes, String(bytes));
 });
 
 /** Where caches are made, with their names. */
@@ -113,10 +113,10 @@ const inWords = (bytes: number): string => (bytes % (1 << 20) === 0 ? `${bytes >
 
 test('the page on security tells of every cache, with the bound where it is one for all', t => {
   const rows = new Map([...readFileSync(join(root, 'docs/security.md'), 'utf8').matchAll(/^\| `(\w+)` \| (\d+ \w+) \|/gm)].map(([, name = '', bound = '']) => [name, bound]));
-  const bounds = new Map(caches().map(({name, mostBytes}) => [name, inWords(mostBytes)]));
+  const bounds = new Map(caches().map(({name, maxBytes}) => [name, inWords(maxBytes)]));
 
   t.deepEqual([...rows.keys()], declared.map(({name}) => name).sort());
-  t.deepEqual([rows.get('selections'), rows.get('store_hot_ranges')], [defaultSelectionBytes, 2 * hotDefaults.mostBytes].map(inWords));
+  t.deepEqual([rows.get('selections'), rows.get('store_hot_ranges')], [defaultSelectionBytes, 2 * hotDefaults.maxBytes].map(inWords));
   for (const {name, isShared} of declared) if (isShared) t.is(rows.get(name), bounds.get(name), name);
 });
 

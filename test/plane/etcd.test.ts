@@ -44,10 +44,10 @@ for (const file of samples ? readdirSync(samples).filter(name => /^(core\.v1\.(P
     const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
     const expected = encodeObject({...withoutVersion(decodeObject(bytes, naming) as unknown as KubeObject)}, naming);
 
-    const record = form.shown('', bytes);
+    const record = form.decode('', bytes);
 
-    t.deepEqual(form.stored('', record), expected);
-    t.deepEqual(form.shown('', form.stored('', record)), record);
+    t.deepEqual(form.encode('', record), expected);
+    t.deepEqual(form.decode('', form.encode('', record)), record);
   });
 
 const object: KubeObject = {apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a', namespace: 'default', uid: 'u'}, data: {x: 'y'}} as KubeObject;
@@ -62,8 +62,8 @@ test('objects are written in the form asked for, custom ones as JSON or CBOR, an
     [naming.protobufMediaType, true],
   ] as const;
   const forms = await Promise.all(settings.map(([mediaType, cbor]) => storedForm({naming, mediaType, cbor})));
-  const written = forms.map(form => form.stored('', encodeRecord(object)));
-  const customs = forms.map(form => form.stored('', encodeRecord(custom)));
+  const written = forms.map(form => form.encode('', encodeRecord(object)));
+  const customs = forms.map(form => form.encode('', encodeRecord(custom)));
 
   t.is(written[0]!.toString(), '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"default","uid":"u"},"data":{"x":"y"}}\n');
   t.is(written[1]!.toString(), 'apiVersion: v1\ndata:\n  x: "y"\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: default\n  uid: u\n');
@@ -72,18 +72,18 @@ test('objects are written in the form asked for, custom ones as JSON or CBOR, an
   for (const bytes of customs.slice(0, 3)) t.is(bytes.toString(), '{"kind":"Test","apiVersion":"ex.io/v1","metadata":{"name":"a"},"spec":{"a":1}}\n');
   t.is(customs[3]!.toString('hex', 0, 3), 'd9d9f7');
   for (const form of forms) {
-    for (const bytes of written) t.is(plain(form.shown('', bytes)), plain(encodeRecord(object)));
-    for (const bytes of customs) t.is(plain(form.shown('', bytes)), plain(encodeRecord(custom)));
+    for (const bytes of written) t.is(plain(form.decode('', bytes)), plain(encodeRecord(object)));
+    for (const bytes of customs) t.is(plain(form.decode('', bytes)), plain(encodeRecord(custom)));
   }
   const other = await storedForm({naming: namingOf('plat'), mediaType: namingOf('plat').protobufMediaType, cbor: false});
-  t.throws(() => other.shown('', written[2]!));
-  t.is(other.stored('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
+  t.throws(() => other.decode('', written[2]!));
+  t.is(other.encode('', encodeRecord(object)).toString('latin1', 0, 4), 'plt\0');
 });
 
 /** What lies in the store for an object, as somebody else may have put it there. */
 const shownOf = async (object: object): Promise<KubeObject> => {
   const form = await storedForm({naming, mediaType: naming.protobufMediaType, cbor: false});
-  return recordObject<KubeObject>(form.shown('', encodeObject(object as Record<string, unknown>, naming)), 1);
+  return recordObject<KubeObject>(form.decode('', encodeObject(object as Record<string, unknown>, naming)), 1);
 };
 
 test('an object in another version than the one that is stored is read as if it lay there in that one', async t => {
@@ -100,9 +100,9 @@ test('an object is written in a version that the oldest servers know, and read b
   const versionsOf = async (minCompatibility: string, mediaType: string) => {
     const form = await storedForm({naming, mediaType, cbor: false, minCompatibility});
     return [claim, addresses, object].map(each => {
-      const bytes = form.stored('', encodeRecord(each));
-      t.deepEqual(form.shown('', bytes), form.shown('', form.stored('', form.shown('', bytes))));
-      t.is(recordObject<KubeObject>(form.shown('', bytes), 1).apiVersion, each.apiVersion);
+      const bytes = form.encode('', encodeRecord(each));
+      t.deepEqual(form.decode('', bytes), form.decode('', form.encode('', form.decode('', bytes))));
+      t.is(recordObject<KubeObject>(form.decode('', bytes), 1).apiVersion, each.apiVersion);
       return (mediaType === 'application/json' ? (JSON.parse(bytes.toString()) as KubeObject) : decodeObject(bytes, naming)).apiVersion;
     });
   };
@@ -113,7 +113,7 @@ test('an object is written in a version that the oldest servers know, and read b
     t.deepEqual(await versionsOf('1.32', mediaType), ['resource.k8s.io/v1beta1', 'networking.k8s.io/v1beta1', 'v1']);
   }
   const flat = await storedForm({naming, mediaType: 'application/json', cbor: false, minCompatibility: '1.32'});
-  t.deepEqual((JSON.parse(flat.stored('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
+  t.deepEqual((JSON.parse(flat.encode('', encodeRecord(claim)).toString()) as {spec: unknown}).spec, {devices: {requests: [{name: 'r', deviceClassName: 'c', allocationMode: 'ExactCount', count: 1}]}});
 });
 
 test('what the binary form leaves out is there again', async t => {
@@ -192,7 +192,7 @@ if (server) {
     const pair = await localServingPair(join(directory, 'tls', 'server'), {files, authority}, systemClock);
     const guarded = await EtcdServer.start({ca: files.ca, cert: join(pair.directory, 'tls.crt'), key: join(pair.directory, 'tls.key')});
     const open = (tls: {caFile: string; certFile: string; keyFile: string}, timeoutMs: number, url = guarded.url) =>
-      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+      openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs, servers: {urls: [url], prefix: '/tls', cached: true, tls, encoding: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
 
     const store = await open({caFile: files.ca, certFile: files.admin, keyFile: files.adminKey}, 10_000);
     t.true((await store.create('/tls/a', encodeRecord(object))) > 1);
@@ -221,7 +221,7 @@ if (server) {
     await admin[Symbol.asyncDispose]();
     const reasons = new Set<string>();
 
-    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, form: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
+    const opened = openStore({backend: 'etcd3', directory: '', naming: 'kubernetes', timeoutMs: 700, waiting: reason => reasons.add(reason), servers: {urls: [private_.url], prefix: '/users', cached: true, tls: {caFile: '', certFile: '', keyFile: ''}, encoding: () => storedForm({naming, mediaType: naming.protobufMediaType, cbor: false})}});
 
     const reason = 'etcdserver: user name is empty (etcd takes the common name of --kvstore-certfile for the user)';
     await t.throwsAsync(opened, {instanceOf: StoreUnusable, message: `--storage-initialization-timeout: the store was not ready within 0.7 s: ${reason}`});

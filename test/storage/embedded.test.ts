@@ -25,14 +25,14 @@ test.after.always(() => rmSync(root, {recursive: true, force: true}));
 storeSuite(test, {name: 'embedded', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock})});
 
 // Every range that is read twice is kept.
-storeSuite(test, {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {fewestRecords: 1}})}, [readSuite, modelSuite]);
+storeSuite(test, {name: 'embedded, ranges kept', open: clock => openEmbeddedStore({directory: fresh(), naming: 'plat', clock, hot: {minRecords: 1}})}, [readSuite, modelSuite]);
 
 test('a range that is too large to be kept is not gathered again and again', t => {
-  const hot = new HotRanges(new VirtualClock(), {fewestRecords: 1, mostBytes: 1000, idleMs: 1000});
+  const hot = new HotRanges(new VirtualClock(), {minRecords: 1, maxBytes: 1000, idleMs: 1000});
   const read = (): number => {
     let most = 0;
     for (let i = 0; i < 5; i++) {
-      hot.wasRead(i === 0 ? '/a' : `/a${i - 1}\0`, '/b', 1, {records: [{key: `/a${i}`, value: Buffer.alloc(300), revision: 1, created: 1}], more: i < 4});
+      hot.recordRead(i === 0 ? '/a' : `/a${i - 1}\0`, '/b', 1, {records: [{key: `/a${i}`, value: Buffer.alloc(300), revision: 1, created: 1}], more: i < 4});
       most = Math.max(most, hot.gatheredBytes);
     }
     return most;
@@ -46,7 +46,7 @@ test('a range that is kept tells what has changed since, and what was read befor
   const random = seededRandom(7);
   const clock = new VirtualClock();
   const directory = fresh();
-  const store = await openEmbeddedStore({directory, naming: 'plat', clock, hot: {fewestRecords: 2}});
+  const store = await openEmbeddedStore({directory, naming: 'plat', clock, hot: {minRecords: 2}});
   const state = new Map<string, {value: string; revision: number}>();
   const all = {start: '/k/', end: '/k0'};
   const read = async () => (await store.range(all)).records.map(({key, value, revision}) => `${key} ${value.toString()} ${revision}`);
@@ -100,11 +100,11 @@ test('a range read while a commit is under way is told with the revision of what
 test('a range is kept at its second reading, for as long as it is read, and within the bounds of memory', t => {
   const clock = new VirtualClock();
   const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
-  const hot = new HotRanges(clock, {fewestRecords: 2, mostBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(clock, {minRecords: 2, maxBytes: 500, idleMs: 1000});
   const two = [record('/a'), record('/b')];
   const reading = (start: string, records = two) => {
     const found = hot.find(start, 'z') !== undefined;
-    if (!found) hot.wasRead(start, 'z', 1, {records, more: false});
+    if (!found) hot.recordRead(start, 'z', 1, {records, more: false});
     return found;
   };
 
@@ -118,13 +118,13 @@ test('a range is kept at its second reading, for as long as it is read, and with
 });
 
 test('a range that is read in pages is kept as if it were read at once', t => {
-  const hot = new HotRanges(new VirtualClock(), {fewestRecords: 2, mostBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(new VirtualClock(), {minRecords: 2, maxBytes: 500, idleMs: 1000});
   const record = (key: string): StoredRecord => ({key, value: Buffer.alloc(100), revision: 1, created: 1});
   const reading = (at: number) => {
-    hot.wasRead('/', '0', at, {records: [record('/a'), record('/b')], more: true});
-    hot.wasRead('/b\0', '0', at, {records: [record('/c')], more: true});
+    hot.recordRead('/', '0', at, {records: [record('/a'), record('/b')], more: true});
+    hot.recordRead('/b\0', '0', at, {records: [record('/c')], more: true});
     const between = hot.find('/', '0');
-    hot.wasRead('/c\0', '0', at, {records: [record('/d')], more: false});
+    hot.recordRead('/c\0', '0', at, {records: [record('/d')], more: false});
     return between;
   };
 
@@ -138,9 +138,9 @@ test('a range that is read in pages is kept as if it were read at once', t => {
 
 test('a range that nobody reads is forgotten', async t => {
   const clock = new VirtualClock();
-  const hot = new HotRanges(clock, {fewestRecords: 1, mostBytes: 500, idleMs: 1000});
+  const hot = new HotRanges(clock, {minRecords: 1, maxBytes: 500, idleMs: 1000});
   const records = [{key: '/a', value: Buffer.alloc(1), revision: 1, created: 1}];
-  for (let i = 0; i < 2; i++) hot.wasRead('/a', '/b', 1, {records, more: false});
+  for (let i = 0; i < 2; i++) hot.recordRead('/a', '/b', 1, {records, more: false});
   await clock.advance(900);
   t.truthy(hot.find('/a', '/b'));
   await clock.advance(999);

@@ -10,7 +10,7 @@ import {compactRegularly} from '#src/apiserver/registry/compaction.js';
 import {noLog} from '#src/base/log.js';
 import {VirtualClock} from '#src/base/virtual-clock.js';
 import {Compacted, LeaseNotFound, RevisionMismatch, StoreClosed, StoreUnusable} from '#src/storage/errors.js';
-import type {StoredForm} from '#src/storage/etcd/form.js';
+import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import {etcdMissing, EtcdServer, hasEtcd} from './etcd-server.js';
 import {fromOne} from './from-one.js';
 import {Follower} from './follower.js';
@@ -187,14 +187,14 @@ if (hasEtcd) {
 
   test.serial('a record nobody can read fails its readers and nobody else', async t => {
     await empty();
-    const form: StoredForm = {
-      shown: (_, value) => {
+    const encoding: RecordEncoding = {
+      decode: (_, value) => {
         if (value.toString() === 'bad') throw new Error('it is bad');
         return value;
       },
-      stored: (_, value) => value,
+      encode: (_, value) => value,
     };
-    const [store, other] = [await open({form}), await open()];
+    const [store, other] = [await open({encoding}), await open()];
     await other.create('/a/good', bytes('good'));
     await other.create('/b/bad', bytes('bad'));
 

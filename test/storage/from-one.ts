@@ -21,9 +21,9 @@ export const fromOne = (store: Store, beginning: number): Store => {
     revision: () => asked(async () => (await store.revision()) - base),
     compacted: () => asked(async () => compactedOf(await store.compacted())),
     get: (key, options) => asked(async () => shown(await store.get(key, options))),
-    range: ({revision, sieve, ...rest}) =>
+    range: ({revision, filter, ...rest}) =>
       asked(async () => {
-        const query = {...rest, sieve: sieve && {known: (key: string, at: number) => sieve.known(key, at - base), passes: (record: StoredRecord) => sieve.passes(shown(record)!)}};
+        const query = {...rest, filter: filter && {known: (key: string, at: number) => filter.known(key, at - base), passes: (record: StoredRecord) => filter.passes(shown(record)!)}};
         const range = await store.range(revision === undefined ? query : {...query, revision: revision + base});
         return {...range, records: range.records.map(shown), revision: range.revision - base};
       }),

@@ -1,5 +1,5 @@
 import {Compacted, FutureRevision} from '#src/storage/errors.js';
-import {endOfPrefix, type Range, type RangeQuery, type Sieve} from '#src/storage/store.js';
+import {endOfPrefix, type Range, type RangeQuery, type RecordFilter} from '#src/storage/store.js';
 import {bytes, type StoreTest} from './world.js';
 
 const everything = {start: '/', end: endOfPrefix('/')};
@@ -51,19 +51,19 @@ export const readSuite = (test: StoreTest): void => {
     t.is((await store.range({...everything, limit: 1, bytes: 20})).records.length, 1);
   });
 
-  test('a range with a sieve holds what passes, at the newest revision and at an earlier one', async (t, {store}) => {
+  test('a range with a filter holds what passes, at the newest revision and at an earlier one', async (t, {store}) => {
     const revisions = new Map<string, number>();
     for (const key of ['/a', '/b', '/c', '/d', '/e']) revisions.set(key, await store.create(key, bytes('1')));
     const then = await store.revision();
     await store.update('/b', bytes('2'), revisions.get('/b')!);
     await store.delete('/c', revisions.get('/c')!);
     const looked: string[] = [];
-    const sieve: Sieve = {
+    const filter: RecordFilter = {
       known: (key, revision) => (key === '/a' || (key === '/e' && revision === revisions.get('/e')) ? key === '/e' : undefined),
       passes: ({key, value}) => (looked.push(key), value.toString() === '1'),
     };
     const read = async (query: Partial<RangeQuery>) => {
-      const range = await store.range({...everything, ...query, sieve});
+      const range = await store.range({...everything, ...query, filter});
       return [show(range), range.more, range.reached, looked.splice(0)];
     };
 

@@ -35,7 +35,7 @@ const keys: Readonly<Record<EventLimit['type'], (attributes: AdmissionAttributes
 
 /** So many events and no more: a bucket for the server, a namespace, a user, or what the event is about. Dry runs do not count. */
 export const eventRateLimit = (limits: readonly EventLimit[], clock: Clock): AdmissionPlugin => {
-  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, mostEntries: limit.cacheSize || defaultCacheSize})}));
+  const buckets = limits.map(limit => ({limit, kept: new Lru<string, TokenBucket>(bound, {bytesOf: () => 100, maxEntries: limit.cacheSize || defaultCacheSize})}));
   return {
     name: 'EventRateLimit',
     validate(attributes) {

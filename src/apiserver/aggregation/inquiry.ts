@@ -26,14 +26,14 @@ export interface Inquired {
 }
 
 /** Documents that tell of an API are large, but not larger than this. */
-const mostBytes = 64 << 20;
+const maxBytes = 64 << 20;
 
 const whole = async (source: Readable): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of source as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > mostBytes) throw new Error(`the answer has more than ${mostBytes} bytes`);
+    if (length > maxBytes) throw new Error(`the answer has more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

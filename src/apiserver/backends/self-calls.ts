@@ -17,22 +17,22 @@ export const selfCalls = (handler: () => ApiHandler, user: UserInfo, clock: Cloc
   close() {},
 });
 
-const answered = async ({method, path, headers, body, mostBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
+const answered = async ({method, path, headers, body, maxBytes}: Call, handler: ApiHandler, user: UserInfo, signal: AbortSignal): Promise<Answer> => {
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : String(value)]));
   const response = await handler({method, url: path, headers: lower, caller: {user}, remoteAddress: '127.0.0.1', body: {kind: 'bytes', read: () => Promise.resolve(Buffer.from(body))}, signal});
   const told = new Map(Object.entries(response.headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]));
   if ('contentType' in response.body) told.set('content-type', response.body.contentType);
-  return {status: response.status, header: name => told.get(name), body: await bytesOf(response, mostBytes)};
+  return {status: response.status, header: name => told.get(name), body: await bytesOf(response, maxBytes)};
 };
 
-const bytesOf = async ({body}: ApiResponse, mostBytes: number): Promise<Buffer> => {
+const bytesOf = async ({body}: ApiResponse, maxBytes: number): Promise<Buffer> => {
   if (body.kind === 'bytes') return Buffer.from(body.bytes);
   if (body.kind === 'object') return body.bytes();
   if (body.kind !== 'stream' && body.kind !== 'pages') return Buffer.alloc(0);
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body.kind === 'pages' ? pagesOf(body) : (body.source as AsyncIterable<Buffer>)) {
-    if ((length += chunk.length) > mostBytes) throw new Error(`the response has more than ${mostBytes} bytes`);
+    if ((length += chunk.length) > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

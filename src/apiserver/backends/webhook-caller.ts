@@ -44,7 +44,7 @@ export interface CallOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** The longest answer that is read; for an object of the largest size unless given. */
-  readonly mostBytes?: number | undefined;
+  readonly maxBytes?: number | undefined;
 }
 
 /** Calls webhooks with an object and hands out the object they answer with. */
@@ -92,7 +92,7 @@ export const webhookCaller = (parts: WebhookCallerParts): WebhookCaller => {
   const closing = new AbortController();
   const kept = new Lru<string, Promise<Webhook>>(bound, {
     bytesOf: () => webhookBytes,
-    mostEntries: mostWebhooks,
+    maxEntries: mostWebhooks,
     forgotten: webhook => void webhook.then(({calls}) => calls.close(), () => undefined),
   });
   const webhookAt = (location: WebhookLocation): Promise<Webhook> => {
@@ -160,14 +160,14 @@ const open = async ({url, service, caBundle}: WebhookLocation, {clock, resolve, 
 };
 
 /** Posts a review, again after a while where the webhook asks for that. */
-const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, mostBytes = longestAnswer}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
+const post = async ({calls, host, path, credentials}: Webhook, review: object, {timeoutMs, signal, maxBytes = longestAnswer}: CallOptions, {clock, userAgent}: WebhookCallerParts, deadline: number): Promise<PlainObject> => {
   const target = `${path}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
   const body = JSON.stringify(review);
   for (let retries = 0; ; retries++) {
     let answer: Answer;
     try {
       const headers = {'User-Agent': userAgent, Accept: 'application/json, */*', 'Content-Type': 'application/json', ...(await credentials.headers())};
-      answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, mostBytes});
+      answer = await calls.send({method: 'POST', host, path: target, headers, body, timeoutMs: deadline - clock.monotonic(), signal, maxBytes});
     } catch (cause) {
       const told = (cause as Error).message;
       throw new WebhookFailure(cause instanceof BrokenAnswer ? told : `Post ${JSON.stringify(`https://${host}${target}`)}: ${told}`, {cause});

@@ -65,16 +65,16 @@ export const translatedStore = (store: Store, translation: Translation, signal: 
     shared: store.shared,
     revision: () => store.revision(),
     get: (key, options) => afterwards(store.get(key, options), record => record && afterwards(seen([record]), ([one]) => one)),
-    range: ({sieve, ...query}) => {
+    range: ({filter, ...query}) => {
       // What lies in the store in another version is judged once it is translated.
-      const early = sieve && {
-        known: (key: string, revision: number) => sieve.known(key, revision),
-        passes: (record: StoredRecord) => !translation.isCurrent(record.value) || sieve.passes(record),
+      const early = filter && {
+        known: (key: string, revision: number) => filter.known(key, revision),
+        passes: (record: StoredRecord) => !translation.isCurrent(record.value) || filter.passes(record),
       };
-      return afterwards(store.range({...query, sieve: early}), range =>
+      return afterwards(store.range({...query, filter: early}), range =>
         afterwards(seen(range.records), (records): Range => {
           if (records === range.records) return range;
-          return {...range, records: sieve ? records.filter((record, index) => record === range.records[index] || (sieve.known(record.key, record.revision) ?? sieve.passes(record))) : records};
+          return {...range, records: filter ? records.filter((record, index) => record === range.records[index] || (filter.known(record.key, record.revision) ?? filter.passes(record))) : records};
         }),
       );
     },

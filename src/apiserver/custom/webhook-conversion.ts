@@ -55,7 +55,7 @@ export const webhookConversion = (definition: Definition, {naming, clock, random
     const question: Question = {naming, version: reviewVersion(accepted), uid: random.uuid()};
     let answer;
     try {
-      answer = readAnswer(await caller.call(location, questionOf(objects, apiVersion, question), {timeoutMs, mostBytes: longestAnswer}), question);
+      answer = readAnswer(await caller.call(location, questionOf(objects, apiVersion, question), {timeoutMs, maxBytes: longestAnswer}), question);
     } catch (cause) {
       throw new Fault('call', `failed: ${(cause as Error).message}`, cause);
     }

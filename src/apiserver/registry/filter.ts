@@ -1,7 +1,7 @@
 import {badRequest} from '#src/api/status.js';
 import type {KubeObject} from '#src/api/types.js';
 import {own} from '#src/base/own.js';
-import type {Sieve, StoredRecord} from '#src/storage/store.js';
+import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import type {ListOptions} from './options.js';
 import type {Resource, ServedResource} from './registry.js';
 import type {Facts, Labels} from './selection-cache.js';
@@ -98,7 +98,7 @@ const passes = ({facts}: Resource, filter: Filter, record: StoredRecord): boolea
   filter.judge(record.key, undefined) ?? filter.judge(record.key, facts.of(record)) ?? filter.judge(record.key, facts.withFields(record))!;
 
 /** What lets a filter's records through while a range is read; nothing where all pass. */
-export const sieveOf = (resource: Resource, filter: Filter): Sieve | undefined => {
+export const recordFilterOf = (resource: Resource, filter: Filter): RecordFilter | undefined => {
   if (filter.all) return undefined;
   const {facts} = resource;
   facts.used();

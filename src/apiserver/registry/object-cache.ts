@@ -24,7 +24,7 @@ interface Known {
 
 /** The parsed, frozen form of records, shared by everyone in the process; holds the most recent of them. */
 export class ObjectCache {
-  readonly #objects = new Lru<string, Known>(bound, {bytesOf: ({bytes}) => bytes, mostEntries: 4096});
+  readonly #objects = new Lru<string, Known>(bound, {bytesOf: ({bytes}) => bytes, maxEntries: 4096});
 
   /** The object of a record, if it is remembered. */
   peek(key: string, revision: number): KubeObject | undefined {

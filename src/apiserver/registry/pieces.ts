@@ -1,8 +1,8 @@
 import {held} from '#src/base/clock.js';
 import {ownTurn} from '#src/base/turn.js';
-import type {Sieve, StoredRecord} from '#src/storage/store.js';
+import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 import {behind} from './continue-token.js';
-import {sieveOf, type Filter} from './filter.js';
+import {recordFilterOf, type Filter} from './filter.js';
 import type {Resource} from './registry.js';
 
 /** What is read of a collection: at most `limit` records (0: all) that pass the filter. */
@@ -35,7 +35,7 @@ export const piecesOf = (resource: Resource, reading: Reading): AsyncIterableIte
 class PieceReader implements AsyncIterableIterator<Piece, undefined> {
   readonly #resource: Resource;
   readonly #reading: Reading;
-  readonly #sieve: Sieve | undefined;
+  readonly #recordFilter: RecordFilter | undefined;
   #from: string | undefined;
   #left: number;
   #revision: number | undefined;
@@ -44,7 +44,7 @@ class PieceReader implements AsyncIterableIterator<Piece, undefined> {
   constructor(resource: Resource, reading: Reading) {
     this.#resource = resource;
     this.#reading = reading;
-    this.#sieve = sieveOf(resource, reading.filter);
+    this.#recordFilter = recordFilterOf(resource, reading.filter);
     this.#from = reading.start;
     this.#left = reading.limit || Infinity;
     this.#revision = reading.revision;
@@ -58,7 +58,7 @@ class PieceReader implements AsyncIterableIterator<Piece, undefined> {
     this.#hasBegun = true;
     check?.();
     const [left, revision] = [this.#left, this.#revision];
-    const range = await store.range({start: this.#from, end, bytes, sieve: this.#sieve, near, ...(left === Infinity ? {} : {limit: left}), ...(revision === undefined ? {} : {revision})});
+    const range = await store.range({start: this.#from, end, bytes, filter: this.#recordFilter, near, ...(left === Infinity ? {} : {limit: left}), ...(revision === undefined ? {} : {revision})});
     const {records} = range;
     this.#revision = range.revision;
     this.#left -= records.length;

@@ -49,13 +49,13 @@ export class Facts {
 
 /** The bound that the collections of a server have together. Beyond it, what was looked at longest ago goes first. */
 export class SelectionCache {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** The one used last is at the end. */
   readonly #collections = new Set<CollectionFacts>();
   #bytes = 0;
 
-  constructor(meter: Meter, mostBytes = defaultSelectionBytes) {
-    this.#mostBytes = mostBytes;
+  constructor(meter: Meter, maxBytes = defaultSelectionBytes) {
+    this.#maxBytes = maxBytes;
     meter.observed({name: 'apiserver_selection_cache_bytes', help: 'Bytes taken by labels, selectable fields and table cells that are kept beside stored objects.'}, () => [[{}, this.#bytes]]);
   }
 
@@ -67,8 +67,8 @@ export class SelectionCache {
   account(collection: CollectionFacts, bytes: number): void {
     this.#bytes += bytes;
     this.used(collection);
-    if (this.#bytes <= this.#mostBytes) return;
-    const target = this.#mostBytes * (1 - freedPart);
+    if (this.#bytes <= this.#maxBytes) return;
+    const target = this.#maxBytes * (1 - freedPart);
     for (const oldest of this.#collections) {
       this.#bytes -= oldest.drop(this.#bytes - target);
       if (this.#bytes <= target) return;

@@ -4,7 +4,7 @@ import {cborCodec} from '#src/schema/cbor/codec.js';
 import {parseBody} from '#src/schema/decode/document.js';
 import {protobufCodec} from '#src/schema/protobuf/codec.js';
 import {yamlText} from '#src/schema/yaml-text.js';
-import type {StoredForm} from '#src/storage/etcd/form.js';
+import type {RecordEncoding} from '#src/storage/etcd/encoding.js';
 import type {ResourceDefinition} from '#src/resources/definition.js';
 import {resources} from '#src/resources/index.js';
 import {storedKindOf} from '#src/resources/stored-version.js';
@@ -25,7 +25,7 @@ const openingBrace = 0x7b;
 const cborMark = Buffer.of(0xd9, 0xd9, 0xf7);
 
 /** Objects in the store's servers as the original has them there, so that either can read what the other wrote. Each is read in whichever form it lies. */
-export const storedForm = async ({naming, mediaType, cbor, minCompatibility}: StoredFormSettings): Promise<StoredForm> => {
+export const storedForm = async ({naming, mediaType, cbor, minCompatibility}: StoredFormSettings): Promise<RecordEncoding> => {
   const older = olderForms(naming, minCompatibility);
   const [binary, {parseCbor, encodeCbor}] = await Promise.all([protobufCodec(), cborCodec()]);
   const parsed = (bytes: Buffer): unknown => {
@@ -35,12 +35,12 @@ export const storedForm = async ({naming, mediaType, cbor, minCompatibility}: St
     return parseBody(bytes, 'yaml').value;
   };
   return {
-    shown(_key, bytes) {
+    decode(_key, bytes) {
       const object = parsed(bytes) as Partial<KubeObject>;
       if (!object.kind || !object.apiVersion) throw new Error(`it is no object in any form this server (naming ${naming.name}) knows`);
       return encodeRecord(restored({...object, metadata: object.metadata ?? {}} as KubeObject, naming));
     },
-    stored(_key, record) {
+    encode(_key, record) {
       const hub = recordText(record);
       const form = older.size > 0 ? older.get(typeText(headOf(hub))) : undefined;
       const text = form ? JSON.stringify(form(JSON.parse(hub) as KubeObject)) : hub;

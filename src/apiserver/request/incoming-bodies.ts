@@ -22,15 +22,15 @@ interface UserBodies {
 
 /** All bodies that are coming in. */
 export class IncomingBodies {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #byUser = new Map<string, UserBodies>();
   readonly #refused: Counter;
   #bytes = 0;
 
-  constructor(meter: Meter, mostBytes = defaultIncomingBytes) {
-    this.#mostBytes = mostBytes;
+  constructor(meter: Meter, maxBytes = defaultIncomingBytes) {
+    this.#maxBytes = maxBytes;
     meter.observed({name: 'apiserver_incoming_body_bytes', help: 'Bytes taken by requests whose bodies are coming in.'}, () => [[{}, this.#bytes]]);
-    meter.observed({name: 'apiserver_incoming_body_limit_bytes', help: 'Bound of the bytes taken by requests whose bodies are coming in.'}, () => [[{}, mostBytes]]);
+    meter.observed({name: 'apiserver_incoming_body_limit_bytes', help: 'Bound of the bytes taken by requests whose bodies are coming in.'}, () => [[{}, maxBytes]]);
     this.#refused = meter.counter({name: 'apiserver_incoming_bodies_refused_total', help: 'Number of requests refused while their bodies came in, for want of room.'});
   }
 
@@ -51,7 +51,7 @@ export class IncomingBodies {
     of.bodies.add(body);
     of.bytes += bytes;
     this.#bytes += bytes;
-    while (this.#bytes > this.#mostBytes) {
+    while (this.#bytes > this.#maxBytes) {
       this.#refused.add();
       this.#largest().bodies.values().next().value!.stop(tooManyRequests());
     }

@@ -27,7 +27,7 @@ const remembered = 256;
 
 /** Counts pods by selectors, and counts a node again only after it has changed: most pods are of few workloads, and between two of them one node has. */
 export class PodCounts {
-  readonly #memos = new Lru<string, Memo>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, mostEntries: remembered});
+  readonly #memos = new Lru<string, Memo>(bound, {bytesOf: ({nodes}) => nodes * nodeBytes, maxEntries: remembered});
 
   /** The counter for pods of a namespace that a selector describes. */
   counter(namespace: string, selector: LabelSelector): PodCounter {

@@ -18,7 +18,7 @@ export class NoSpace extends Error {
 }
 
 /** One container may hold so much. */
-const mostBytes = 16 << 20;
+const maxBytes = 16 << 20;
 const mostFiles = 10_000;
 
 /** Directories that every image has. */
@@ -52,7 +52,7 @@ export class Files implements Disposable {
   }
 
   hasRoom(bytes: number): boolean {
-    return bytes <= this.#budget.left && this.#bytes + bytes <= mostBytes && this.#files.size < mostFiles;
+    return bytes <= this.#budget.left && this.#bytes + bytes <= maxBytes && this.#files.size < mostFiles;
   }
 
   /** Throws `NoSpace` where there is not enough room. */

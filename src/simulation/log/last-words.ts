@@ -1,11 +1,11 @@
 import {linesFrom, placeOfLast, type RunLog} from './lines.js';
 
 const mostLines = 80;
-const mostBytes = 2048;
+const maxBytes = 2048;
 
 /** The end of a log, as long as a termination message may be that is taken from it. */
 export const lastWords = (log: RunLog, until: number): string => {
   let text = '';
   for (const line of linesFrom(log, placeOfLast(log, mostLines, until), until)) text += `${line.text}\n`;
-  return Buffer.from(text).subarray(-mostBytes).toString();
+  return Buffer.from(text).subarray(-maxBytes).toString();
 };

@@ -5,7 +5,7 @@ import type {Tree} from './writes.js';
 /** The layout of `layout.ts`. A store of another format is refused. */
 const format = 1;
 
-const facts = {owner: `${tables.fact}owner`, identity: `${tables.fact}identity`} as const;
+const metaKeys = {owner: `${tables.meta}owner`, identity: `${tables.meta}identity`} as const;
 
 interface Identity {
   readonly format: number;
@@ -22,9 +22,9 @@ const livingReaders = (tree: Tree): Set<number> => {
   return new Set(lines.map(line => Number.parseInt(line, 10)).filter(pid => pid > 0));
 };
 
-const checkIdentity = (directory: string, {format: written, naming: spoken}: Identity, naming: string): void => {
-  if (written !== format) throw new StoreUnusable(`the store in ${directory} has format ${written}, this program reads format ${format}`);
-  if (spoken !== naming) throw new StoreUnusable(`the store in ${directory} was written with --naming=${spoken}, not ${naming}: give --naming=${spoken} with this --data-dir, or another --data-dir`);
+const checkIdentity = (directory: string, {format: storeFormat, naming: storeNaming}: Identity, naming: string): void => {
+  if (storeFormat !== format) throw new StoreUnusable(`the store in ${directory} has format ${storeFormat}, this program reads format ${format}`);
+  if (storeNaming !== naming) throw new StoreUnusable(`the store in ${directory} was written with --naming=${storeNaming}, not ${naming}: give --naming=${storeNaming} with this --data-dir, or another --data-dir`);
 };
 
 const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.from(bytes).toString();
@@ -35,13 +35,13 @@ const text = (bytes: Buffer | undefined): string | undefined => bytes && Buffer.
  */
 export const claim = (tree: Tree, directory: string, naming: string): void => {
   // The first read enters this process into LMDB's list, so that a later claimant sees it.
-  tree.getBinary(facts.owner);
+  tree.getBinary(metaKeys.owner);
   tree.transactionSync(() => {
-    const owner = Number(text(tree.getBinary(facts.owner)) ?? 0);
+    const owner = Number(text(tree.getBinary(metaKeys.owner)) ?? 0);
     if (owner !== process.pid && livingReaders(tree).has(owner)) throw new StoreUnusable(`the store in ${directory} is in use by process ${owner}`);
-    const identity = text(tree.getBinary(facts.identity));
+    const identity = text(tree.getBinary(metaKeys.identity));
     if (identity !== undefined) checkIdentity(directory, JSON.parse(identity) as Identity, naming);
-    else tree.putSync(facts.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
-    tree.putSync(facts.owner, Buffer.from(String(process.pid)));
+    else tree.putSync(metaKeys.identity, Buffer.from(JSON.stringify({format, naming} satisfies Identity)));
+    tree.putSync(metaKeys.owner, Buffer.from(String(process.pid)));
   });
 };

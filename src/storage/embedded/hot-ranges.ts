@@ -6,14 +6,14 @@ import type {StoredRecord} from '#src/storage/store.js';
 
 export interface HotLimits {
   /** Smaller ranges are read as fast as they are found. */
-  readonly fewestRecords: number;
+  readonly minRecords: number;
   /** Of the values in all ranges that are kept. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** How long a range is kept that nobody reads. */
   readonly idleMs: number;
 }
 
-export const hotDefaults: HotLimits = {fewestRecords: 500, mostBytes: 64 << 20, idleMs: 60_000};
+export const hotDefaults: HotLimits = {minRecords: 500, maxBytes: 64 << 20, idleMs: 60_000};
 
 /** A range as it was at a revision. Its records are never changed in place: readers hold on to them. */
 export interface HotRange {
@@ -23,11 +23,11 @@ export interface HotRange {
   records: readonly StoredRecord[];
   bytes: number;
   /** How many records were put in or out since they were read at once. */
-  touched: number;
+  changed: number;
 }
 
 /** The beginning of a range that is being read in pages. */
-interface Part {
+interface PartialRange {
   readonly start: string;
   readonly end: string;
   readonly at: number;
@@ -42,7 +42,7 @@ interface Entry {
   usedAt: number;
 }
 
-const shown = new OwnedCaches<HotRanges>('store_hot_ranges', ({bytes, mostBytes}) => ({bytes, mostBytes}));
+const hotRangeCaches = new OwnedCaches<HotRanges>('store_hot_ranges', ({bytes, maxBytes}) => ({bytes, maxBytes}));
 
 /**
  * Large ranges that are read whole again and again, as many who begin to follow a collection do: reading ten thousand records costs more than sending
@@ -54,13 +54,13 @@ export class HotRanges {
   /** By start and end, the one used last at the end. */
   readonly #entries = new Map<string, Entry>();
   /** Ranges that are being read in pages, the one begun last at the end. */
-  #parts: Part[] = [];
+  #parts: PartialRange[] = [];
   #timer: Disposable | undefined;
 
   constructor(clock: Clock, limits: HotLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    shown.add(this);
+    hotRangeCaches.add(this);
   }
 
   /** What ranges and the beginnings of some take. */
@@ -71,8 +71,8 @@ export class HotRanges {
     return bytes;
   }
 
-  get mostBytes(): number {
-    return 2 * this.#limits.mostBytes;
+  get maxBytes(): number {
+    return 2 * this.#limits.maxBytes;
   }
 
   /** Of the values in ranges that are being read in pages. */
@@ -84,7 +84,7 @@ export class HotRanges {
 
   /** The kept range that begins at `start`, or before it where `start` is in the middle of a range read in pages. */
   find(start: string, end: string): HotRange | undefined {
-    const name = isMiddle(start) ? this.#around(start, end) : nameOf(start, end);
+    const name = isMiddle(start) ? this.#enclosing(start, end) : nameOf(start, end);
     const entry = this.#entries.get(name);
     if (!entry?.range) return undefined;
     this.#use(name, entry);
@@ -92,12 +92,12 @@ export class HotRanges {
   }
 
   /** A range, or the next page of one, was read from the tree as it was at a revision. */
-  wasRead(start: string, end: string, at: number, {records, more}: Page): void {
+  recordRead(start: string, end: string, at: number, {records, more}: Page): void {
     const before = this.#partOf(start, end, at);
     if (before) this.#extend(before, records, more);
     else if (isMiddle(start)) return;
     else if (more) this.#begin({start, end, at, records: [...records], bytes: sizeOf(records)});
-    else this.#isWhole({start, end, at, records, bytes: sizeOf(records)});
+    else this.#complete({start, end, at, records, bytes: sizeOf(records)});
   }
 
   close(): void {
@@ -106,52 +106,52 @@ export class HotRanges {
     this.#parts = [];
   }
 
-  #around(start: string, end: string): string {
+  #enclosing(start: string, end: string): string {
     for (const [name, {range}] of this.#entries) if (range?.end === end && within(start, range.start, end)) return name;
     return '';
   }
 
   /** Takes out the part of a range that ends where `next` begins. */
-  #partOf(next: string, end: string, at: number): Part | undefined {
+  #partOf(next: string, end: string, at: number): PartialRange | undefined {
     const index = isMiddle(next) ? this.#parts.findIndex(part => part.at === at && part.end === end && next === `${part.records.at(-1)!.key}\0`) : -1;
     return index < 0 ? undefined : this.#parts.splice(index, 1)[0];
   }
 
   /** The first page of a range: the rest is gathered where the range was read before. */
-  #begin(part: Part): void {
+  #begin(part: PartialRange): void {
     const name = nameOf(part.start, part.end);
     const known = this.#entries.get(name);
     this.#use(name, known ?? {range: undefined, isTooLarge: false, usedAt: 0});
     if (known && !known.isTooLarge) this.#gather(part);
   }
 
-  #extend(part: Part, records: readonly StoredRecord[], more: boolean): void {
+  #extend(part: PartialRange, records: readonly StoredRecord[], more: boolean): void {
     for (const record of records) part.records.push(record);
     part.bytes += sizeOf(records);
     if (more) this.#gather(part);
-    else this.#isWhole(part);
+    else this.#complete(part);
   }
 
-  #gather(part: Part): void {
+  #gather(part: PartialRange): void {
     this.#parts.push(part);
-    for (let bytes = this.gatheredBytes; bytes > this.#limits.mostBytes; ) {
+    for (let bytes = this.gatheredBytes; bytes > this.#limits.maxBytes; ) {
       const dropped = this.#parts.shift()!;
       bytes -= dropped.bytes;
       // One that is dropped for others may fit another time.
-      const entry = dropped.bytes > this.#limits.mostBytes ? this.#entries.get(nameOf(dropped.start, dropped.end)) : undefined;
+      const entry = dropped.bytes > this.#limits.maxBytes ? this.#entries.get(nameOf(dropped.start, dropped.end)) : undefined;
       if (entry) entry.isTooLarge = true;
     }
   }
 
-  #isWhole({start, end, at, records, bytes}: Pick<HotRange, 'start' | 'end' | 'at' | 'records' | 'bytes'>): void {
+  #complete({start, end, at, records, bytes}: Pick<HotRange, 'start' | 'end' | 'at' | 'records' | 'bytes'>): void {
     const name = nameOf(start, end);
     const known = this.#entries.get(name);
-    if (records.length < this.#limits.fewestRecords) {
+    if (records.length < this.#limits.minRecords) {
       this.#entries.delete(name);
       return;
     }
     const entry = known ?? {range: undefined, isTooLarge: false, usedAt: 0};
-    if (known) entry.range = {start, end, at, records, bytes, touched: 0};
+    if (known) entry.range = {start, end, at, records, bytes, changed: 0};
     this.#use(name, entry);
     this.#fit();
   }
@@ -177,7 +177,7 @@ export class HotRanges {
     let bytes = 0;
     for (const {range} of this.#entries.values()) bytes += range?.bytes ?? 0;
     for (const [name, {range}] of this.#entries) {
-      if (bytes <= this.#limits.mostBytes) return;
+      if (bytes <= this.#limits.maxBytes) return;
       bytes -= range?.bytes ?? 0;
       this.#entries.delete(name);
     }
@@ -196,18 +196,18 @@ const sizeOf = (records: readonly StoredRecord[]): number => {
 };
 
 /** What became of one key of a range. */
-export interface Touch {
+export interface KeyChange {
   readonly key: string;
   /** Absent when the key is gone. */
   readonly record: StoredRecord | undefined;
 }
 
 /** Brings a range forward to a revision. */
-export const bringForward = (range: HotRange, touches: readonly Touch[], at: number): void => {
+export const advanceRange = (range: HotRange, changes: readonly KeyChange[], at: number): void => {
   range.at = at;
-  if (touches.length === 0) return;
+  if (changes.length === 0) return;
   const records = [...range.records];
-  for (const {key, record} of touches) {
+  for (const {key, record} of changes) {
     const index = lowerBound(records, key);
     const there = records[index]?.key === key;
     range.bytes += (record?.value.length ?? 0) - (there ? records[index]!.value.length : 0);
@@ -215,13 +215,13 @@ export const bringForward = (range: HotRange, touches: readonly Touch[], at: num
     else if (there) records.splice(index, 1);
   }
   range.records = records;
-  range.touched += touches.length;
+  range.changed += changes.length;
 };
 
 /** The page of a range that begins at `start`. */
 export const pageOf = ({records: all}: HotRange, start: string, extent: Extent): Page => {
   const from = lowerBound(all, start);
-  if (from === 0 && extent.bytes === Infinity && !extent.sieve) return {records: all, more: false};
+  if (from === 0 && extent.bytes === Infinity && !extent.filter) return {records: all, more: false};
   const page = new PageReader(extent);
   for (let index = from; index < all.length; index++) if (!page.add(all[index]!)) break;
   return page;

@@ -5,7 +5,7 @@ import {claim} from './claim.js';
 import {release, reserve, unusable} from './directory.js';
 import {hotDefaults, HotRanges, type HotLimits} from './hot-ranges.js';
 import {keyEncoder} from './layout.js';
-import {EmbeddedMedium} from './medium.js';
+import {EmbeddedEngine} from './engine.js';
 import type {Tree} from './writes.js';
 
 export interface EmbeddedStoreOptions {
@@ -32,9 +32,9 @@ export const openEmbeddedStore = async ({directory, naming, clock = systemClock,
     // rejection on a full disk ends the process; batches are explicit instead.
     tree = open({path, overlappingSync: false, eventTurnBatching: false, encoding: 'binary', keyEncoder, maxDbs: 1});
     claim(tree, directory, naming);
-    const medium = new EmbeddedMedium(tree, path, new HotRanges(clock, {...hotDefaults, ...hot}), () => release(path));
-    const store = new LocalStore(medium, clock);
-    void medium.sweep().catch(() => {}); // The next compaction would take it along.
+    const engine = new EmbeddedEngine(tree, path, new HotRanges(clock, {...hotDefaults, ...hot}), () => release(path));
+    const store = new LocalStore(engine, clock);
+    void engine.sweep().catch(() => {}); // The next compaction would take it along.
     return store;
   } catch (error) {
     await tree?.close();

@@ -14,7 +14,7 @@ import type {LeaseId, StoredRecord} from '#src/storage/store.js';
  * A change links to the one before of its key, through deletions too, as far as history goes back. Compaction drops the changes that
  * were superseded up to its revision; the newest change of a living key stays for ever, for that is the record.
  */
-export const tables = {fact: '\u0001', head: '\u0002', gone: '\u0003', lease: '\u0004', under: '\u0005'} as const;
+export const tables = {meta: '\u0001', head: '\u0002', gone: '\u0003', lease: '\u0004', under: '\u0005'} as const;
 const historyTable = 6;
 
 /** The key of a change is its revision as a number; all others are strings that begin with their table. */

@@ -5,7 +5,7 @@ import type {StoredRecord} from '#src/storage/store.js';
 const generationBytes = 1 << 20;
 const largestValue = 16 << 10;
 
-const shown = new OwnedCaches<Recent>('store_recent_records', recent => ({bytes: recent.bytes, mostBytes: 2 * (generationBytes + largestValue)}));
+const shown = new OwnedCaches<Recent>('store_recent_records', recent => ({bytes: recent.bytes, maxBytes: 2 * (generationBytes + largestValue)}));
 
 /** The records read last, within bounds. An update follows a read of the same record, so most are read once. */
 export class Recent {

@@ -1,11 +1,11 @@
 /** Asks one question for all who come while it is being asked: whoever comes is answered by a question that began after that. */
 export class Barrier<T> {
-  readonly #ask: () => Promise<T>;
+  readonly #call: () => Promise<T>;
   #running: Promise<T> | undefined;
   #next: Promise<T> | undefined;
 
-  constructor(ask: () => Promise<T>) {
-    this.#ask = ask;
+  constructor(call: () => Promise<T>) {
+    this.#call = call;
   }
 
   pass(): Promise<T> {
@@ -18,7 +18,7 @@ export class Barrier<T> {
   }
 
   #start(): Promise<T> {
-    const running = this.#ask().finally(() => {
+    const running = this.#call().finally(() => {
       if (this.#running === running) this.#running = undefined;
     });
     return (this.#running = running);

@@ -11,7 +11,7 @@ export interface EtcdClientSettings {
 }
 
 /** How long one call may take, tries of reads included. */
-const patienceMs = 10_000;
+const callTimeoutMs = 10_000;
 const probeMs = 5000;
 const delay = exponential(25, 1000);
 
@@ -37,12 +37,12 @@ export class EtcdClient {
 
   /** The newest revision. */
   async revision(): Promise<number> {
-    return (await this.range({start: nobodysKey, countOnly: true})).revision;
+    return (await this.range({start: unusedKey, countOnly: true})).revision;
   }
 
   /** Resolves if a server serves; rejects with why none does, without trying again. */
   async probe(): Promise<void> {
-    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: nobodysKey, countOnly: true}), probeMs);
+    await this.#channel.call('/etcdserverpb.KV/Range', messages.encodeRange({start: unusedKey, countOnly: true}), probeMs);
   }
 
   /** Throws `ValueTooLarge` and `LeaseNotFound`. */
@@ -74,7 +74,7 @@ export class EtcdClient {
   }
 
   /** Opens a watch. `ended` comes once, unless the handle is disposed of before: the stream broke, or the server ended the watch, with `Compacted` where history is gone from where it began. */
-  async watch(request: WatchRequest, heard: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
+  async watch(request: WatchRequest, onResponse: (response: WatchResponse) => void, ended: (error: Error) => void): Promise<Disposable> {
     let stream: OpenStream | undefined = undefined;
     let over = false;
     const end = (error: Error): void => {
@@ -87,7 +87,7 @@ export class EtcdClient {
       message(bytes) {
         if (over) return;
         const response = messages.decodeWatch(bytes);
-        if (!response.canceled) return heard(response);
+        if (!response.canceled) return onResponse(response);
         end(response.compacted > 0 ? new Compacted(response.compacted) : new Error(response.reason || 'the watch was ended by the server'));
       },
       ended: error => end(error ?? new Error('the server ended the stream')),
@@ -104,7 +104,7 @@ export class EtcdClient {
   /** Up to where history is gone; zero when none is. */
   async compacted(): Promise<number> {
     try {
-      await this.range({start: nobodysKey, revision: 1, countOnly: true});
+      await this.range({start: unusedKey, revision: 1, countOnly: true});
       return 0;
     } catch (error) {
       if (!(error instanceof HistoryGone)) throw error;
@@ -113,12 +113,12 @@ export class EtcdClient {
     using _ = this.#clock.hold();
     return new Promise((resolve, reject) => {
       const ended = (error: Error): void => (error instanceof Compacted ? resolve(error.compacted) : reject(error));
-      this.watch({start: nobodysKey, from: 1}, () => {}, ended).catch(reject);
+      this.watch({start: unusedKey, from: 1}, () => {}, ended).catch(reject);
     });
   }
 
   /** Goes to another server with the next call. */
-  turnAway(): void {
+  switchServer(): void {
     this.#channel.turnAway();
   }
 
@@ -127,13 +127,13 @@ export class EtcdClient {
   }
 
   async #call(method: string, message: Buffer, repeatable: boolean): Promise<Buffer> {
-    const deadline = this.#clock.monotonic() + patienceMs;
+    const deadline = this.#clock.monotonic() + callTimeoutMs;
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#channel.call(`/etcdserverpb.${method}`, message, Math.max(1, deadline - this.#clock.monotonic()));
       } catch (error) {
         if (!(error instanceof GrpcError)) throw error;
-        if (error.code !== grpcCodes.unavailable) throw meaningOf(error);
+        if (error.code !== grpcCodes.unavailable) throw storeError(error);
         // A server that is up and yet does not serve may have lost the others.
         if (!error.unsent) this.#channel.turnAway();
         if (!(repeatable || error.unsent) || this.#clock.monotonic() + delay(attempt) >= deadline) throw error;
@@ -144,10 +144,10 @@ export class EtcdClient {
 }
 
 /** A key no store writes. */
-const nobodysKey = '\0';
+const unusedKey = '\0';
 
 /** What etcd tells apart by its words alone. */
-const meaningOf = (error: GrpcError): Error => {
+const storeError = (error: GrpcError): Error => {
   const {message} = error;
   if (message.includes('required revision has been compacted')) return new HistoryGone(message);
   if (message.includes('required revision is a future revision')) return new FutureRevision(0);

@@ -8,9 +8,9 @@ import type {CompactionTurn, LeaseId, Range, RangeQuery, ReadOptions, Store, Sto
 import {GrpcChannel, type GrpcSettings} from '#src/transport/grpc/channel.js';
 import {Barrier} from './barrier.js';
 import {EtcdClient, HistoryGone} from './client.js';
-import {Feed} from './feed.js';
-import {plainForm, type StoredForm} from './form.js';
-import {checkMark} from './mark.js';
+import {WatchStream} from './watch-stream.js';
+import {plainEncoding, type RecordEncoding} from './encoding.js';
+import {checkMarker} from './marker.js';
 import type {Operation} from './messages.js';
 import {storeReason} from './reasons.js';
 
@@ -19,7 +19,7 @@ export interface EtcdStoreOptions extends Pick<GrpcSettings, 'servers' | 'tls'> 
   readonly prefix: string;
   /** Kept with the store: one that was written with another is refused. Unless it is given, nothing is kept. */
   readonly naming?: string;
-  readonly form?: StoredForm;
+  readonly encoding?: RecordEncoding;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly log?: Log;
@@ -38,26 +38,26 @@ const longestRecord = 3 << 20;
 const longestLeaseSeconds = 9_000_000_000;
 
 /** How many records are asked of the servers at a time when they are read in pieces. */
-const recordsAPiece = 100;
+const recordsPerPage = 100;
 
 /** How long a read waits for the copy here to come up with the store before it asks the store itself, and a write to be told to those who follow. */
-const patienceMs = 3000;
+const cacheTimeoutMs = 3000;
 
 /** How often this key was written is the number of the next turn at compacting; the original's servers take part in it. */
-const turnsKey = 'compact_rev_key';
+const compactionKey = 'compact_rev_key';
 
 /** Opens a store in the servers of an etcd, and waits for them until the signal aborts. Throws `StoreUnusable` for a store in another naming, and the signal's reason. */
 export const openEtcdStore = async (options: EtcdStoreOptions): Promise<EtcdStore> => {
-  const {servers, tls, prefix, naming, form = plainForm, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
+  const {servers, tls, prefix, naming, encoding = plainEncoding, clock = systemClock, random = systemRandom, log = noLog, cached = true} = options;
   const channel = new GrpcChannel({servers, clock, log, ...(tls ? {tls} : {})});
   const client = new EtcdClient({channel, clock});
   try {
-    const feed = await patiently(options, clock, log, async () => {
+    const stream = await retried(options, clock, log, async () => {
       await client.probe();
-      if (naming !== undefined) await checkMark(client, prefix, naming);
-      return Feed.begin({client, clock, log, form, prefix: `${prefix}/`});
+      if (naming !== undefined) await checkMarker(client, prefix, naming);
+      return WatchStream.begin({client, clock, log, encoding, prefix: `${prefix}/`});
     });
-    return new EtcdStore({client, feed, clock, random, form, cached});
+    return new EtcdStore({client, stream, clock, random, encoding, cached});
   } catch (error) {
     await client.close();
     throw error;
@@ -69,7 +69,7 @@ const retryMs = 500;
 const repeatMs = 60_000;
 
 /** Tries until it succeeds or the signal aborts. Every new reason is logged, one that lasts once a minute. */
-const patiently = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>, clock: Clock, log: Log, open: () => Promise<T>): Promise<T> => {
+const retried = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' | 'waiting'>, clock: Clock, log: Log, open: () => Promise<T>): Promise<T> => {
   let last = {reason: '', at: 0};
   for (;;) {
     signal?.throwIfAborted();
@@ -89,14 +89,14 @@ const patiently = async <T>({signal, waiting}: Pick<EtcdStoreOptions, 'signal' |
 };
 
 /** What part of the store is read. */
-type Bounds = Required<Pick<RangeQuery, 'start' | 'end' | 'limit' | 'bytes'>> & Pick<RangeQuery, 'sieve'>;
+type Bounds = Required<Pick<RangeQuery, 'start' | 'end' | 'limit' | 'bytes'>> & Pick<RangeQuery, 'filter'>;
 
 interface Parts {
   readonly client: EtcdClient;
-  readonly feed: Feed;
+  readonly stream: WatchStream;
   readonly clock: Clock;
   readonly random: Random;
-  readonly form: StoredForm;
+  readonly encoding: RecordEncoding;
   readonly cached: boolean;
 }
 
@@ -126,36 +126,36 @@ export class EtcdStore implements Store {
   }
 
   async get(key: string, {near = false}: ReadOptions = {}): Promise<StoredRecord | undefined> {
-    const {client, feed, cached} = this.#open();
+    const {client, stream, cached} = this.#open();
     if (key === '') return undefined;
     // What is not there may have been made a moment ago.
-    const known = near && cached && feed.isLive ? feed.mirror.get(key) : undefined;
+    const known = near && cached && stream.isLive ? stream.cache.get(key) : undefined;
     if (known) return known;
-    if (cached && feed.mirror.covers(key, key) && (await feed.soonReached(await this.#newest.pass(), patienceMs))) return feed.mirror.get(key);
+    if (cached && stream.cache.covers(key, key) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return stream.cache.get(key);
     const {kvs} = await client.range({start: key});
-    return kvs[0] && feed.mirror.shown(kvs[0]);
+    return kvs[0] && stream.cache.decoded(kvs[0]);
   }
 
-  async range({start, end, limit = Infinity, bytes = Infinity, sieve, revision, near = false}: RangeQuery): Promise<Range> {
-    const {feed, cached} = this.#open();
-    const {mirror} = feed;
-    const bounds: Bounds = {start, end, limit, bytes, sieve};
-    if (near && revision === undefined && cached && feed.isLive && mirror.covers(start, end)) return this.#fromMirror(bounds, mirror.revision);
-    if (revision !== undefined && revision <= mirror.revision) {
-      if (revision >= mirror.oldest && mirror.covers(start, end)) return this.#fromMirror(bounds, revision);
+  async range({start, end, limit = Infinity, bytes = Infinity, filter, revision, near = false}: RangeQuery): Promise<Range> {
+    const {stream, cached} = this.#open();
+    const {cache} = stream;
+    const bounds: Bounds = {start, end, limit, bytes, filter};
+    if (near && revision === undefined && cached && stream.isLive && cache.covers(start, end)) return this.#fromCache(bounds, cache.revision);
+    if (revision !== undefined && revision <= cache.revision) {
+      if (revision >= cache.oldest && cache.covers(start, end)) return this.#fromCache(bounds, revision);
       return this.#fromServer({...bounds, revision});
     }
     const newest = await this.#newest.pass();
     if (revision !== undefined && revision > newest) throw new FutureRevision(newest);
-    if (!(cached || revision !== undefined) || !mirror.covers(start, end) || !(await feed.soonReached(newest, patienceMs)))
+    if (!(cached || revision !== undefined) || !cache.covers(start, end) || !(await stream.soonReached(newest, cacheTimeoutMs)))
       return this.#fromServer({...bounds, ...(revision === undefined ? {} : {revision})});
-    return this.#fromMirror(bounds, revision ?? mirror.revision);
+    return this.#fromCache(bounds, revision ?? cache.revision);
   }
 
   async count(start: string, end: string): Promise<number> {
-    const {client, feed} = this.#open();
+    const {client, stream} = this.#open();
     if (compareKeys(start, end) >= 0) return 0;
-    if (feed.mirror.covers(start, end) && (await feed.soonReached(await this.#newest.pass(), patienceMs))) return feed.mirror.count(start, end);
+    if (stream.cache.covers(start, end) && (await stream.soonReached(await this.#newest.pass(), cacheTimeoutMs))) return stream.cache.count(start, end);
     return (await client.range({start, end, countOnly: true})).count;
   }
 
@@ -177,16 +177,16 @@ export class EtcdStore implements Store {
   }
 
   watch(query: WatchQuery, watcher: Watcher): Disposable {
-    return this.#open().feed.mirror.watchers.follow(query, watcher);
+    return this.#open().stream.cache.watchers.watch(query, watcher);
   }
 
   async compact(revision: number): Promise<void> {
-    const {client, feed} = this.#open();
+    const {client, stream} = this.#open();
     const newest = await client.revision();
     if (revision > newest) throw new FutureRevision(newest);
     await client.compact(revision);
-    await feed.soonReached(revision, patienceMs);
-    feed.mirror.compact(revision);
+    await stream.soonReached(revision, cacheTimeoutMs);
+    stream.cache.compact(revision);
   }
 
   async lease(seconds: number): Promise<LeaseId> {
@@ -203,7 +203,7 @@ export class EtcdStore implements Store {
 
   async takeTurn(turn: number, revision: number): Promise<CompactionTurn> {
     const {client} = this.#open();
-    const {succeeded, found, revision: newest} = await client.transact({key: turnsKey, expected: {version: turn}, apply: {put: Buffer.from(String(revision))}, otherwise: 'get'});
+    const {succeeded, found, revision: newest} = await client.transact({key: compactionKey, expected: {version: turn}, apply: {put: Buffer.from(String(revision))}, otherwise: 'get'});
     return {taken: succeeded, next: succeeded ? turn + 1 : (found?.version ?? 0), revision: newest};
   }
 
@@ -213,7 +213,7 @@ export class EtcdStore implements Store {
 
   async #shut(): Promise<void> {
     await Promise.allSettled(this.#writing);
-    this.#parts.feed[Symbol.dispose]();
+    this.#parts.stream[Symbol.dispose]();
     await this.#parts.client.close();
   }
 
@@ -222,21 +222,21 @@ export class EtcdStore implements Store {
     return this.#parts;
   }
 
-  #fromMirror({start, end, ...extent}: Bounds, revision: number): Range {
+  #fromCache({start, end, ...extent}: Bounds, revision: number): Range {
     if (extent.limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision, more: false};
-    const {records, more, reached} = this.#parts.feed.mirror.range(start, end, extent, revision);
+    const {records, more, reached} = this.#parts.stream.cache.range(start, end, extent, revision);
     return {records, revision, more, reached};
   }
 
-  async #fromServer({start, end, limit, bytes, sieve, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
-    const {client, feed} = this.#parts;
+  async #fromServer({start, end, limit, bytes, filter, revision}: Bounds & {readonly revision?: number}): Promise<Range> {
+    const {client, stream} = this.#parts;
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: revision ?? (await client.revision()), more: false};
     // The servers bound an answer by records alone.
-    const most = bytes === Infinity && !sieve ? limit : Math.min(limit, recordsAPiece);
+    const most = bytes === Infinity && !filter ? limit : Math.min(limit, recordsPerPage);
     try {
       const {kvs, more, revision: read} = await client.range({start, end, limit: most === Infinity ? 0 : most, ...(revision === undefined ? {} : {revision})});
-      const page = new PageReader({limit: most, bytes, sieve});
-      for (const kv of kvs) if (!page.add(feed.mirror.shown(kv))) break;
+      const page = new PageReader({limit: most, bytes, filter});
+      for (const kv of kvs) if (!page.add(stream.cache.decoded(kv))) break;
       return {records: page.records, revision: revision ?? read, more: more || page.more, reached: page.reached};
     } catch (error) {
       throw error instanceof HistoryGone ? new Compacted(await client.compacted()) : error;
@@ -244,21 +244,21 @@ export class EtcdStore implements Store {
   }
 
   async #put(key: string, value: Buffer, {expected, lease, refusal}: {expected: number; lease: LeaseId | undefined; refusal(): Error}): Promise<number> {
-    const {form, feed} = this.#open();
+    const {encoding, stream} = this.#open();
     checkKey(key);
     if (value.length > longestRecord) throw new ValueTooLarge(value.length, longestRecord);
     return this.#write(async () => {
-      const bytes = form.stored(key, value);
-      using _ = feed.mirror.expect(key, bytes, value);
+      const bytes = encoding.encode(key, value);
+      using _ = stream.cache.expect(key, bytes, value);
       return await this.#transact(key, expected, {put: bytes, lease}, refusal);
     });
   }
 
   async #transact(key: string, expected: number, apply: Operation, refusal: () => Error): Promise<number> {
-    const {client, feed} = this.#parts;
+    const {client, stream} = this.#parts;
     const {succeeded, revision} = await client.transact({key, expected: {revision: expected}, apply});
     // What it was refused for is known to followers, too, when it is refused.
-    await feed.soonReached(revision, patienceMs);
+    await stream.soonReached(revision, cacheTimeoutMs);
     if (!succeeded) throw refusal();
     return revision;
   }

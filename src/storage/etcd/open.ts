@@ -3,7 +3,7 @@ import {systemClock} from '#src/base/clock.js';
 import {messageOf} from '#src/base/message.js';
 import {StoreUnusable} from '#src/storage/errors.js';
 import type {Store} from '#src/storage/store.js';
-import type {StoredForm} from './form.js';
+import type {RecordEncoding} from './encoding.js';
 import {openEtcdStore, type EtcdStoreOptions} from './index.js';
 
 /** The servers of a store that is not this process's own. */
@@ -15,15 +15,15 @@ export interface StoreServers {
   readonly prefix: string;
   /** Whether reads are from a copy in this process. */
   readonly cached: boolean;
-  form(): Promise<StoredForm>;
+  encoding(): Promise<RecordEncoding>;
 }
 
 /** Opens the store in the servers named by the flags. Throws `StoreUnusable` for files that cannot be read; waits for servers that do not answer until the signal aborts. */
-export const openStoreServers = async ({urls, tls, prefix, cached, form}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>, signal: AbortSignal): Promise<Store> => {
+export const openStoreServers = async ({urls, tls, prefix, cached, encoding}: StoreServers, options: Pick<EtcdStoreOptions, 'clock' | 'random' | 'log' | 'naming' | 'waiting'>, signal: AbortSignal): Promise<Store> => {
   const {clock = systemClock, random, log, naming, waiting} = options;
   const files = () => filesOf(tls);
   await files();
-  return openEtcdStore({servers: urls, tls: files, prefix, cached, form: await form(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log}), ...(waiting && {waiting})});
+  return openEtcdStore({servers: urls, tls: files, prefix, cached, encoding: await encoding(), clock, ...(naming && {naming}), signal, ...(random && {random}), ...(log && {log}), ...(waiting && {waiting})});
 };
 
 const filesOf = async ({caFile, certFile, keyFile}: StoreServers['tls']): Promise<{ca?: Buffer; cert?: Buffer; key?: Buffer}> => {

@@ -1,7 +1,7 @@
 import {messageOf} from '#src/base/message.js';
 
 /** What can be done about a reason. */
-const remedies: readonly (readonly [reason: RegExp, remedy: string])[] = [
+const hints: readonly (readonly [reason: RegExp, hint: string])[] = [
   [/failed to verify certificate/, 'the authority of the store\'s servers is given by --kvstore-cafile'],
   [/remote error: tls:/, 'the certificate this server shows is given by --kvstore-certfile and --kvstore-keyfile'],
   [/handshake failed: EOF|server gave HTTP response|server preface: EOF/, 'is it http or https in --kvstore-servers?'],
@@ -11,6 +11,6 @@ const remedies: readonly (readonly [reason: RegExp, remedy: string])[] = [
 /** Why the store's servers do not serve, with what can be done about it. */
 export const storeReason = (error: unknown): string => {
   const reason = messageOf(error);
-  const [, remedy] = remedies.find(([pattern]) => pattern.test(reason)) ?? [];
-  return remedy ? `${reason} (${remedy})` : reason;
+  const [, hint] = hints.find(([pattern]) => pattern.test(reason)) ?? [];
+  return hint ? `${reason} (${hint})` : reason;
 };

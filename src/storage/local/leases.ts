@@ -2,7 +2,7 @@ import type {Clock} from '#src/base/clock.js';
 import {Heap} from '#src/base/heap.js';
 import {LeaseNotFound} from '#src/storage/errors.js';
 import type {LeaseId} from '#src/storage/store.js';
-import type {GrantedLease} from './medium.js';
+import type {GrantedLease} from './engine.js';
 
 interface Lease extends GrantedLease {
   /** Whether a commit carried it to the medium. */

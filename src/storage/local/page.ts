@@ -1,4 +1,4 @@
-import type {Sieve, StoredRecord} from '#src/storage/store.js';
+import type {RecordFilter, StoredRecord} from '#src/storage/store.js';
 
 /** How much of a range is read. */
 export interface Extent {
@@ -7,7 +7,7 @@ export interface Extent {
   /** The record with which the values reach so many bytes is the last. */
   readonly bytes: number;
   /** What lets records through; all pass without one. */
-  readonly sieve?: Sieve | undefined;
+  readonly filter?: RecordFilter | undefined;
 }
 
 export const everything: Extent = {limit: Infinity, bytes: Infinity};
@@ -16,14 +16,14 @@ export const everything: Extent = {limit: Infinity, bytes: Infinity};
 export interface Page {
   readonly records: readonly StoredRecord[];
   readonly more: boolean;
-  /** The last key that a sieve has looked at. */
+  /** The last key that a filter has looked at. */
   readonly reached?: string | undefined;
 }
 
-/** A sieve looks at so many keys in one go, whatever it lets through. */
-export const keysAtOnce = 2000;
+/** A filter looks at so many keys in one go, whatever it lets through. */
+export const maxFilteredKeys = 2000;
 
-/** A sieve that has to look into a record parses it, which takes as long as sending so many times its bytes. */
+/** A filter that has to look into a record parses it, which takes as long as sending so many times its bytes. */
 const parsingWeight = 4;
 
 /** Collects the records of a page. */
@@ -31,7 +31,7 @@ export class PageReader implements Page {
   readonly records: StoredRecord[] = [];
   readonly #extent: Extent;
   #bytes = 0;
-  #looked = 0;
+  #examined = 0;
   more = false;
   reached: string | undefined;
 
@@ -40,10 +40,10 @@ export class PageReader implements Page {
   }
 
   /** Whether a record need not be read, since it is known not to pass. Not to be asked of a page that is full. */
-  passesOver(key: string, revision: number): boolean {
-    if (this.#extent.sieve?.known(key, revision) !== false) return false;
+  skips(key: string, revision: number): boolean {
+    if (this.#extent.filter?.known(key, revision) !== false) return false;
     this.reached = key;
-    this.#looked++;
+    this.#examined++;
     return true;
   }
 
@@ -53,23 +53,23 @@ export class PageReader implements Page {
       this.more = true;
       return false;
     }
-    if (this.#extent.sieve && !this.#passes(this.#extent.sieve, record)) return true;
+    if (this.#extent.filter && !this.#passes(this.#extent.filter, record)) return true;
     this.records.push(record);
     this.#bytes += record.value.length;
     return true;
   }
 
   get isFull(): boolean {
-    return this.records.length >= this.#extent.limit || this.#bytes >= this.#extent.bytes || this.#looked >= keysAtOnce;
+    return this.records.length >= this.#extent.limit || this.#bytes >= this.#extent.bytes || this.#examined >= maxFilteredKeys;
   }
 
-  #passes(sieve: Sieve, record: StoredRecord): boolean {
+  #passes(filter: RecordFilter, record: StoredRecord): boolean {
     const {key, revision, value} = record;
     this.reached = key;
-    this.#looked++;
-    const known = sieve.known(key, revision);
+    this.#examined++;
+    const known = filter.known(key, revision);
     if (known !== undefined) return known;
     this.#bytes += parsingWeight * value.length;
-    return sieve.passes(record);
+    return filter.passes(record);
   }
 }

@@ -3,7 +3,7 @@ import {Compacted, FutureRevision, KeyExists, RevisionMismatch, StoreClosed, Val
 import type {Change, LeaseId, Range, RangeQuery, Store, StoredRecord, Watcher, WatchQuery, WriteOptions} from '#src/storage/store.js';
 import {checkKey, compareKeys} from './keys.js';
 import {Leases} from './leases.js';
-import type {GrantedLease, Medium} from './medium.js';
+import type {GrantedLease, StorageEngine} from './engine.js';
 import {Watchers} from './watchers.js';
 
 /** A change on its way to the medium, and who waits for it. */
@@ -15,14 +15,14 @@ interface Pending {
 }
 
 /** The longest value in bytes: as much as a request can carry. */
-const longestValue = 3 << 20;
+const maxValueBytes = 3 << 20;
 
 const checkValue = ({length}: Buffer): void => {
-  if (length > longestValue) throw new ValueTooLarge(length, longestValue);
+  if (length > maxValueBytes) throw new ValueTooLarge(length, maxValueBytes);
 };
 
 /** How many records of a lease that ran out are deleted in one commit. */
-const expireAtOnce = 500;
+const expireBatch = 500;
 
 /**
  * A store in this process, over what keeps its records. Writes are checked against the newest record, pending ones included, and
@@ -30,7 +30,7 @@ const expireAtOnce = 500;
  */
 export class LocalStore implements Store {
   readonly shared = false;
-  readonly #medium: Medium;
+  readonly #engine: StorageEngine;
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #leases: Leases;
@@ -43,12 +43,12 @@ export class LocalStore implements Store {
   #compacting: Promise<void> = Promise.resolve();
   #closed: Promise<void> | undefined;
 
-  constructor(medium: Medium, clock: Clock) {
-    this.#medium = medium;
+  constructor(engine: StorageEngine, clock: Clock) {
+    this.#engine = engine;
     this.#clock = clock;
-    this.#last = medium.revision();
-    this.#watchers = new Watchers(medium, clock);
-    this.#leases = new Leases(clock, medium.leases(), lease => this.#expire(lease));
+    this.#last = engine.revision();
+    this.#watchers = new Watchers(engine, clock);
+    this.#leases = new Leases(clock, engine.leases(), lease => this.#expire(lease));
   }
 
   revision(): number {
@@ -63,28 +63,28 @@ export class LocalStore implements Store {
     return this.#open().get(key);
   }
 
-  range({start, end, limit = Infinity, bytes = Infinity, sieve, revision}: RangeQuery): Range {
-    const medium = this.#open();
-    const newest = medium.revision();
+  range({start, end, limit = Infinity, bytes = Infinity, filter, revision}: RangeQuery): Range {
+    const engine = this.#open();
+    const newest = engine.revision();
     const at = revision ?? newest;
     if (at > newest) throw new FutureRevision(newest);
-    if (at < medium.compacted() && revision !== undefined) throw new Compacted(medium.compacted());
+    if (at < engine.compacted() && revision !== undefined) throw new Compacted(engine.compacted());
     if (limit < 1 || compareKeys(start, end) >= 0) return {records: [], revision: at, more: false};
-    const extent = {limit, bytes, sieve};
-    const {records, more, reached} = at === newest ? medium.range(start, end, extent) : medium.rangeAt(start, end, extent, at);
+    const extent = {limit, bytes, filter};
+    const {records, more, reached} = at === newest ? engine.range(start, end, extent) : engine.rangeAt(start, end, extent, at);
     return {records, revision: at, more, reached};
   }
 
   count(start: string, end: string): number {
-    const medium = this.#open();
-    return compareKeys(start, end) >= 0 ? 0 : medium.count(start, end);
+    const engine = this.#open();
+    return compareKeys(start, end) >= 0 ? 0 : engine.count(start, end);
   }
 
   async create(key: string, value: Buffer, {lease}: WriteOptions = {}): Promise<number> {
     this.#open();
     checkKey(key);
     checkValue(value);
-    if (this.#newest(key)) return this.#lose(key, new KeyExists(`${key} exists`));
+    if (this.#newest(key)) return this.#rejectWrite(key, new KeyExists(`${key} exists`));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
     return this.#write({key, revision, record: {key, value, revision, created: revision, lease}, previous: undefined}, granted);
@@ -94,7 +94,7 @@ export class LocalStore implements Store {
     this.#open();
     checkValue(value);
     const previous = this.#newest(key);
-    if (previous?.revision !== expected) return this.#lose(key, mismatch(key, expected, previous));
+    if (previous?.revision !== expected) return this.#rejectWrite(key, mismatch(key, expected, previous));
     const granted = lease === undefined ? undefined : this.#leases.use(lease);
     const revision = ++this.#last;
     return this.#write({key, revision, record: {key, value, revision, created: previous.created, lease}, previous}, granted);
@@ -103,19 +103,19 @@ export class LocalStore implements Store {
   async delete(key: string, expected: number): Promise<number> {
     this.#open();
     const previous = this.#newest(key);
-    return previous?.revision === expected ? this.#remove(previous) : this.#lose(key, mismatch(key, expected, previous));
+    return previous?.revision === expected ? this.#remove(previous) : this.#rejectWrite(key, mismatch(key, expected, previous));
   }
 
   watch(query: WatchQuery, watcher: Watcher): Disposable {
     this.#open();
-    return this.#watchers.follow(query, watcher);
+    return this.#watchers.watch(query, watcher);
   }
 
   compact(revision: number): Promise<void> {
     const compact = async () => {
-      const medium = this.#open();
-      if (revision > medium.revision()) throw new FutureRevision(medium.revision());
-      if (revision > medium.compacted()) await medium.compact(revision);
+      const engine = this.#open();
+      if (revision > engine.revision()) throw new FutureRevision(engine.revision());
+      if (revision > engine.compacted()) await engine.compact(revision);
     };
     const done = this.#compacting.then(compact);
     this.#compacting = done.catch(() => {});
@@ -140,24 +140,24 @@ export class LocalStore implements Store {
     while (this.#committing) await this.#committing;
     await this.#compacting;
     this.#watchers.end();
-    await this.#medium.close();
+    await this.#engine.close();
   }
 
-  #open(): Medium {
+  #open(): StorageEngine {
     if (this.#closed) throw new StoreClosed();
-    return this.#medium;
+    return this.#engine;
   }
 
   /** The record as the next write must see it. */
   #newest(key: string): StoredRecord | undefined {
     const pending = this.#pending.get(key);
-    return pending ? pending.change.record : this.#medium.get(key);
+    return pending ? pending.change.record : this.#engine.get(key);
   }
 
   /** Refuses a write. One that lost to another still pending hears of it when that is durable, or fails with it: a refusal, too, rests on durable state. */
-  async #lose(key: string, refusal: Error): Promise<never> {
+  async #rejectWrite(key: string, error: Error): Promise<never> {
     await this.#pending.get(key)?.done;
-    throw refusal;
+    throw error;
   }
 
   #remove(previous: StoredRecord): Promise<number> {
@@ -190,7 +190,7 @@ export class LocalStore implements Store {
     const changes = batch.map(({change}) => change);
     const granted = batch.flatMap(entry => entry.granted ?? []);
     try {
-      const durable = this.#medium.commit({changes, granted, forgotten: []});
+      const durable = this.#engine.commit({changes, granted, forgotten: []});
       if (durable) await durable;
     } catch (error) {
       this.#leases.unstore(granted);
@@ -198,7 +198,7 @@ export class LocalStore implements Store {
       return;
     }
     for (const change of changes) if (this.#pending.get(change.key)?.change === change) this.#pending.delete(change.key);
-    guarded(() => this.#watchers.tell(changes), error => this.#clock.unhandled(error));
+    guarded(() => this.#watchers.notify(changes), error => this.#clock.unhandled(error));
     for (const {change, resolve} of batch) resolve(change.revision);
   }
 
@@ -208,7 +208,7 @@ export class LocalStore implements Store {
     this.#queue = [];
     this.#leases.unstore(queued.flatMap(entry => entry.granted ?? []));
     this.#pending.clear();
-    this.#last = this.#medium.revision();
+    this.#last = this.#engine.revision();
     for (const {reject} of [...batch, ...queued]) reject(error);
   }
 
@@ -219,7 +219,7 @@ export class LocalStore implements Store {
       for (;;) {
         // A write under the lease may still be pending.
         while (this.#committing) await this.#committing;
-        const keys = this.#open().keysUnder(lease, expireAtOnce);
+        const keys = this.#open().keysUnder(lease, expireBatch);
         if (keys.length === 0) break;
         const records = keys.map(key => this.#newest(key)).filter(record => record?.lease === lease);
         await Promise.all(records.map(record => this.#remove(record!)));

@@ -3,7 +3,7 @@ import {compareKeys} from './keys.js';
 import {PageReader, type Extent, type Page} from './page.js';
 
 /** What a key held at the revision read at. */
-export interface Former {
+export interface PreviousRecord {
   readonly key: string;
   /** That of the record. */
   readonly revision: number;
@@ -12,14 +12,14 @@ export interface Former {
 }
 
 /** A page of the newest records with later changes undone: two walks in key order merged, that of keys that are there now and that of keys that changed later. */
-export const undo = (newest: Iterator<Former>, changed: Iterator<Former>, extent: Extent): Page => {
+export const undo = (newest: Iterator<PreviousRecord>, changed: Iterator<PreviousRecord>, extent: Extent): Page => {
   const page = new PageReader(extent);
   let now = newest.next();
   let then = changed.next();
   while (!(now.done && then.done)) {
     const order = now.done ? 1 : then.done ? -1 : compareKeys(now.value.key, then.value.key);
-    const {key, revision, read} = (order < 0 ? now.value : then.value) as Former;
-    if (page.isFull || !page.passesOver(key, revision)) {
+    const {key, revision, read} = (order < 0 ? now.value : then.value) as PreviousRecord;
+    if (page.isFull || !page.skips(key, revision)) {
       const record = read();
       if (record && !page.add(record)) break;
     }

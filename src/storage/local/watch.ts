@@ -7,7 +7,7 @@ export class Watch {
   /** Everything up to here was told. */
   #position: number;
   /** What the watcher knows to have been told up to. */
-  #known = -1;
+  #reported = -1;
   #over = false;
 
   constructor(query: WatchQuery, watcher: Watcher) {
@@ -29,27 +29,27 @@ export class Watch {
   }
 
   /** Whether the watcher does not know yet that everything up to `told` was told. */
-  behind(told: number): boolean {
-    return this.#position <= told && this.#known < told;
+  behind(notified: number): boolean {
+    return this.#position <= notified && this.#reported < notified;
   }
 
   /** Tells changes that lie in the watch's range. Returns false once the watch is over. */
-  tell(changes: readonly Change[], upTo: number): boolean {
+  deliver(changes: readonly Change[], upTo: number): boolean {
     if (this.#over) return false;
     const first = changes[0];
     // Only a watch that was asked to begin in the future can meet changes it must not tell.
-    const news = first && first.revision <= this.#position ? changes.filter(change => change.revision > this.#position) : changes;
+    const newer = first && first.revision <= this.#position ? changes.filter(change => change.revision > this.#position) : changes;
     this.#position = Math.max(this.#position, upTo);
-    const last = news.at(-1);
+    const last = newer.at(-1);
     if (!last) return true;
     // The first progress comes in any case: it tells that history is over.
-    if (this.#known >= 0) this.#known = last.revision;
-    return this.#guarded(() => this.#watcher.changes(news));
+    if (this.#reported >= 0) this.#reported = last.revision;
+    return this.#guarded(() => this.#watcher.changes(newer));
   }
 
   progress(revision: number): boolean {
     if (this.#over || !this.behind(revision)) return !this.#over;
-    this.#position = this.#known = revision;
+    this.#position = this.#reported = revision;
     return this.#guarded(() => this.#watcher.progress?.(revision));
   }
 
@@ -65,7 +65,7 @@ export class Watch {
   }
 
   /** Ends the watch in silence. */
-  leave(): void {
+  cancel(): void {
     this.#over = true;
   }
 

@@ -1,11 +1,11 @@
 import type {Change, Range, Store, StoredRecord} from '#src/storage/store.js';
 import {bufferOf, plainError, sendable, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
-const defaultUnderWay = 32 * 1024 * 1024;
+const defaultMaxInFlight = 32 * 1024 * 1024;
 
-interface Followed {
+interface RemoteWatch {
   readonly handle: Disposable;
-  underWay: number;
+  inFlight: number;
 }
 
 /**
@@ -15,13 +15,13 @@ interface Followed {
 export class StoreHost implements Disposable {
   readonly #store: Store;
   readonly #post: (message: FromStore) => void;
-  readonly #mostUnderWay: number;
-  readonly #watches = new Map<number, Followed>();
+  readonly #maxInFlight: number;
+  readonly #watches = new Map<number, RemoteWatch>();
 
-  constructor(store: Store, post: (message: FromStore) => void, mostUnderWay = defaultUnderWay) {
+  constructor(store: Store, post: (message: FromStore) => void, maxInFlight = defaultMaxInFlight) {
     this.#store = store;
     this.#post = post;
-    this.#mostUnderWay = mostUnderWay;
+    this.#maxInFlight = maxInFlight;
   }
 
   receive(message: ToStore): void {
@@ -34,7 +34,7 @@ export class StoreHost implements Disposable {
         return this.#forget(message.id);
       case 'received': {
         const watch = this.#watches.get(message.id);
-        if (watch) watch.underWay -= message.bytes;
+        if (watch) watch.inFlight -= message.bytes;
       }
     }
   }
@@ -62,11 +62,11 @@ export class StoreHost implements Disposable {
   }
 
   #watch({id, query, wantsProgress}: ToStore & {kind: 'watch'}): void {
-    const watch = {underWay: 0} as {handle: Disposable; underWay: number};
+    const watch = {inFlight: 0} as {handle: Disposable; inFlight: number};
     this.#watches.set(id, watch);
     try {
       watch.handle = this.#store.watch(query, {
-        changes: batch => this.#tell(id, watch, batch),
+        changes: batch => this.#send(id, watch, batch),
         ...(wantsProgress ? {progress: revision => this.#post({kind: 'progress', id, revision})} : {}),
         ended: error => {
           this.#watches.delete(id);
@@ -79,11 +79,11 @@ export class StoreHost implements Disposable {
     }
   }
 
-  #tell(id: number, watch: Followed, batch: readonly Change[]): void {
+  #send(id: number, watch: RemoteWatch, batch: readonly Change[]): void {
     const changes = batch.map(change => ({...change, record: sent(change.record), previous: sent(change.previous)}));
     const bytes = changes.reduce((sum, {record, previous}) => sum + (record?.value.length ?? 0) + (previous?.value.length ?? 0), 0);
-    watch.underWay += bytes;
-    if (watch.underWay > this.#mostUnderWay) {
+    watch.inFlight += bytes;
+    if (watch.inFlight > this.#maxInFlight) {
       this.#forget(id);
       this.#post({kind: 'ended', id, error: {name: 'Error', message: 'the watcher does not keep up'}});
     } else this.#post({kind: 'changes', id, batch: changes, bytes});

@@ -5,7 +5,7 @@ import type {Change, RangeQuery, ReadOptions, Store, StoredRecord, WatchQuery, W
 export interface StoreCalls {
   revision: [];
   get: [key: string, options?: ReadOptions];
-  range: [query: Omit<RangeQuery, 'sieve'>];
+  range: [query: Omit<RangeQuery, 'filter'>];
   count: [start: string, end: string];
   create: [key: string, value: Uint8Array, options?: WriteOptions];
   update: [key: string, value: Uint8Array, expected: number, options?: WriteOptions];
@@ -47,7 +47,7 @@ export const plainError = (error: unknown): PlainError => {
   return error instanceof FutureRevision ? {name, message, revision: error.current} : {name, message};
 };
 
-const made: Readonly<Record<string, (error: PlainError) => Error>> = {
+const errorsByName: Readonly<Record<string, (error: PlainError) => Error>> = {
   KeyExists: ({message}) => new KeyExists(message),
   RevisionMismatch: ({message}) => new RevisionMismatch(message),
   LeaseNotFound: ({message}) => new LeaseNotFound(message),
@@ -60,7 +60,7 @@ const made: Readonly<Record<string, (error: PlainError) => Error>> = {
 };
 
 /** The error again, of the store's own classes where it was of one. */
-export const errorOf = (error: PlainError): Error => (Object.hasOwn(made, error.name) ? made[error.name]!(error) : new Error(error.message));
+export const errorOf = (error: PlainError): Error => (Object.hasOwn(errorsByName, error.name) ? errorsByName[error.name]!(error) : new Error(error.message));
 
 /** A record that can be sent: its bytes alone, not the larger memory that they may be a part of. */
 export const sendable = (record: StoredRecord): StoredRecord => ({...record, value: new Uint8Array(record.value) as Buffer});

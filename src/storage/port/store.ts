@@ -1,10 +1,10 @@
 import {StoreClosed} from '#src/storage/errors.js';
-import {keysAtOnce, PageReader} from '#src/storage/local/page.js';
-import type {Range, RangeQuery, Sieve, Store, StoredRecord, Watcher} from '#src/storage/store.js';
+import {maxFilteredKeys, PageReader} from '#src/storage/local/page.js';
+import type {Range, RangeQuery, RecordFilter, Store, StoredRecord, Watcher} from '#src/storage/store.js';
 import {errorOf, received, type CallResult, type FromStore, type StoreCall, type StoreCalls, type ToStore} from './messages.js';
 
 /** How much is fetched at a time to be sifted. */
-const siftedBytes = 1 << 20;
+const filterPageBytes = 1 << 20;
 
 interface Pending {
   resolve(value: unknown): void;
@@ -19,7 +19,7 @@ export class PortStore implements Store {
   readonly shared = true;
   readonly #post: (message: ToStore) => void;
   readonly #pending = new Map<number, Pending>();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #inFlight = new Set<Promise<unknown>>();
   readonly #watchers = new Map<number, Watcher>();
   #lastId = 0;
   #isClosed = false;
@@ -38,7 +38,7 @@ export class PortStore implements Store {
       }
       case 'changes':
         this.#post({kind: 'received', id: message.id, bytes: message.bytes});
-        return this.#guarded(message.id, watcher => watcher.changes(message.batch.map(change => ({...change, record: whole(change.record), previous: whole(change.previous)}))));
+        return this.#guarded(message.id, watcher => watcher.changes(message.batch.map(change => ({...change, record: receivedOrNone(change.record), previous: receivedOrNone(change.previous)}))));
       case 'progress':
         return this.#guarded(message.id, watcher => watcher.progress?.(message.revision));
       case 'ended': {
@@ -54,11 +54,11 @@ export class PortStore implements Store {
   }
 
   async get(...args: StoreCalls['get']): Promise<StoredRecord | undefined> {
-    return whole(await this.#call('get', ...args));
+    return receivedOrNone(await this.#call('get', ...args));
   }
 
-  async range({sieve, ...query}: RangeQuery): Promise<Range> {
-    if (sieve) return this.#sifted(query, sieve);
+  async range({filter, ...query}: RangeQuery): Promise<Range> {
+    if (filter) return this.#filtered(query, filter);
     const range = await this.#call('range', query);
     return {...range, records: range.records.map(received)};
   }
@@ -105,18 +105,18 @@ export class PortStore implements Store {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await Promise.allSettled(this.#underWay);
+    await Promise.allSettled(this.#inFlight);
     for (const id of this.#watchers.keys()) {
       const watcher = this.#unwatch(id);
       if (watcher) ended(watcher);
     }
   }
 
-  /** Reads a piece of the range and sifts it here, since a sieve is code, which no message carries. */
-  async #sifted({limit = Infinity, bytes = Infinity, ...query}: RangeQuery, sieve: Sieve): Promise<Range> {
+  /** Reads a piece of the range and sifts it here, since a filter is code, which no message carries. */
+  async #filtered({limit = Infinity, bytes = Infinity, ...query}: RangeQuery, filter: RecordFilter): Promise<Range> {
     if (limit < 1) return {...(await this.#call('range', {...query, limit})), records: []};
-    const {records, revision, more} = await this.#call('range', {...query, limit: keysAtOnce, bytes: siftedBytes});
-    const page = new PageReader({limit, bytes, sieve});
+    const {records, revision, more} = await this.#call('range', {...query, limit: maxFilteredKeys, bytes: filterPageBytes});
+    const page = new PageReader({limit, bytes, filter});
     for (const record of records) if (!page.add(received(record))) break;
     return {records: page.records, revision, more: more || page.more, reached: page.reached};
   }
@@ -128,8 +128,8 @@ export class PortStore implements Store {
       this.#post({kind: 'call', id, name, args} as ToStore); // Throws for what no message can carry; nothing is pending then.
       this.#pending.set(id, {resolve: resolve as (value: unknown) => void, reject});
     });
-    this.#underWay.add(answer);
-    const forget = () => void this.#underWay.delete(answer);
+    this.#inFlight.add(answer);
+    const forget = () => void this.#inFlight.delete(answer);
     answer.then(forget, forget);
     return answer;
   }
@@ -141,11 +141,11 @@ export class PortStore implements Store {
   }
 
   /** A watcher that throws is not told any more. */
-  #guarded(id: number, tell: (watcher: Watcher) => void): void {
+  #guarded(id: number, notify: (watcher: Watcher) => void): void {
     const watcher = this.#watchers.get(id);
     if (!watcher) return;
     try {
-      tell(watcher);
+      notify(watcher);
     } catch (error) {
       this.#unwatch(id);
       ended(watcher, error instanceof Error ? error : new Error(String(error)));
@@ -161,4 +161,4 @@ const ended = (watcher: Watcher, error?: Error): void => {
   }
 };
 
-const whole = (record: StoredRecord | undefined): StoredRecord | undefined => record && received(record);
+const receivedOrNone = (record: StoredRecord | undefined): StoredRecord | undefined => record && received(record);

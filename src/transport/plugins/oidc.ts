@@ -83,7 +83,7 @@ interface Question {
   readonly authorization?: string;
 }
 
-const mostBytes = 1 << 20;
+const maxBytes = 1 << 20;
 const timeoutMs = 30_000;
 
 /** Asks the provider for a JSON object. */
@@ -98,7 +98,7 @@ const ask = (url: string, {ca, form, authorization}: Question): Promise<Record<s
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         bytes += chunk.length;
-        if (bytes > mostBytes) response.destroy(new Error('the answer is too long'));
+        if (bytes > maxBytes) response.destroy(new Error('the answer is too long'));
       });
       response.once('error', failed);
       response.once('end', () => {

@@ -1,12 +1,12 @@
 /**
  * How records lie in a store that others read, too: its bytes are theirs, not this server's own. Neither direction may change what it is given; both throw for what they cannot read.
  */
-export interface StoredForm {
+export interface RecordEncoding {
   /** The record of what lies under the key. */
-  shown(key: string, bytes: Buffer): Buffer;
+  decode(key: string, bytes: Buffer): Buffer;
   /** What is put under the key for a record. */
-  stored(key: string, record: Buffer): Buffer;
+  encode(key: string, record: Buffer): Buffer;
 }
 
 /** Records as they are. */
-export const plainForm: StoredForm = {shown: (_, bytes) => bytes, stored: (_, record) => record};
+export const plainEncoding: RecordEncoding = {decode: (_, bytes) => bytes, encode: (_, record) => record};

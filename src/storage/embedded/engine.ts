@@ -1,11 +1,11 @@
 import {statSync} from 'node:fs';
 import {join} from 'node:path';
 import {holdable, within} from '#src/storage/local/keys.js';
-import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
+import type {Commit, GrantedLease, History, HistoryQuery, StorageEngine} from '#src/storage/local/engine.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
-import {undo, type Former} from '#src/storage/local/undo.js';
+import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, LeaseId, StoredRecord} from '#src/storage/store.js';
-import {bringForward, pageOf, type HotRange, type HotRanges, type Touch} from './hot-ranges.js';
+import {advanceRange, pageOf, type HotRange, type HotRanges, type KeyChange} from './hot-ranges.js';
 import {decodeNumber, decodeRecord, encodeChange, encodeNumber, isDeletion, keyOf, keyUnder, leaseKey, leaseOf, previousOf, roomForMany, tables, underKey, type Room} from './layout.js';
 import {Recent} from './recent.js';
 import {nothing, Writes, type Tree} from './writes.js';
@@ -14,31 +14,31 @@ import {nothing, Writes, type Tree} from './writes.js';
 const firstRevision = 1;
 
 /** How many changes one commit of a compaction looks through. */
-const sweepAtOnce = 500;
+const sweepBatch = 500;
 
 /** Ranges of at most so many are taken value by value. */
 const fewRecords = 100;
 
 /** A range that is further behind is read anew, in pieces: it would be caught up with at once. */
-const mostCaughtUp = 1000;
+const maxCatchUp = 1000;
 
-const facts = {compacted: `${tables.fact}compacted`, swept: `${tables.fact}swept`} as const;
+const metaKeys = {compacted: `${tables.meta}compacted`, swept: `${tables.meta}swept`} as const;
 const newestFirst = {start: 2 ** 48 - 1, end: 0, reverse: true, limit: 1};
-const past = (lease: string): string => `${lease}\u007f`;
+const endOfLease = (lease: string): string => `${lease}\u007f`;
 
 /** Records in an LMDB tree; see `layout.ts` for what lies where. Whoever opens it must be the only process that does. */
-export class EmbeddedMedium implements Medium {
+export class EmbeddedEngine implements StorageEngine {
   readonly #tree: Tree;
   readonly #directory: string;
   readonly #release: () => void;
   /** The newest durable revision, as far as heard. */
   #durable: number;
   /** The last revision of the commit under way, which brings all of it at once. */
-  #arriving: number | undefined;
+  #committing: number | undefined;
   readonly #recent = new Recent();
   readonly #hot: HotRanges;
   /** Keys of commits under way: what is read of them now may be outdated at any moment. */
-  readonly #unsettled = new Set<string>();
+  readonly #uncommitted = new Set<string>();
   #compacted: number;
   #sweeping: Promise<void> = Promise.resolve();
   #closing = false;
@@ -48,14 +48,14 @@ export class EmbeddedMedium implements Medium {
     this.#hot = hot;
     this.#directory = directory;
     this.#release = release;
-    this.#compacted = this.#revisionAt(facts.compacted);
+    this.#compacted = this.#revisionAt(metaKeys.compacted);
     this.#durable = this.#newestRevision();
   }
 
   revision(): number {
     // A commit under way may be visible before it was heard of.
-    const arriving = this.#arriving;
-    return arriving !== undefined && this.#tree.doesExist(arriving) ? arriving : this.#durable;
+    const committing = this.#committing;
+    return committing !== undefined && this.#tree.doesExist(committing) ? committing : this.#durable;
   }
 
   compacted(): number {
@@ -68,7 +68,7 @@ export class EmbeddedMedium implements Medium {
     if (!holdable(key)) return undefined;
     const revision = this.#revisionAt(tables.head + key);
     const record = revision === 0 ? undefined : this.#record(key, revision);
-    if (record && !this.#unsettled.has(key)) this.#recent.keep(record);
+    if (record && !this.#uncommitted.has(key)) this.#recent.keep(record);
     return record;
   }
 
@@ -78,7 +78,7 @@ export class EmbeddedMedium implements Medium {
     const hot = this.#hot.find(start, end);
     if (hot && this.#catchUp(hot, newest)) return pageOf(hot, start, extent);
     const page = this.#read(start, end, extent);
-    if (!extent.sieve) this.#hot.wasRead(start, end, newest, page);
+    if (!extent.filter) this.#hot.recordRead(start, end, newest, page);
     return page;
   }
 
@@ -86,29 +86,29 @@ export class EmbeddedMedium implements Medium {
     const page = new PageReader(extent);
     // A page or less is not worth a slab, which the last of its values would keep.
     const room = extent.limit > fewRecords ? roomForMany() : undefined;
-    for (const {key, revision} of this.#walk(tables.head, start, end, extent.sieve ? Infinity : extent.limit + 1)) {
+    for (const {key, revision} of this.#walk(tables.head, start, end, extent.filter ? Infinity : extent.limit + 1)) {
       if (page.isFull) {
         page.more = true;
         break;
       }
-      if (!page.passesOver(key, revision)) page.add(this.#record(key, revision, room)!);
+      if (!page.skips(key, revision)) page.add(this.#record(key, revision, room)!);
     }
     return page;
   }
 
   /** Brings a range that was kept to the newest revision by what history tells, unless reading it anew is less work. */
   #catchUp(range: HotRange, newest: number): boolean {
-    const {start, end, at, records, touched} = range;
-    if (at < this.#compacted || newest - at > Math.min(records.length, mostCaughtUp) || touched > records.length) return false;
-    const touches: Touch[] = [];
+    const {start, end, at, records, changed} = range;
+    if (at < this.#compacted || newest - at > Math.min(records.length, maxCatchUp) || changed > records.length) return false;
+    const changes: KeyChange[] = [];
     for (let revision = at + 1; revision <= newest; revision++) {
       const bytes = this.#tree.getBinaryFast(revision);
       if (!bytes) continue;
       const key = keyOf(bytes);
       if (!within(key, start, end)) continue;
-      touches.push({key, record: isDeletion(bytes) ? undefined : decodeRecord(key, revision, bytes, bytes.length)});
+      changes.push({key, record: isDeletion(bytes) ? undefined : decodeRecord(key, revision, bytes, bytes.length)});
     }
-    bringForward(range, touches, newest);
+    advanceRange(range, changes, newest);
     return true;
   }
 
@@ -117,7 +117,7 @@ export class EmbeddedMedium implements Medium {
     const hot = this.#hot.find(start, end);
     if (hot?.at === revision) return pageOf(hot, start, extent);
     const page = this.#readAt(start, end, extent, revision);
-    if (!extent.sieve) this.#hot.wasRead(start, end, revision, page);
+    if (!extent.filter) this.#hot.recordRead(start, end, revision, page);
     return page;
   }
 
@@ -151,7 +151,7 @@ export class EmbeddedMedium implements Medium {
 
   keysUnder(lease: LeaseId, limit: number): string[] {
     const start = underKey(lease, '');
-    return Array.from(this.#tree.getKeys({start, end: past(start), limit}), key => keyUnder(key as string));
+    return Array.from(this.#tree.getKeys({start, end: endOfLease(start), limit}), key => keyUnder(key as string));
   }
 
   async commit({changes, granted, forgotten}: Commit): Promise<void> {
@@ -160,24 +160,24 @@ export class EmbeddedMedium implements Medium {
     for (const change of changes) {
       this.#apply(writes, change, deletions);
       this.#recent.drop(change.key);
-      this.#unsettled.add(change.key);
+      this.#uncommitted.add(change.key);
     }
     for (const {id, expiresAt} of granted) writes.put(leaseKey(id), encodeNumber(expiresAt));
     for (const lease of forgotten) writes.remove(leaseKey(lease));
     const last = changes.at(-1)?.revision;
-    if (last !== undefined) this.#arriving = last;
+    if (last !== undefined) this.#committing = last;
     try {
       await writes.durable();
       this.#durable = last ?? this.#durable;
     } finally {
-      if (last !== undefined) this.#arriving = undefined;
-      for (const {key} of changes) this.#unsettled.delete(key);
+      if (last !== undefined) this.#committing = undefined;
+      for (const {key} of changes) this.#uncommitted.delete(key);
     }
   }
 
   async compact(revision: number): Promise<void> {
     const writes = new Writes(this.#tree);
-    writes.put(facts.compacted, encodeNumber(revision));
+    writes.put(metaKeys.compacted, encodeNumber(revision));
     await writes.durable();
     this.#compacted = revision;
     await this.sweep();
@@ -191,11 +191,11 @@ export class EmbeddedMedium implements Medium {
   }
 
   async #sweep(): Promise<void> {
-    for (let swept = this.#revisionAt(facts.swept); swept < this.#compacted && !this.#closing; ) {
-      const upTo = Math.min(this.#compacted, swept + sweepAtOnce);
+    for (let swept = this.#revisionAt(metaKeys.swept); swept < this.#compacted && !this.#closing; ) {
+      const upTo = Math.min(this.#compacted, swept + sweepBatch);
       const writes = new Writes(this.#tree);
       for (let revision = swept + 1; revision <= upTo; revision++) this.#forget(writes, revision);
-      writes.put(facts.swept, encodeNumber(upTo));
+      writes.put(metaKeys.swept, encodeNumber(upTo));
       await writes.durable();
       swept = upTo;
     }
@@ -260,7 +260,7 @@ export class EmbeddedMedium implements Medium {
   }
 
   /** What a key held at revision `at`, found by going back from its change at `revision`. */
-  #former(key: string, revision: number, at: number): Former {
+  #previousRecords(key: string, revision: number, at: number): PreviousRecord {
     let found = revision;
     while (found > at) {
       const bytes = this.#tree.getBinaryFast(found);
@@ -273,11 +273,11 @@ export class EmbeddedMedium implements Medium {
     for (const {key, value} of this.#tree.getRange({start: table + start, end: table + end, limit})) yield {key: key as string, revision: decodeNumber(value)};
   }
 
-  *#living(start: string, end: string, at: number): Generator<Former> {
-    for (const {key, revision} of this.#walk(tables.head, start, end)) yield this.#former(key, revision, at);
+  *#living(start: string, end: string, at: number): Generator<PreviousRecord> {
+    for (const {key, revision} of this.#walk(tables.head, start, end)) yield this.#previousRecords(key, revision, at);
   }
 
-  *#deleted(start: string, end: string, at: number): Generator<Former> {
-    for (const {key, revision} of this.#walk(tables.gone, start, end)) yield this.#former(key, revision, at);
+  *#deleted(start: string, end: string, at: number): Generator<PreviousRecord> {
+    for (const {key, revision} of this.#walk(tables.gone, start, end)) yield this.#previousRecords(key, revision, at);
   }
 }

@@ -35,7 +35,7 @@ export interface History {
  * them one commit at a time. All reads within one turn of the event loop see the same durable state, which may be one
  * commit ahead of what the store has heard.
  */
-export interface Medium {
+export interface StorageEngine {
   revision(): number;
   compacted(): number;
   get(key: string): StoredRecord | undefined;

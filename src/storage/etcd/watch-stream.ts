@@ -4,9 +4,9 @@ import type {Log} from '#src/base/log.js';
 import {Compacted} from '#src/storage/errors.js';
 import {HistoryGone, type EtcdClient} from './client.js';
 import type {KeyValue} from './messages.js';
-import {Mirror, type MirrorSettings} from './mirror.js';
+import {WatchCache, type WatchCacheSettings} from './watch-cache.js';
 
-export interface FeedSettings extends MirrorSettings {
+export interface WatchStreamSettings extends WatchCacheSettings {
   readonly client: EtcdClient;
 }
 
@@ -18,47 +18,47 @@ const delay = exponential(50, 2000);
 /** The first and the end of all keys: every revision changes one, so who hears all keys knows how far it has heard. */
 const everything = {start: '\0', end: '\0'};
 
-interface Waiting {
+interface Waiter {
   readonly revision: number;
   readonly resolve: (reached: boolean) => void;
   readonly timer: Disposable | undefined;
 }
 
 /** Keeps a mirror in step with the store by one watch over all of it, which is begun again where it ended whenever it breaks. */
-export class Feed implements Disposable {
-  readonly mirror: Mirror;
+export class WatchStream implements Disposable {
+  readonly cache: WatchCache;
   readonly #client: EtcdClient;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #prefix: string;
   readonly #closing = new AbortController();
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiters = new Set<Waiter>();
   #watch: Disposable | undefined;
   #isLive = false;
-  #begun: () => void = () => {};
-  readonly #beginning = new Promise<void>(resolve => (this.#begun = resolve));
+  #markStarted: () => void = () => {};
+  readonly #started = new Promise<void>(resolve => (this.#markStarted = resolve));
 
-  private constructor({client, clock, log, prefix}: FeedSettings, mirror: Mirror) {
+  private constructor({client, clock, log, prefix}: WatchStreamSettings, cache: WatchCache) {
     this.#client = client;
     this.#clock = clock;
     this.#log = log;
     this.#prefix = prefix;
-    this.mirror = mirror;
+    this.cache = cache;
   }
 
   /** Resolves once the mirror holds what there was at the time of the call, and what is written from then on will be heard. */
-  static async begin(settings: FeedSettings): Promise<Feed> {
+  static async begin(settings: WatchStreamSettings): Promise<WatchStream> {
     const {client, prefix} = settings;
     const newest = await client.revision();
     for (;;) {
       const from = Math.max(1, await client.compacted(), newest - historyAtStart);
       try {
-        const mirror = new Mirror(settings, await readAll(client, prefix, from), from);
-        const feed = new Feed(settings, mirror);
-        feed.#follow().catch((error: unknown) => settings.clock.unhandled(error));
-        await feed.#beginning;
-        while (!(await feed.reached(newest, 1000)));
-        return feed;
+        const cache = new WatchCache(settings, await readAll(client, prefix, from), from);
+        const stream = new WatchStream(settings, cache);
+        stream.#follow().catch((error: unknown) => settings.clock.unhandled(error));
+        await stream.#started;
+        while (!(await stream.reached(newest, 1000)));
+        return stream;
       } catch (error) {
         // Somebody compacted what is being read.
         if (!(error instanceof HistoryGone)) throw error;
@@ -72,39 +72,39 @@ export class Feed implements Disposable {
   }
 
   /** Resolves to true once the mirror has reached the revision; to false when that takes too long, or cannot be hoped for. */
-  reached(revision: number, patienceMs: number): Promise<boolean> {
-    if (this.mirror.revision >= revision) return Promise.resolve(true);
+  reached(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.cache.revision >= revision) return Promise.resolve(true);
     if (this.#closing.signal.aborted) return Promise.resolve(false);
     const hold = this.#clock.hold();
     return new Promise<boolean>(resolve => {
-      const waiting: Waiting = {
+      const waiter: Waiter = {
         revision,
         resolve,
-        timer: this.#clock.schedule(patienceMs, () => this.#settle(waiting, false)),
+        timer: this.#clock.schedule(timeoutMs, () => this.#settle(waiter, false)),
       };
-      this.#waiting.add(waiting);
+      this.#waiters.add(waiter);
     }).finally(() => hold[Symbol.dispose]());
   }
 
   /** As `reached`, for who would rather not wait while the watch is broken. */
-  soonReached(revision: number, patienceMs: number): Promise<boolean> {
-    return this.#isLive || this.mirror.revision >= revision ? this.reached(revision, patienceMs) : Promise.resolve(false);
+  soonReached(revision: number, timeoutMs: number): Promise<boolean> {
+    return this.#isLive || this.cache.revision >= revision ? this.reached(revision, timeoutMs) : Promise.resolve(false);
   }
 
   [Symbol.dispose](): void {
     this.#closing.abort();
     this.#watch?.[Symbol.dispose]();
     this.#release();
-    this.mirror.close();
+    this.cache.close();
   }
 
   async #follow(): Promise<void> {
     const {signal} = this.#closing;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        const from = this.mirror.revision;
-        await this.#hear(() => (attempt = 0));
-        if (this.mirror.revision > from) attempt = 0;
+        const from = this.cache.revision;
+        await this.#receive(() => (attempt = 0));
+        if (this.cache.revision > from) attempt = 0;
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof Compacted) await this.#reload().catch((failure: unknown) => this.#log.warn({err: failure}, 'reading the store anew failed'));
@@ -115,22 +115,22 @@ export class Feed implements Disposable {
   }
 
   /** Follows until the watch breaks, and rejects with why. */
-  async #hear(live: () => void): Promise<never> {
+  async #receive(live: () => void): Promise<never> {
     using beginning = this.#clock.hold();
     try {
       return await new Promise<never>((_, reject) => {
-        const heard = ({created, events}: {readonly created: boolean; readonly events: Parameters<Mirror['apply']>[0]}): void => {
+        const received = ({created, events}: {readonly created: boolean; readonly events: Parameters<WatchCache['apply']>[0]}): void => {
           if (created) {
             beginning[Symbol.dispose]();
             this.#isLive = true;
-            this.#begun();
+            this.#markStarted();
             live();
           }
           if (events.length === 0) return;
-          this.mirror.apply(events);
+          this.cache.apply(events);
           this.#wake();
         };
-        this.#client.watch({...everything, from: this.mirror.revision + 1}, heard, reject).then(watch => {
+        this.#client.watch({...everything, from: this.cache.revision + 1}, received, reject).then(watch => {
           this.#watch = watch;
           if (this.#closing.signal.aborted) watch[Symbol.dispose]();
         }, reject);
@@ -145,24 +145,24 @@ export class Feed implements Disposable {
   async #reload(): Promise<void> {
     const revision = await this.#client.revision();
     const kvs = await readAll(this.#client, this.#prefix, revision);
-    this.mirror.replace(kvs, revision);
+    this.cache.replace(kvs, revision);
     this.#log.warn({revision}, 'changes of the store were missed: it was read anew');
     this.#wake();
   }
 
   #wake(): void {
-    const {revision} = this.mirror;
-    for (const waiting of this.#waiting) if (waiting.revision <= revision) this.#settle(waiting, true);
+    const {revision} = this.cache;
+    for (const waiter of this.#waiters) if (waiter.revision <= revision) this.#settle(waiter, true);
   }
 
   #release(): void {
-    for (const waiting of this.#waiting) this.#settle(waiting, false);
+    for (const waiter of this.#waiters) this.#settle(waiter, false);
   }
 
-  #settle(waiting: Waiting, reached: boolean): void {
-    this.#waiting.delete(waiting);
-    waiting.timer?.[Symbol.dispose]();
-    waiting.resolve(reached);
+  #settle(waiter: Waiter, reached: boolean): void {
+    this.#waiters.delete(waiter);
+    waiter.timer?.[Symbol.dispose]();
+    waiter.resolve(reached);
   }
 }
 

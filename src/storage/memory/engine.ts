@@ -1,7 +1,7 @@
-import type {Commit, GrantedLease, History, HistoryQuery, Medium} from '#src/storage/local/medium.js';
+import type {Commit, GrantedLease, History, HistoryQuery, StorageEngine} from '#src/storage/local/engine.js';
 import {within} from '#src/storage/local/keys.js';
 import {PageReader, type Extent, type Page} from '#src/storage/local/page.js';
-import {undo, type Former} from '#src/storage/local/undo.js';
+import {undo, type PreviousRecord} from '#src/storage/local/undo.js';
 import type {Change, Eventually, LeaseId, StoredRecord} from '#src/storage/store.js';
 import {SortedKeys} from './sorted-keys.js';
 
@@ -9,14 +9,14 @@ import {SortedKeys} from './sorted-keys.js';
 const firstRevision = 1;
 
 /** What records begin with that are kept elsewhere, too. */
-export interface Beginning {
+export interface InitialState {
   readonly records: readonly StoredRecord[];
   /** The revision at which the records are all there is. */
   readonly revision: number;
 }
 
 /** Records kept in this process's memory, and gone with it. */
-export class MemoryMedium implements Medium {
+export class MemoryEngine implements StorageEngine {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new SortedKeys();
   /** Every change since the last compaction, in order of revision. */
@@ -24,15 +24,15 @@ export class MemoryMedium implements Medium {
   #revision: number;
   #compacted = 0;
   /** The changes of a key, as far as history goes back. */
-  readonly #trail = new Map<string, Change[]>();
+  readonly #changesByKey = new Map<string, Change[]>();
   readonly #changedKeys = new SortedKeys();
-  readonly #under = new Map<LeaseId, Set<string>>();
+  readonly #keysByLease = new Map<LeaseId, Set<string>>();
   #bytes = 0;
 
-  constructor(beginning: Beginning = {records: [], revision: firstRevision}) {
-    this.#revision = beginning.revision;
-    if (beginning.revision > firstRevision) this.#compacted = beginning.revision;
-    for (const record of beginning.records) this.#place(record.key, record, undefined);
+  constructor(initial: InitialState = {records: [], revision: firstRevision}) {
+    this.#revision = initial.revision;
+    if (initial.revision > firstRevision) this.#compacted = initial.revision;
+    for (const record of initial.records) this.#place(record.key, record, undefined);
   }
 
   revision(): number {
@@ -40,7 +40,7 @@ export class MemoryMedium implements Medium {
   }
 
   /** Goes on to a revision at which nothing changed here. */
-  skip(revision: number): void {
+  advanceTo(revision: number): void {
     this.#revision = Math.max(this.#revision, revision);
   }
 
@@ -59,7 +59,7 @@ export class MemoryMedium implements Medium {
   }
 
   rangeAt(start: string, end: string, extent: Extent, revision: number): Page {
-    return undo(this.#newest(start, end), this.#former(start, end, revision), extent);
+    return undo(this.#newest(start, end), this.#previousRecords(start, end, revision), extent);
   }
 
   count(start: string, end: string): number {
@@ -77,22 +77,22 @@ export class MemoryMedium implements Medium {
   }
 
   keysUnder(lease: LeaseId, limit: number): string[] {
-    return [...(this.#under.get(lease) ?? [])].slice(0, limit);
+    return [...(this.#keysByLease.get(lease) ?? [])].slice(0, limit);
   }
 
   commit({changes, forgotten}: Commit): Eventually<void> {
     for (const change of changes) this.#apply(change);
-    for (const lease of forgotten) this.#under.delete(lease);
+    for (const lease of forgotten) this.#keysByLease.delete(lease);
   }
 
   compact(revision: number): void {
     const gone = this.#changes.slice(0, this.#placeAfter(revision));
     for (const {key, previous} of gone) {
       this.#bytes -= previous?.value.length ?? 0;
-      const trail = this.#trail.get(key)!;
-      trail.shift();
-      if (trail.length > 0) continue;
-      this.#trail.delete(key);
+      const changes = this.#changesByKey.get(key)!;
+      changes.shift();
+      if (changes.length > 0) continue;
+      this.#changesByKey.delete(key);
       this.#changedKeys.delete(key);
     }
     this.#changes = this.#changes.slice(gone.length);
@@ -112,10 +112,10 @@ export class MemoryMedium implements Medium {
     const {key, revision, record, previous} = change;
     this.#changes.push(change);
     this.#revision = revision;
-    const trail = this.#trail.get(key);
-    if (trail) trail.push(change);
+    const changes = this.#changesByKey.get(key);
+    if (changes) changes.push(change);
     else {
-      this.#trail.set(key, [change]);
+      this.#changesByKey.set(key, [change]);
       this.#changedKeys.add(key);
     }
     this.#place(key, record, previous);
@@ -143,23 +143,23 @@ export class MemoryMedium implements Medium {
   }
 
   #move(key: string, from: LeaseId | undefined, to: LeaseId | undefined): void {
-    if (from !== undefined) this.#under.get(from)?.delete(key);
+    if (from !== undefined) this.#keysByLease.get(from)?.delete(key);
     if (to === undefined) return;
-    const keys = this.#under.get(to);
+    const keys = this.#keysByLease.get(to);
     if (keys) keys.add(key);
-    else this.#under.set(to, new Set([key]));
+    else this.#keysByLease.set(to, new Set([key]));
   }
 
-  *#newest(start: string, end: string): Generator<Former> {
+  *#newest(start: string, end: string): Generator<PreviousRecord> {
     for (const key of this.#keys.between(start, end)) {
       const record = this.#records.get(key)!;
       yield {key, revision: record.revision, read: () => record};
     }
   }
 
-  *#former(start: string, end: string, revision: number): Generator<Former> {
+  *#previousRecords(start: string, end: string, revision: number): Generator<PreviousRecord> {
     for (const key of this.#changedKeys.between(start, end)) {
-      const next = this.#trail.get(key)!.find(change => change.revision > revision);
+      const next = this.#changesByKey.get(key)!.find(change => change.revision > revision);
       if (next) yield {key, revision: next.previous?.revision ?? 0, read: () => next.previous};
     }
   }

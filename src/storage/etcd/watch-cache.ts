@@ -4,49 +4,49 @@ import {messageOf} from '#src/base/message.js';
 import {Watchers} from '#src/storage/local/watchers.js';
 import {within} from '#src/storage/local/keys.js';
 import {everything, type Extent, type Page} from '#src/storage/local/page.js';
-import {MemoryMedium} from '#src/storage/memory/medium.js';
+import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {endOfPrefix, type Change, type LeaseId, type StoredRecord} from '#src/storage/store.js';
-import type {StoredForm} from './form.js';
+import type {RecordEncoding} from './encoding.js';
 import type {KeyValue} from './messages.js';
 
-export interface MirrorSettings {
+export interface WatchCacheSettings {
   readonly prefix: string;
-  readonly form: StoredForm;
+  readonly encoding: RecordEncoding;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** So many changes are kept at least, once there were as many; older ones go when there are twice as many. */
-const keptChanges = 20_000;
+const minChanges = 20_000;
 
 /** A copy of all records below a prefix, with the changes of late, and all who follow them. Every record is read from the store's form once. */
-export class Mirror {
-  readonly #settings: MirrorSettings;
+export class WatchCache {
+  readonly #settings: WatchCacheSettings;
   readonly #start: string;
   readonly #end: string;
-  readonly #medium: MemoryMedium;
+  readonly #engine: MemoryEngine;
   readonly watchers: Watchers;
   /** Records that cannot be read, and why. */
   readonly #unreadable = new WeakMap<StoredRecord, Error>();
   /** What this server is about to put: it need not be read again when it comes back. */
-  readonly #own = new Map<string, {readonly bytes: Buffer; readonly value: Buffer}[]>();
+  readonly #expectedPuts = new Map<string, {readonly bytes: Buffer; readonly value: Buffer}[]>();
   #changes: number[] = [];
 
-  constructor(settings: MirrorSettings, kvs: readonly KeyValue[], revision: number) {
+  constructor(settings: WatchCacheSettings, kvs: readonly KeyValue[], revision: number) {
     this.#settings = settings;
     this.#start = settings.prefix;
     this.#end = endOfPrefix(settings.prefix);
-    this.#medium = new MemoryMedium({records: kvs.map(kv => this.#recordOf(kv)), revision});
-    this.watchers = new Watchers(this.#medium, settings.clock);
+    this.#engine = new MemoryEngine({records: kvs.map(kv => this.#recordOf(kv)), revision});
+    this.watchers = new Watchers(this.#engine, settings.clock);
   }
 
   get revision(): number {
-    return this.#medium.revision();
+    return this.#engine.revision();
   }
 
   /** The oldest revision that can be read or followed from here. */
   get oldest(): number {
-    return this.#medium.compacted();
+    return this.#engine.compacted();
   }
 
   /** Whether all of a range lies here, or a single key that is both of its ends. */
@@ -56,39 +56,39 @@ export class Mirror {
   }
 
   /** The record of what was read from the store: the one at hand, if it is that. Throws for one that cannot be read. */
-  shown(kv: KeyValue): StoredRecord {
-    const known = this.#medium.get(kv.key);
+  decoded(kv: KeyValue): StoredRecord {
+    const known = this.#engine.get(kv.key);
     return this.#readable(known?.revision === kv.revision ? known : this.#recordOf(kv));
   }
 
   /** Throws for one that cannot be read. */
   get(key: string): StoredRecord | undefined {
-    const record = this.#medium.get(key);
+    const record = this.#engine.get(key);
     return record && this.#readable(record);
   }
 
-  range(start: string, end: string, {sieve, ...bounds}: Extent, revision: number): Page {
-    const extent = {...bounds, sieve: sieve && {known: (key: string, at: number) => sieve.known(key, at), passes: (record: StoredRecord) => sieve.passes(this.#readable(record))}};
-    const page = revision === this.revision ? this.#medium.range(start, end, extent) : this.#medium.rangeAt(start, end, extent, revision);
+  range(start: string, end: string, {filter, ...bounds}: Extent, revision: number): Page {
+    const extent = {...bounds, filter: filter && {known: (key: string, at: number) => filter.known(key, at), passes: (record: StoredRecord) => filter.passes(this.#readable(record))}};
+    const page = revision === this.revision ? this.#engine.range(start, end, extent) : this.#engine.rangeAt(start, end, extent, revision);
     for (const record of page.records) this.#readable(record);
     return page;
   }
 
   count(start: string, end: string): number {
-    return this.#medium.count(start, end);
+    return this.#engine.count(start, end);
   }
 
   /** Remembers what is about to be put under a key, until the handle is disposed of. */
   expect(key: string, bytes: Buffer, value: Buffer): Disposable {
     const entry = {bytes, value};
-    const known = this.#own.get(key);
+    const known = this.#expectedPuts.get(key);
     if (known) known.push(entry);
-    else this.#own.set(key, [entry]);
+    else this.#expectedPuts.set(key, [entry]);
     return {
       [Symbol.dispose]: () => {
-        const left = this.#own.get(key)!.filter(other => other !== entry);
-        if (left.length > 0) this.#own.set(key, left);
-        else this.#own.delete(key);
+        const left = this.#expectedPuts.get(key)!.filter(other => other !== entry);
+        if (left.length > 0) this.#expectedPuts.set(key, left);
+        else this.#expectedPuts.delete(key);
       },
     };
   }
@@ -103,47 +103,47 @@ export class Mirror {
       const change = this.#changeOf(kv, isDeletion);
       if (!change) continue;
       changes.push(change);
-      this.#medium.commit({changes: [change], granted: [], forgotten: []});
+      this.#engine.commit({changes: [change], granted: [], forgotten: []});
     }
-    this.#tell(changes, newest);
+    this.#notify(changes, newest);
   }
 
   /** Takes in what there is now, where the changes that led to it are lost. */
   replace(kvs: readonly KeyValue[], revision: number): void {
     const present = new Set(kvs.map(({key}) => key));
-    const known = this.#medium.range(this.#start, this.#end, everything).records;
+    const known = this.#engine.range(this.#start, this.#end, everything).records;
     const gone = known.filter(({key}) => !present.has(key)).map(({key}) => ({isDeletion: true, kv: {key, revision, created: 0, version: 0, lease: 0, value: Buffer.alloc(0)}}));
-    const other = kvs.filter(({key, revision: at}) => this.#medium.get(key)?.revision !== at).map(kv => ({isDeletion: false, kv}));
+    const other = kvs.filter(({key, revision: at}) => this.#engine.get(key)?.revision !== at).map(kv => ({isDeletion: false, kv}));
     this.apply([...other.sort((a, b) => a.kv.revision - b.kv.revision), ...gone]);
-    this.skip(revision);
+    this.advanceTo(revision);
   }
 
   /** Goes on to a revision up to which nothing else happened. */
-  skip(revision: number): void {
-    if (revision > this.revision) this.#tell([], revision);
+  advanceTo(revision: number): void {
+    if (revision > this.revision) this.#notify([], revision);
   }
 
   compact(revision: number): void {
     const target = Math.min(revision, this.revision);
-    if (target > this.oldest) this.#medium.compact(target);
+    if (target > this.oldest) this.#engine.compact(target);
     this.#changes = this.#changes.filter(at => at > target);
   }
 
   close(): void {
     this.watchers.end();
-    this.#medium.close();
+    this.#engine.close();
   }
 
-  #tell(changes: readonly Change[], revision: number): void {
-    this.#medium.skip(revision);
-    this.watchers.tell(changes, revision);
+  #notify(changes: readonly Change[], revision: number): void {
+    this.#engine.advanceTo(revision);
+    this.watchers.notify(changes, revision);
     for (const change of changes) this.#changes.push(change.revision);
-    if (this.#changes.length > 2 * keptChanges) this.compact(this.#changes[this.#changes.length - keptChanges]!);
+    if (this.#changes.length > 2 * minChanges) this.compact(this.#changes[this.#changes.length - minChanges]!);
   }
 
   #changeOf(kv: KeyValue, isDeletion: boolean): Change | undefined {
     const {key, revision} = kv;
-    const previous = this.#medium.get(key);
+    const previous = this.#engine.get(key);
     if (isDeletion) return previous && {key, revision, previous};
     return {key, revision, record: this.#recordOf(kv), previous};
   }
@@ -151,10 +151,10 @@ export class Mirror {
   #recordOf(kv: KeyValue): StoredRecord {
     const {key, revision, created} = kv;
     const lease: LeaseId | undefined = kv.lease > 0 && Number.isSafeInteger(kv.lease) ? kv.lease : undefined;
-    const own = this.#own.get(key)?.find(({bytes}) => bytes.equals(kv.value));
+    const own = this.#expectedPuts.get(key)?.find(({bytes}) => bytes.equals(kv.value));
     if (own) return {key, value: own.value, revision, created, lease};
     try {
-      return {key, value: this.#settings.form.shown(key, kv.value), revision, created, lease};
+      return {key, value: this.#settings.encoding.decode(key, kv.value), revision, created, lease};
     } catch (error) {
       this.#settings.log.error({key, revision, err: error}, 'a record in the store cannot be read');
       const record = {key, value: kv.value, revision, created, lease};

@@ -1,13 +1,13 @@
 import test from 'ava';
 import {VirtualClock} from '#src/base/virtual-clock.js';
-import type {Commit} from '#src/storage/local/medium.js';
+import type {Commit} from '#src/storage/local/engine.js';
 import {LocalStore} from '#src/storage/local/store.js';
-import {MemoryMedium} from '#src/storage/memory/medium.js';
+import {MemoryEngine} from '#src/storage/memory/engine.js';
 import {brief, Follower} from './follower.js';
 import {bytes} from './world.js';
 
-/** A medium that is full as long as it is told to be. */
-class FillingMedium extends MemoryMedium {
+/** An engine that is full while `full` is set. */
+class FillingEngine extends MemoryEngine {
   full = false;
 
   override async commit(commit: Commit): Promise<void> {
@@ -18,17 +18,17 @@ class FillingMedium extends MemoryMedium {
 }
 
 test('a commit that fails changes nothing and takes along what was queued behind it', async t => {
-  const medium = new FillingMedium();
-  const store = new LocalStore(medium, new VirtualClock());
+  const engine = new FillingEngine();
+  const store = new LocalStore(engine, new VirtualClock());
   const revision = await store.create('/a', bytes('1'));
   using follower = new Follower(store, {after: 1});
-  medium.full = true;
+  engine.full = true;
 
   const first = [store.delete('/a', revision), store.create('/b', bytes('1'))];
   await new Promise(resolve => setImmediate(resolve));
   const queued = store.create('/a', bytes('2'));
   const outcomes = await Promise.allSettled([...first, queued]);
-  medium.full = false;
+  engine.full = false;
 
   t.deepEqual(outcomes.map(({status}) => status), ['rejected', 'rejected', 'rejected']);
   t.is(store.revision(), revision);
@@ -41,14 +41,14 @@ test('a commit that fails changes nothing and takes along what was queued behind
 });
 
 test('deletions of a lease that ran out are tried again once they can be written', async t => {
-  const medium = new FillingMedium();
+  const engine = new FillingEngine();
   const clock = new VirtualClock();
-  const store = new LocalStore(medium, clock);
+  const store = new LocalStore(engine, clock);
   await store.create('/a', bytes('1'), {lease: store.lease(5)});
-  medium.full = true;
+  engine.full = true;
   await clock.advance(6000);
   t.is(store.count('/', '0'), 1);
-  medium.full = false;
+  engine.full = false;
 
   await clock.advance(10_000);
 

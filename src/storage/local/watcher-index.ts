@@ -1,0 +1,86 @@
+import {endOfPrefix, type Change} from '#src/storage/store.js';
+import {within} from './keys.js';
+
+interface RangeWatcher {
+  readonly query: {readonly start: string; readonly end: string};
+}
+
+/** Listeners of the same range, who hear the same changes. */
+interface WatcherGroup<L> {
+  readonly start: string;
+  readonly end: string;
+  readonly watchers: Set<L>;
+}
+
+const rangeName = (start: string, end: string): string => `${start}\0\0${end}`;
+
+/**
+ * Listeners by range, so that a change finds whom it concerns by a few look-ups, however many listen: ranges of one key are found
+ * by the key, ranges of a prefix that ends in a slash by the key's own prefixes; only others are tried one by one.
+ */
+export class WatcherIndex<L extends RangeWatcher> {
+  readonly #groups = new Map<string, WatcherGroup<L>>();
+  readonly #byKey = new Map<string, WatcherGroup<L>>();
+  readonly #byPrefix = new Map<string, WatcherGroup<L>>();
+  readonly #others = new Set<WatcherGroup<L>>();
+
+  add(watcher: L): void {
+    const {start, end} = watcher.query;
+    const name = rangeName(start, end);
+    let group = this.#groups.get(name);
+    if (!group) {
+      group = {start, end, watchers: new Set()};
+      this.#groups.set(name, group);
+      if (end === `${start}\0`) this.#byKey.set(start, group);
+      else if (start.endsWith('/') && end === endOfPrefix(start)) this.#byPrefix.set(start, group);
+      else this.#others.add(group);
+    }
+    group.watchers.add(watcher);
+  }
+
+  delete(watcher: L): void {
+    const {start, end} = watcher.query;
+    const group = this.#groups.get(rangeName(start, end));
+    if (!group?.watchers.delete(watcher) || group.watchers.size > 0) return;
+    this.#groups.delete(rangeName(start, end));
+    if (this.#byKey.get(start) === group) this.#byKey.delete(start);
+    if (this.#byPrefix.get(start) === group) this.#byPrefix.delete(start);
+    this.#others.delete(group);
+  }
+
+  clear(): void {
+    for (const index of [this.#groups, this.#byKey, this.#byPrefix, this.#others]) index.clear();
+  }
+
+  *all(): Iterable<L> {
+    for (const group of this.#groups.values()) yield* group.watchers;
+  }
+
+  /** The listeners as they are now, each group with the changes that concern it, in their order. */
+  affectedBy(changes: readonly Change[]): [L[], Change[]][] {
+    const affected = new Map<WatcherGroup<L>, Change[]>();
+    if (this.#groups.size === 0) return [];
+    for (const change of changes) {
+      for (const group of this.#groupsOf(change.key)) {
+        const known = affected.get(group);
+        if (known) known.push(change);
+        else affected.set(group, [change]);
+      }
+    }
+    return Array.from(affected, ([group, its]) => [[...group.watchers], its]);
+  }
+
+  #groupsOf(key: string): WatcherGroup<L>[] {
+    const found: WatcherGroup<L>[] = [];
+    const exact = this.#byKey.get(key);
+    if (exact) found.push(exact);
+    if (this.#byPrefix.size > 0) {
+      for (let slash = key.indexOf('/'); slash >= 0; slash = key.indexOf('/', slash + 1)) {
+        const group = this.#byPrefix.get(key.slice(0, slash + 1));
+        if (group) found.push(group);
+      }
+    }
+    for (const group of this.#others) if (within(key, group.start, group.end)) found.push(group);
+    return found;
+  }
+}
