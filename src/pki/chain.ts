@@ -102,20 +102,20 @@ const likelihood = (child: Certificate, {subjectKeyIdentifier: id}: Certificate)
 
 /** A depth-first search for chains; it keeps the first obstacle it met for the message. */
 class ChainSearch {
-  readonly #terms: ChainTerms;
+  readonly #options: ChainTerms;
   readonly #intermediates: ReadonlyMap<string, readonly Certificate[]>;
   #checks = 0;
   obstacle: {error: Error; parent: Certificate} | undefined;
 
   constructor(terms: ChainTerms) {
-    this.#terms = terms;
+    this.#options = terms;
     this.#intermediates = grouped(terms.intermediates ?? []);
   }
 
   /** Every chain from the last certificate of `chain` up to an anchor. */
   *chains(chain: readonly Certificate[]): Generator<readonly Certificate[]> {
     const child = chain.at(-1)!;
-    for (const anchor of this.#parents(child, this.#terms.anchors.bySubject)) {
+    for (const anchor of this.#parents(child, this.#options.anchors.bySubject)) {
       if (this.#signs(anchor, chain, true)) yield [...chain, anchor];
     }
     for (const parent of this.#parents(child, this.#intermediates)) {
@@ -133,7 +133,7 @@ class ChainSearch {
     try {
       checkAuthority(parent, chain.length - 1, isAnchor);
       checkSignature(chain.at(-1)!.signed, parent.publicKey, {allowSha1: false});
-      checkItself(parent, this.#terms.now);
+      checkItself(parent, this.#options.now);
       return true;
     } catch (error) {
       if (!(error instanceof PkiError)) throw error;
