@@ -2,7 +2,7 @@ import {createHash, type KeyObject} from 'node:crypto';
 import {certificatePem, parseCertificate, parseCertificateBundle, type Certificate} from './certificate.js';
 import {buildCertificate} from './certificate-builder.js';
 import {DerReader, readOctetsOfBitString, tags} from './der.js';
-import {explained, PkiError} from './error.js';
+import {withMessagePrefix, PkiError} from './error.js';
 import {parseKeyPair, type KeyPairPem} from './key-pair.js';
 import {privateKeyPem, publicKeyDer} from './keys.js';
 import {certificateValidity, grantedTtl} from './lifetime.js';
@@ -63,7 +63,7 @@ export const createAuthority = (key: KeyObject, options: {commonName: string; no
 export const authorityPem = ({certificate, key}: Authority): KeyPairPem => ({certificate: certificatePem(certificate), key: privateKeyPem(key)});
 
 /** What a signer is told beside the request. */
-export interface SigningTerms {
+export interface SigningOptions {
   readonly usages: readonly string[];
   /** The life asked for; without it the maximum is granted. */
   readonly expirationSeconds?: number | undefined;
@@ -75,10 +75,10 @@ export interface SigningTerms {
  * Issues a certificate for a request, in DER. The request's signature is verified first. Of the request only the subject's known attributes,
  * the alternative names and the key survive; the result is never an authority.
  */
-export const signRequest = ({certificate: issuer, key}: Authority, request: SigningRequest, terms: SigningTerms): Buffer => {
-  explained('unable to verify certificate request signature', () => checkRequestSignature(request));
-  const usages = certificateUsages(terms.usages);
-  const validity = certificateValidity(terms.now, grantedTtl(terms.expirationSeconds, terms.maximumTtlMs), issuer.notAfter);
+export const signRequest = ({certificate: issuer, key}: Authority, request: SigningRequest, options: SigningOptions): Buffer => {
+  withMessagePrefix('unable to verify certificate request signature', () => checkRequestSignature(request));
+  const usages = certificateUsages(options.usages);
+  const validity = certificateValidity(options.now, grantedTtl(options.expirationSeconds, options.maximumTtlMs), issuer.notAfter);
   return buildCertificate(
     {
       subject: subjectOf(request.subject),

@@ -1,16 +1,16 @@
 import {createRequire} from 'node:module';
 import type forge from 'node-forge';
 import {forgeAsn1, toDer, type Node} from './der-builder.js';
-import {orRefuse} from './error.js';
+import {withPkiErrors} from './error.js';
 
 const bitString = 3;
 const integer = 2;
 const boolean = 1;
 
 /** Universal types that BER lets a sender cut into pieces: bit, octet and character strings, and times. */
-const divisible = new Set([bitString, 4, 12, 18, 19, 20, 22, 23, 24, 30]);
+const constructedStringTypes = new Set([bitString, 4, 12, 18, 19, 20, 22, 23, 24, 30]);
 
-const minimal = (value: string): string => {
+const minimalInteger = (value: string): string => {
   let from = 0;
   const redundant = () => {
     const next = value.charCodeAt(from + 1);
@@ -21,23 +21,23 @@ const minimal = (value: string): string => {
 };
 
 /** The pieces of a divided string as one value. Each piece of a bit string tells its unused bits; only the last one's count. */
-const joined = (type: number, pieces: readonly Node[]): string => {
+const joinSegments = (type: number, pieces: readonly Node[]): string => {
   const values = pieces.map(({value}) => (typeof value === 'string' ? value : ''));
   if (type !== bitString) return values.join('');
   return (values.at(-1)?.slice(0, 1) ?? '\0') + values.map(value => value.slice(1)).join('');
 };
 
-const canonical = (node: Node): Node => {
+const toCanonical = (node: Node): Node => {
   const create = forgeAsn1().create;
   const type: number = node.type;
   const universal = (node.tagClass as number) === 0;
   if (typeof node.value !== 'string') {
-    const children = node.value.map(canonical);
-    if (universal && divisible.has(type)) return create(node.tagClass, node.type, false, joined(type, children));
+    const children = node.value.map(toCanonical);
+    if (universal && constructedStringTypes.has(type)) return create(node.tagClass, node.type, false, joinSegments(type, children));
     return create(node.tagClass, node.type, true, children);
   }
   let value = node.value;
-  if (universal && type === integer) value = minimal(value);
+  if (universal && type === integer) value = minimalInteger(value);
   if (universal && type === boolean && value !== '\0') value = '\xff';
   return create(node.tagClass, node.type, false, value);
 };
@@ -47,12 +47,12 @@ const canonical = (node: Node): Node => {
  * holds is left as it is.
  */
 export const berToDer = (bytes: Buffer): Buffer =>
-  orRefuse('asn1: syntax error: not a BER structure', () => {
+  withPkiErrors('asn1: syntax error: not a BER structure', () => {
     const {createBuffer} = createRequire(import.meta.url)('node-forge/lib/util.js') as typeof forge.util;
     const input = createBuffer(bytes.toString('latin1'));
     const options = {strict: true, parseAllBytes: false, decodeBitStrings: false};
     const elements: Buffer[] = [];
     // The published types of fromDer know only the boolean form of its options.
-    while (input.length() > 0) elements.push(toDer(canonical(forgeAsn1().fromDer(input, options as unknown as boolean))));
+    while (input.length() > 0) elements.push(toDer(toCanonical(forgeAsn1().fromDer(input, options as unknown as boolean))));
     return Buffer.concat(elements);
   });

@@ -45,7 +45,7 @@ export interface Certificate extends AlternativeNames {
 
 const pemLabel = 'CERTIFICATE';
 
-const extensionFacts = (extensions: readonly Extension[]) => {
+const readExtensionFields = (extensions: readonly Extension[]) => {
   const read = <T>(wanted: string, reader: (value: Buffer) => T): T | undefined => {
     const found = extensions.find(({oid}) => oid === wanted);
     return found && reader(found.value);
@@ -62,8 +62,8 @@ const extensionFacts = (extensions: readonly Extension[]) => {
 };
 
 const readVersion = (body: DerReader): number => {
-  const stated = body.optional(tags.contextConstructed(0));
-  const version = stated ? Number(readInteger(new DerReader(stated.content).next(tags.integer))) + 1 : 1;
+  const explicit = body.optional(tags.contextConstructed(0));
+  const version = explicit ? Number(readInteger(new DerReader(explicit.content).next(tags.integer))) + 1 : 1;
   if (version < 1 || version > 3) throw new PkiError('x509: invalid version');
   return version;
 };
@@ -80,10 +80,10 @@ const readBody = ({content}: Element) => {
   const publicKeyInfo = body.next(tags.sequence).raw;
   body.optional(tags.context(1)); // Unique identifiers of version 2.
   body.optional(tags.context(2));
-  const stated = body.optional(tags.contextConstructed(3));
+  const explicit = body.optional(tags.contextConstructed(3));
   body.end();
-  const extensions = stated ? readExtensions(new DerReader(stated.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
-  return {innerAlgorithm, facts: {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...extensionFacts(extensions)}};
+  const extensions = explicit ? readExtensions(new DerReader(explicit.content).next(tags.sequence), 'x509: certificate contains duplicate extensions') : [];
+  return {innerAlgorithm, fields: {version, serial, issuer, subject, notBefore, notAfter, publicKeyInfo, ...readExtensionFields(extensions)}};
 };
 
 const readCertificate = ({raw, content}: Element): Certificate => {
@@ -93,16 +93,16 @@ const readCertificate = ({raw, content}: Element): Certificate => {
   const algorithm = readSignatureAlgorithm(statedAlgorithm);
   const signature = readOctetsOfBitString(outer.next(tags.bitString));
   outer.end();
-  const {innerAlgorithm, facts} = readBody(body);
+  const {innerAlgorithm, fields} = readBody(body);
   // Only the inner one is signed (RFC 5280 §4.1.1.2).
   if (!innerAlgorithm.equals(statedAlgorithm.raw)) throw new PkiError("x509: inner and outer signature algorithm identifiers don't match");
   let decoded: {key: KeyObject | undefined} | undefined;
   return {
     raw,
-    ...facts,
+    ...fields,
     // Decoding costs more than all the rest, and of most leaves nobody asks for the key.
     get publicKey() {
-      return (decoded ??= {key: readPublicKey(facts.publicKeyInfo)}).key;
+      return (decoded ??= {key: readPublicKey(fields.publicKeyInfo)}).key;
     },
     signed: {bytes: body.raw, signature, algorithm},
   };
@@ -132,13 +132,13 @@ export const parseCertificatesBer = (bytes: Buffer): Certificate[] => {
   try {
     return parseCertificates(bytes);
   } catch (error) {
-    const der = rewritten(bytes);
+    const der = asDer(bytes);
     if (!der || der.equals(bytes)) throw error;
     return parseCertificates(der);
   }
 };
 
-const rewritten = (bytes: Buffer): Buffer | undefined => {
+const asDer = (bytes: Buffer): Buffer | undefined => {
   try {
     return berToDer(bytes);
   } catch {

@@ -13,7 +13,7 @@ export interface TrustAnchors {
 export type RequiredUsage = 'client auth' | 'server auth' | 'any';
 
 /** What a chain is held against. */
-export interface ChainTerms {
+export interface ChainVerifyOptions {
   readonly anchors: TrustAnchors;
   /** What the peer sent beside its own certificate, in any order. */
   readonly intermediates?: readonly Certificate[];
@@ -21,12 +21,12 @@ export interface ChainTerms {
   readonly now: number;
 }
 
-export type ChainRefusal = 'expired' | 'unknown authority' | 'wrong usage' | 'invalid';
+export type ChainErrorReason = 'expired' | 'unknown authority' | 'wrong usage' | 'invalid';
 
 /** The chain that was found, from the leaf to an anchor, or why there is none. */
-export type ChainVerdict =
+export type ChainResult =
   | {readonly verified: true; readonly chain: readonly Certificate[]}
-  | {readonly verified: false; readonly reason: ChainRefusal; readonly message: string};
+  | {readonly verified: false; readonly reason: ChainErrorReason; readonly message: string};
 
 /** How many signatures one verification may check, so that no peer can make it work for long. */
 const signatureBudget = 100;
@@ -47,7 +47,7 @@ const grouped = (certificates: readonly Certificate[]): Map<string, Certificate[
 export const trustAnchors = (certificates: readonly Certificate[]): TrustAnchors => ({certificates, bySubject: grouped(certificates)});
 
 /** Extensions this verification understands or may pass over when they are critical. Name constraints are not among them: they are refused. */
-const understood = new Set<string>([
+const handledExtensions = new Set<string>([
   extensionOids.keyUsage,
   extensionOids.subjectAlternativeName,
   extensionOids.basicConstraints,
@@ -58,22 +58,22 @@ const understood = new Set<string>([
   '2.5.29.32', // Certificate policies.
 ]);
 
-class Refusal extends PkiError {
-  readonly reason: ChainRefusal;
+class ChainError extends PkiError {
+  readonly reason: ChainErrorReason;
 
-  constructor(reason: ChainRefusal, message: string) {
+  constructor(reason: ChainErrorReason, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
-const checkItself = (certificate: Certificate, now: number): void => {
+const checkCertificate = (certificate: Certificate, now: number): void => {
   const {extensions, notBefore, notAfter} = certificate;
-  if (extensions.some(({critical, oid}) => (critical && !understood.has(oid)) || oid === extensionOids.nameConstraints)) {
-    throw new Refusal('invalid', 'x509: unhandled critical extension');
+  if (extensions.some(({critical, oid}) => (critical && !handledExtensions.has(oid)) || oid === extensionOids.nameConstraints)) {
+    throw new ChainError('invalid', 'x509: unhandled critical extension');
   }
   const outside = (how: string, limit: number) =>
-    new Refusal('expired', `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`);
+    new ChainError('expired', `x509: certificate has expired or is not yet valid: current time ${rfc3339(now)} is ${how} ${rfc3339(limit)}`);
   if (now < notBefore) throw outside('before', notBefore);
   if (now > notAfter) throw outside('after', notAfter);
 };
@@ -81,11 +81,11 @@ const checkItself = (certificate: Certificate, now: number): void => {
 /** Refuses a parent that may not sign the chain below it (`below` counts the authorities among it). */
 const checkAuthority = (parent: Certificate, below: number, isAnchor: boolean): void => {
   const {basicConstraints: constraints, keyUsage, version} = parent;
-  const isNone = constraints ? !constraints.isAuthority : version === 3 || !isAnchor;
-  if (isNone || keyUsage?.has('certSign') === false) {
-    throw new Refusal('invalid', 'x509: invalid signature: parent certificate cannot sign this kind of certificate');
+  const isNoAuthority = constraints ? !constraints.isAuthority : version === 3 || !isAnchor;
+  if (isNoAuthority || keyUsage?.has('certSign') === false) {
+    throw new ChainError('invalid', 'x509: invalid signature: parent certificate cannot sign this kind of certificate');
   }
-  if (below > (constraints?.pathLength ?? Infinity)) throw new Refusal('invalid', 'x509: too many intermediates for path length constraint');
+  if (below > (constraints?.pathLength ?? Infinity)) throw new ChainError('invalid', 'x509: too many intermediates for path length constraint');
 };
 
 const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>
@@ -94,7 +94,7 @@ const allows = ({extendedUsages}: Certificate, usage: RequiredUsage): boolean =>
 const sameCertificate = (one: Certificate, other: Certificate): boolean => one.raw.equals(other.raw);
 
 /** Parents whose key identifier is the one the child names come first, those with another one last. */
-const likelihood = (child: Certificate, {subjectKeyIdentifier: id}: Certificate): number => {
+const parentRank = (child: Certificate, {subjectKeyIdentifier: id}: Certificate): number => {
   const wanted = child.authorityKeyIdentifier;
   if (!wanted || !id) return 1;
   return wanted.equals(id) ? 0 : 2;
@@ -102,14 +102,14 @@ const likelihood = (child: Certificate, {subjectKeyIdentifier: id}: Certificate)
 
 /** A depth-first search for chains; it keeps the first obstacle it met for the message. */
 class ChainSearch {
-  readonly #options: ChainTerms;
+  readonly #options: ChainVerifyOptions;
   readonly #intermediates: ReadonlyMap<string, readonly Certificate[]>;
   #checks = 0;
-  obstacle: {error: Error; parent: Certificate} | undefined;
+  firstError: {error: Error; parent: Certificate} | undefined;
 
-  constructor(terms: ChainTerms) {
-    this.#options = terms;
-    this.#intermediates = grouped(terms.intermediates ?? []);
+  constructor(options: ChainVerifyOptions) {
+    this.#options = options;
+    this.#intermediates = grouped(options.intermediates ?? []);
   }
 
   /** Every chain from the last certificate of `chain` up to an anchor. */
@@ -125,54 +125,54 @@ class ChainSearch {
 
   #parents(child: Certificate, bySubject: ReadonlyMap<string, readonly Certificate[]>): readonly Certificate[] {
     const named = bySubject.get(nameKey(child.issuer.raw)) ?? [];
-    return named.length < 2 ? named : named.toSorted((a, b) => likelihood(child, a) - likelihood(child, b));
+    return named.length < 2 ? named : named.toSorted((a, b) => parentRank(child, a) - parentRank(child, b));
   }
 
   #signs(parent: Certificate, chain: readonly Certificate[], isAnchor: boolean): boolean {
-    if (++this.#checks > signatureBudget) throw new Refusal('invalid', 'x509: signature check attempts limit reached while verifying certificate chain');
+    if (++this.#checks > signatureBudget) throw new ChainError('invalid', 'x509: signature check attempts limit reached while verifying certificate chain');
     try {
       checkAuthority(parent, chain.length - 1, isAnchor);
       checkSignature(chain.at(-1)!.signed, parent.publicKey, {allowSha1: false});
-      checkItself(parent, this.#options.now);
+      checkCertificate(parent, this.#options.now);
       return true;
     } catch (error) {
       if (!(error instanceof PkiError)) throw error;
-      this.obstacle ??= {error, parent};
+      this.firstError ??= {error, parent};
       return false;
     }
   }
 }
 
-const unknownAuthority = ({obstacle}: ChainSearch): Refusal => {
+const unknownAuthority = ({firstError}: ChainSearch): ChainError => {
   const message = 'x509: certificate signed by unknown authority';
-  if (!obstacle) return new Refusal('unknown authority', message);
-  const {commonName, organizations} = obstacle.parent.subject;
-  const name = commonName || organizations[0] || `serial:${obstacle.parent.serial}`;
-  const why = `possibly because of ${JSON.stringify(obstacle.error.message)} while trying to verify candidate authority certificate ${JSON.stringify(name)}`;
-  return new Refusal('unknown authority', `${message} (${why})`);
+  if (!firstError) return new ChainError('unknown authority', message);
+  const {commonName, organizations} = firstError.parent.subject;
+  const name = commonName || organizations[0] || `serial:${firstError.parent.serial}`;
+  const hint = `possibly because of ${JSON.stringify(firstError.error.message)} while trying to verify candidate authority certificate ${JSON.stringify(name)}`;
+  return new ChainError('unknown authority', `${message} (${hint})`);
 };
 
-const findChain = (leaf: Certificate, terms: ChainTerms): readonly Certificate[] => {
-  checkItself(leaf, terms.now);
-  const search = new ChainSearch(terms);
-  const isAnchor = terms.anchors.bySubject.get(nameKey(leaf.subject.raw))?.some(anchor => sameCertificate(anchor, leaf));
+const findChain = (leaf: Certificate, options: ChainVerifyOptions): readonly Certificate[] => {
+  checkCertificate(leaf, options.now);
+  const search = new ChainSearch(options);
+  const isAnchor = options.anchors.bySubject.get(nameKey(leaf.subject.raw))?.some(anchor => sameCertificate(anchor, leaf));
   let found = false;
   for (const chain of isAnchor ? [[leaf]] : search.chains([leaf])) {
     found = true;
-    if (chain.every(certificate => allows(certificate, terms.usage))) return chain;
+    if (chain.every(certificate => allows(certificate, options.usage))) return chain;
   }
-  throw found ? new Refusal('wrong usage', 'x509: certificate specifies an incompatible key usage') : unknownAuthority(search);
+  throw found ? new ChainError('wrong usage', 'x509: certificate specifies an incompatible key usage') : unknownAuthority(search);
 };
 
 /**
  * Looks for a chain from `leaf` to an anchor in which every certificate is valid at `now`, signed by the next, and fit for the usage (RFC 5280 §6.1,
  * without policies; a chain with name constraints is refused). SHA-1 signatures do not count. Revocation is not looked at.
  */
-export const verifyChain = (leaf: Certificate, terms: ChainTerms): ChainVerdict => {
+export const verifyChain = (leaf: Certificate, options: ChainVerifyOptions): ChainResult => {
   try {
-    return {verified: true, chain: findChain(leaf, terms)};
+    return {verified: true, chain: findChain(leaf, options)};
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ChainError)) throw error;
     return {verified: false, reason: error.reason, message: error.message};
   }
 };

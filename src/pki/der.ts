@@ -29,7 +29,7 @@ export interface Element {
   readonly content: Buffer;
 }
 
-const malformed = (why: string): PkiError => new PkiError(`asn1: structure error: ${why}`);
+const malformed = (reason: string): PkiError => new PkiError(`asn1: structure error: ${reason}`);
 const truncated = (): PkiError => new PkiError('asn1: syntax error: data truncated');
 
 /**

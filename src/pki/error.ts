@@ -5,7 +5,7 @@ export class PkiError extends Error {
 }
 
 /** Runs `read` and turns whatever else it throws (a key library's own errors) into a `PkiError` with the given message. */
-export const orRefuse = <T>(message: string, read: () => T): T => {
+export const withPkiErrors = <T>(message: string, read: () => T): T => {
   try {
     return read();
   } catch (error) {
@@ -15,7 +15,7 @@ export const orRefuse = <T>(message: string, read: () => T): T => {
 };
 
 /** Runs `act` and puts `prefix` before the message of a refusal. */
-export const explained = <T>(prefix: string, act: () => T): T => {
+export const withMessagePrefix = <T>(prefix: string, act: () => T): T => {
   try {
     return act();
   } catch (error) {

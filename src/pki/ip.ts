@@ -9,15 +9,15 @@ const ipv4Bytes = (text: string): Buffer => Buffer.from(text.split('.').map(Numb
 
 const ipv6Bytes = (text: string): Buffer => {
   const [head = '', tail] = text.split('::');
-  const bytesOf = (groups: string): Buffer =>
+  const groupBytes = (groups: string): Buffer =>
     Buffer.concat(
       groups
         .split(':')
         .filter(group => group !== '')
         .map(group => (group.includes('.') ? ipv4Bytes(group) : Buffer.from(group.padStart(4, '0'), 'hex'))),
     );
-  const front = bytesOf(head);
-  const back = bytesOf(tail ?? '');
+  const front = groupBytes(head);
+  const back = groupBytes(tail ?? '');
   return Buffer.concat([front, Buffer.alloc(16 - front.length - back.length), back]);
 };
 

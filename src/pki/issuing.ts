@@ -23,14 +23,14 @@ interface IssueOptions {
   readonly keySpec?: KeySpec;
 }
 
-interface IssueTerms extends IssueOptions {
+interface IssueRequest extends IssueOptions {
   readonly subject: Subject;
   readonly names: AlternativeNames;
   readonly usage: 'client auth' | 'server auth';
 }
 
-const issue = async ({certificate: issuer, key: issuerKey}: Authority, terms: IssueTerms): Promise<KeyPair> => {
-  const {now, lifetimeMs = year, subject, names, usage, key = await generatePrivateKey(terms.keySpec)} = terms;
+const issue = async ({certificate: issuer, key: issuerKey}: Authority, request: IssueRequest): Promise<KeyPair> => {
+  const {now, lifetimeMs = year, subject, names, usage, key = await generatePrivateKey(request.keySpec)} = request;
   const usages = ['digital signature', ...(key.asymmetricKeyType === 'rsa' ? ['key encipherment'] : []), usage];
   const der = buildCertificate(
     {

@@ -16,7 +16,7 @@ export interface KeyPair {
   readonly key: KeyObject;
 }
 
-const noneFound = (what: string, where: string, labels: readonly string[]): PkiError =>
+const noPemBlockError = (what: string, where: string, labels: readonly string[]): PkiError =>
   new PkiError(
     labels.length === 0
       ? `tls: failed to find any PEM data in ${where} input`
@@ -27,9 +27,9 @@ const noneFound = (what: string, where: string, labels: readonly string[]): PkiE
 export const parseKeyPair = (certificate: Buffer | string, key: Buffer | string): KeyPair => {
   const blocks = [...pemBlocks(certificate)];
   const [leaf, ...rest] = blocks.filter(({label}) => label === 'CERTIFICATE').map(({bytes}) => bytes);
-  if (!leaf) throw noneFound('"CERTIFICATE" PEM block', 'certificate', blocks.map(({label}) => label));
+  if (!leaf) throw noPemBlockError('"CERTIFICATE" PEM block', 'certificate', blocks.map(({label}) => label));
   const keyLabels = [...pemBlocks(key)].map(({label}) => label);
-  if (!keyLabels.some(label => label.endsWith('PRIVATE KEY'))) throw noneFound('PEM block with type ending in "PRIVATE KEY"', 'key', keyLabels);
+  if (!keyLabels.some(label => label.endsWith('PRIVATE KEY'))) throw noPemBlockError('PEM block with type ending in "PRIVATE KEY"', 'key', keyLabels);
 
   const chain = [parseCertificate(leaf), ...rest.map(parseCertificate)] as const;
   const privateKey = parsePrivateKey(key);

@@ -42,9 +42,9 @@ const readUtf8 = (content: Buffer): string => {
   }
 };
 
-const readAscii = (content: Buffer, kind: string, refused: RegExp): string => {
+const readAscii = (content: Buffer, kind: string, forbidden: RegExp): string => {
   const text = content.toString('latin1');
-  if (refused.test(text)) throw new PkiError(`asn1: syntax error: ${kind} contains invalid character`);
+  if (forbidden.test(text)) throw new PkiError(`asn1: syntax error: ${kind} contains invalid character`);
   return text;
 };
 
@@ -128,9 +128,9 @@ export const buildName = (subject: Subject): Node => {
 
 /** The UID a client certificate states for its user, if it states one. Refuses several, and an empty one. */
 export const userIdOf = ({attributes}: DistinguishedName): string | undefined => {
-  const stated = attributes.filter(({oid: found}) => found === attributeOids.userId);
-  if (stated.length > 1) throw new PkiError('expected 1 UID, but found multiple');
-  const [only] = stated;
+  const values = attributes.filter(({oid: found}) => found === attributeOids.userId);
+  if (values.length > 1) throw new PkiError('expected 1 UID, but found multiple');
+  const [only] = values;
   if (!only) return undefined;
   if (only.value === undefined) throw new PkiError('unable to parse UID into a string');
   if (only.value === '') throw new PkiError('UID cannot be an empty string');

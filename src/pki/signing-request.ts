@@ -67,8 +67,8 @@ export const parseSigningRequestDer = (raw: Buffer): SigningRequest => {
 /** One request is read at each step of its life, by the server and by every controller beside it. */
 const bound = new CacheBound('signing_requests', 16 << 20);
 // Parsed, with the key, it takes some times its text.
-const recent = new Lru<string, SigningRequest>(bound, {bytesOf: ({raw}) => 4096 + 8 * raw.length});
-const longestRemembered = 8192;
+const parsedRequests = new Lru<string, SigningRequest>(bound, {bytesOf: ({raw}) => 4096 + 8 * raw.length});
+const maxCachedLength = 8192;
 const verified = new WeakSet<SigningRequest>();
 
 /**
@@ -77,12 +77,12 @@ const verified = new WeakSet<SigningRequest>();
  */
 export const parseSigningRequest = (pem: Buffer | string): SigningRequest => {
   const text = typeof pem === 'string' ? pem : pem.toString('latin1');
-  const known = recent.get(text);
+  const known = parsedRequests.get(text);
   if (known) return known;
   const block = firstPemBlock(pem);
   if (block?.label !== pemLabel) throw new PkiError(`PEM block type must be ${pemLabel}`);
   const request = parseSigningRequestDer(block.bytes);
-  if (text.length <= longestRemembered) recent.set(text, request);
+  if (text.length <= maxCachedLength) parsedRequests.set(text, request);
   return request;
 };
 

@@ -1,14 +1,14 @@
 import {tags, type Element} from './der.js';
 import {PkiError} from './error.js';
 
-const forms = new Map<number, RegExp>([
+const timePatterns = new Map<number, RegExp>([
   [tags.utcTime, /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?Z$/],
   [tags.generalizedTime, /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/],
 ]);
 
 /** A UTCTime or GeneralizedTime in ms since the epoch (RFC 5280 §4.1.2.5: always in UTC). */
 export const readTime = ({tag, content}: Element): number => {
-  const digits = forms.get(tag)?.exec(content.toString('latin1'));
+  const digits = timePatterns.get(tag)?.exec(content.toString('latin1'));
   if (!digits) throw new PkiError('x509: malformed time');
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = digits.slice(1).map(part => Number(part ?? 0));
   const fullYear = tag === tags.utcTime ? year + (year >= 50 ? 1900 : 2000) : year;
@@ -24,4 +24,4 @@ export const readTime = ({tag, content}: Element): number => {
 export const rfc3339 = (atMs: number): string => new Date(Math.floor(atMs / 1000) * 1000).toISOString().replace('.000Z', 'Z');
 
 /** The form in which messages about certificates spell a moment: `2026-01-01 00:00:00 +0000 UTC`. */
-export const momentInWords = (atMs: number): string => rfc3339(atMs).replace('T', ' ').replace('Z', ' +0000 UTC');
+export const formatGoTime = (atMs: number): string => rfc3339(atMs).replace('T', ' ').replace('Z', ' +0000 UTC');

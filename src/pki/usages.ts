@@ -69,6 +69,6 @@ export const certificateUsages = (usages: readonly string[]): CertificateUsages 
   const unknown = usages.filter(usage => !knownUsages.has(usage));
   if (unknown.length > 0) throw new PkiError(`unrecognized usage values: [${unknown.map(usage => JSON.stringify(usage)).join(' ')}]`);
   const bits = new Set(usages.flatMap(usage => bitOf[usage] ?? []));
-  const asked = new Set(usages.flatMap(usage => extendedByName.get(usage) ?? []));
-  return {bits: [...bits].sort(byBit), extendedOids: extended.flatMap(({oid}) => (asked.has(oid) ? [oid] : []))};
+  const requested = new Set(usages.flatMap(usage => extendedByName.get(usage) ?? []));
+  return {bits: [...bits].sort(byBit), extendedOids: extended.flatMap(({oid}) => (requested.has(oid) ? [oid] : []))};
 };

@@ -3,7 +3,7 @@ import {createAuthority, signRequest, type Authority} from '#src/pki/authority.j
 import {certificatePem, fingerprint, parseCertificate, parseCertificates, parseCertificatesBer, type Certificate} from '#src/pki/certificate.js';
 import {buildCertificate} from '#src/pki/certificate-builder.js';
 import {parseIssuedCertificates} from '#src/pki/certificate-content.js';
-import {trustAnchors, verifyChain, type ChainTerms} from '#src/pki/chain.js';
+import {trustAnchors, verifyChain, type ChainVerifyOptions} from '#src/pki/chain.js';
 import {checkHost, coversHost} from '#src/pki/host-names.js';
 import {createSelfSignedServing, hostAlternativeNames, issueClientCertificate, issueServingCertificate, keyPairPem} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
@@ -33,7 +33,7 @@ const subordinate = async (by: Authority, commonName: string, options: SubOption
   return {key, certificate: parseCertificate(buildCertificate(template, {key: by.key, name: by.certificate.subject.raw, keyIdentifier: by.certificate.subjectKeyIdentifier}))};
 };
 
-const verdict = (leaf: Certificate, terms: Partial<ChainTerms> = {}) => {
+const verdict = (leaf: Certificate, terms: Partial<ChainVerifyOptions> = {}) => {
   const found = verifyChain(leaf, {anchors: trustAnchors([root.certificate]), usage: 'client auth', now, ...terms});
   return found.verified ? found.chain.map(({subject}) => subject.commonName).join(' < ') : found;
 };

@@ -6,7 +6,7 @@ import {PkiError} from '#src/pki/error.js';
 import {ipBytes, ipText} from '#src/pki/ip.js';
 import {buildName, readName, subjectOf, userIdOf} from '#src/pki/names.js';
 import {firstPemBlock, pemBlocks, toPem} from '#src/pki/pem.js';
-import {momentInWords, readTime} from '#src/pki/times.js';
+import {formatGoTime, readTime} from '#src/pki/times.js';
 import {certificateUsages, knownUsages} from '#src/pki/usages.js';
 
 const hello = Buffer.from('hello');
@@ -143,7 +143,7 @@ for (const text of ['260230000000Z', '261301000000Z', '260101240000Z', '26010100
 }
 
 test('spells a moment as messages about certificates do', t => {
-  t.is(momentInWords(Date.parse('2026-03-04T05:06:07.890Z')), '2026-03-04 05:06:07 +0000 UTC');
+  t.is(formatGoTime(Date.parse('2026-03-04T05:06:07.890Z')), '2026-03-04 05:06:07 +0000 UTC');
 });
 
 for (const [text, canonical] of [

@@ -1,6 +1,6 @@
 import {createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate} from 'node:crypto';
 import test from 'ava';
-import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningTerms} from '#src/pki/authority.js';
+import {authorityPem, createAuthority, loadAuthority, signRequest, type SigningOptions} from '#src/pki/authority.js';
 import {certificatePem, isAuthority, parseCertificate, parseCertificateBundle} from '#src/pki/certificate.js';
 import {DerReader, tags} from '#src/pki/der.js';
 import {boolean, octets, oid, sequence, sequenceOf, setOf, tagged, toDer, wrapped} from '#src/pki/der-builder.js';
@@ -19,7 +19,7 @@ const key = await generatePrivateKey();
 const rsaKey = await generatePrivateKey({kind: 'rsa'});
 const authority = createAuthority(await generatePrivateKey(), {commonName: 'authority', now});
 
-const issue = (pem: string, terms: Partial<SigningTerms> = {}, by = authority) =>
+const issue = (pem: string, terms: Partial<SigningOptions> = {}, by = authority) =>
   parseCertificate(signRequest(by, parseSigningRequest(pem), {usages: ['client auth'], maximumTtlMs: year, now, ...terms}));
 
 const extension = (type: string, value: Buffer, critical = false) => sequence(oid(type), ...(critical ? [boolean(true)] : []), octets(value));

@@ -2,7 +2,7 @@ import {join} from 'node:path';
 import {every, type Clock} from '#src/base/clock.js';
 import type {Files} from '#src/base/files.js';
 import type {Log} from '#src/base/log.js';
-import {explained} from '#src/pki/error.js';
+import {withMessagePrefix} from '#src/pki/error.js';
 import {createSelfSignedServing, keyPairPem} from '#src/pki/issuing.js';
 import {parseKeyPair} from '#src/pki/key-pair.js';
 
@@ -30,7 +30,7 @@ const ownIssuer = /-ca@\d+$/;
 const renewBeforeMs = 30 * 86_400_000;
 
 const isOverdue = (paths: PairFiles, certificate: Buffer, key: Buffer, now: number): boolean => {
-  const [leaf] = explained(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => parseKeyPair(certificate, key).chain);
+  const [leaf] = withMessagePrefix(`cannot serve with ${paths.certFile} and ${paths.keyFile}`, () => parseKeyPair(certificate, key).chain);
   return ownIssuer.test(leaf.issuer.commonName) && leaf.notAfter - now < renewBeforeMs;
 };
 
